@@ -1,0 +1,121 @@
+"""What can go wrong, as a tree. The exit code stands on the class; the message says what to do next.
+
+::
+
+    NetlabError                 1   internal error, or the disk refused
+    ├── StoreError              1   a run folder cannot be read or written
+    ├── UsageError              2   what the user typed or wrote is wrong
+    │   └── MatrixError         2   a matrix or inventory, every fault with file:line:column
+    ├── IncompleteRun           3   some cells failed or are pending
+    ├── HostError               4   a host is unreachable, refused us, or is not fit
+    │   ├── HostKeyError        4   its key is unknown or is not the pinned one
+    │   └── HostGone            4   it was there, and answers no longer
+    ├── ExpectationError        5   an expectation of the matrix is not met
+    ├── LockedError             6   another run folder writer, or another controller on a host
+    ├── ProbeError              3   a probe answered with an error word (becomes a record)
+    └── Interrupted     130/143/129 a signal ended the run
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class NetlabError(Exception):
+    """Anything that netlab reports in one line and without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class StoreError(NetlabError):
+    """A run folder cannot be read or written."""
+
+
+class UsageError(NetlabError):
+    """What the user typed or wrote is wrong."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault in a file that the user wrote: where, and what."""
+
+    file: str
+    line: int
+    """From 1."""
+    column: int
+    """From 1."""
+    path: str
+    """The key path, such as ``tests[0].message_size[2]``; empty for the whole document."""
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}: "
+        return where + (f"{self.path}: " if self.path else "") + self.message
+
+
+class MatrixError(UsageError):
+    """A matrix or an inventory is wrong; carries every fault found, in the file's order."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        self.faults = sorted(faults, key=lambda f: (f.file, f.line, f.column))
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class IncompleteRun(NetlabError):
+    """Some cells failed or are pending."""
+
+    exit_code = 3
+
+
+class HostError(NetlabError):
+    """A host is unreachable, refused us, or is not fit."""
+
+    exit_code = 4
+
+
+class HostKeyError(HostError):
+    """A host's key is unknown or is not the pinned one."""
+
+
+class HostGone(HostError):
+    """A host was there, and answers no longer."""
+
+
+class ExpectationError(NetlabError):
+    """An expectation of the matrix is not met."""
+
+    exit_code = 5
+
+
+class LockedError(NetlabError):
+    """Another writer holds the run folder, or another controller holds a host."""
+
+    exit_code = 6
+
+
+class ProbeError(NetlabError):
+    """A probe answered a request with an error record."""
+
+    exit_code = 3
+
+    def __init__(
+        self, host: str, word: str, *, errno: int | None = None, detail: str = ""
+    ) -> None:
+        self.host = host
+        self.word = word
+        """One of the protocol's closed list of error words (docs/protocol.md)."""
+        self.errno = errno
+        self.detail = detail
+        number = f" (errno {errno})" if errno is not None else ""
+        super().__init__(f"{host}: {word}{number}{': ' + detail if detail else ''}")
+
+
+class Interrupted(NetlabError):
+    """A signal ended the run; its number decides the exit code (128 + number)."""
+
+    def __init__(self, signal_number: int, message: str) -> None:
+        self.signal_number = signal_number
+        super().__init__(message)

@@ -1,0 +1,3 @@
+"""The one place where netlab's version stands."""
+
+VERSION = "0.1.0"
