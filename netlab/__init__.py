@@ -1,0 +1,27 @@
+"""netlab measures what a network path and its hosts can do, and says why.
+
+``netlab.load(folder).frame`` is the tidy table of a run, one row a trial.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from netlab.version import VERSION
+
+if TYPE_CHECKING:
+    from netlab.frame import Run
+
+__all__ = ["__version__", "load"]
+
+__version__ = VERSION
+
+
+def load(folder: str | PathLike[str]) -> Run:
+    """Read a run folder; raises ``StoreError`` where there is none or it is damaged beyond use."""
+    from pathlib import Path
+
+    from netlab.frame import load as load_run
+
+    return load_run(Path(folder))

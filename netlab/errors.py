@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree. The exit code stands on the class; the message says what to do next.
+"""What can go wrong, as a tree. The exit code stands on the class; the message says what to do.
 
 ::
 
@@ -8,7 +8,8 @@
     │   └── MatrixError         2   a matrix or inventory, every fault with file:line:column
     ├── IncompleteRun           3   some cells failed or are pending
     ├── HostError               4   a host is unreachable, refused us, or is not fit
-    │   ├── HostKeyError        4   its key is unknown or is not the pinned one
+    │   ├── HostRefused         4   it answered and refused us: for a person to mend
+    │   │   └── HostKeyError    4   its key is unknown or is not the pinned one
     │   └── HostGone            4   it was there, and answers no longer
     ├── ExpectationError        5   an expectation of the matrix is not met
     ├── LockedError             6   another run folder writer, or another controller on a host
@@ -76,7 +77,11 @@ class HostError(NetlabError):
     exit_code = 4
 
 
-class HostKeyError(HostError):
+class HostRefused(HostError):
+    """A host answered and refused us (login, algorithms); waiting will not mend it."""
+
+
+class HostKeyError(HostRefused):
     """A host's key is unknown or is not the pinned one."""
 
 
@@ -101,9 +106,7 @@ class ProbeError(NetlabError):
 
     exit_code = 3
 
-    def __init__(
-        self, host: str, word: str, *, errno: int | None = None, detail: str = ""
-    ) -> None:
+    def __init__(self, host: str, word: str, *, errno: int | None = None, detail: str = "") -> None:
         self.host = host
         self.word = word
         """One of the protocol's closed list of error words (docs/protocol.md)."""

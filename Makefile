@@ -1,0 +1,52 @@
+# One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types check probe schema clean benchmark-%
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= python3
+export PYTHONDONTWRITEBYTECODE ?=
+
+help: ## this list
+	@sed -n 's/^\([a-z%-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+demo: $(VENV)/runs ## set up, build the probe, measure matrices/loopback.yaml, print the table
+	@$(BIN)/python -m netlab run matrices/loopback.yaml
+
+test: $(VENV)/tests ## set up and run all tests that this machine can run
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/tests ## formatter and linter, changing nothing
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: $(VENV)/tests ## type checker, strict
+	@$(BIN)/mypy
+
+format: $(VENV)/tests ## put every file in order
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+check: lint types test ## all of it
+
+probe: ## build the probe for this machine
+	@$(MAKE) --no-print-directory -C probes
+
+schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
+	@$(BIN)/python -m netlab.schema
+
+benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here
+	@$(BIN)/python benchmarks/$(subst -,_,$*).py
+
+clean: ## remove what was built; runs/ stays
+	@rm -rf $(VENV) build dist *.egg-info
+	@$(MAKE) --no-print-directory -C probes clean
+
+# Two stamps: what a run needs, and what the tests need beyond.
+$(VENV)/runs: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" "."
+	@touch $@
+
+$(VENV)/tests: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev]"
+	@touch $(VENV)/runs $@

@@ -1,0 +1,401 @@
+"""The command line. Each command's body calls one room; only here errors are caught and printed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from netlab.errors import Interrupted, NetlabError, UsageError
+from netlab.version import VERSION
+
+EXIT_CODES = """\b
+Exit codes
+  0    every cell is ok or impossible
+  1    internal error, or the disk refused
+  2    wrong usage, or a wrong matrix or inventory
+  3    some cells failed or are pending
+  4    a host is unreachable, refused us, or is not fit
+  5    an expectation is not met
+  6    locked by another run
+  130, 143, 129   interrupted, terminated, hung up
+"""
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def main() -> NoReturn:
+    """Run the command line; every expected error is one line and an exit code of its own."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as wish:
+        _leave(wish.exit_code)
+    except click.ClickException as error:
+        error.show()
+        _leave(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _leave(130)
+    except Interrupted as interrupt:
+        click.echo(f"netlab: {interrupt}", err=True)
+        _leave(128 + interrupt.signal_number)
+    except NetlabError as error:
+        for line in str(error).splitlines():
+            click.echo(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
+        _leave(error.exit_code)
+    except BrokenPipeError:
+        sys.stdout = None  # type: ignore[assignment]  # nobody reads it any more
+        _leave(1)
+    _leave(0)
+
+
+def _leave(code: int) -> NoReturn:
+    sys.exit(code)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Turn the first of the ending signals into ``Interrupted``; later ones wait for the end."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in ending:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number, f"ended by {signal.Signals(number).name}")
+
+    ending = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):
+        ending.append(signal.SIGHUP)
+    before = {number: signal.signal(number, end) for number in ending}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXIT_CODES,
+)
+@click.version_option(VERSION, prog_name="netlab")
+def cli() -> None:
+    """Measure what a network path and its hosts can do, over a whole matrix of conditions.
+
+    A run is a folder. `netlab run` fills it and can be stopped at any moment: the same command with
+    --into FOLDER goes on where it stood. Reports are made from the folder and from nothing else.
+    """
+
+
+def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
+    pairs = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{word!r} is not NAME=VALUE, such as duration=1s")
+        pairs[name] = value
+    return pairs
+
+
+_set = click.option(
+    "--set",
+    "overrides",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_pair,
+    help="Set a default of the matrix, such as duration=1s; recorded in the run.",
+)
+_hosts = click.option(
+    "--hosts",
+    type=FILE,
+    metavar="FILE",
+    help="The inventory of hosts. Without it the matrix has a `hosts:` section of its own.",
+)
+_only = click.option(
+    "--only", multiple=True, metavar="PAIRING", help="Only this pairing (may be given again)."
+)
+
+
+@cli.command()
+@click.argument("matrix", type=FILE)
+@_hosts
+@click.option(
+    "--into",
+    type=FOLDER,
+    metavar="DIR",
+    help="The run folder. One that holds a part of this matrix is gone on with. "
+    "[default: a new one in runs/]",
+)
+@_only
+@_set
+@click.option("--retries", type=click.IntRange(0, 10), default=1, show_default=True)
+@click.option(
+    "--redo", multiple=True, metavar="CELL", help="Measure this cell again; the old record stays."
+)
+@click.option(
+    "--wait",
+    type=float,
+    default=0.0,
+    metavar="SECONDS",
+    help="Wait for hosts that another run holds.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON line a record on standard output.")
+@click.option(
+    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
+)
+def run(
+    matrix: Path,
+    hosts: Path | None,
+    into: Path | None,
+    only: tuple[str, ...],
+    overrides: dict[str, str],
+    retries: int,
+    redo: tuple[str, ...],
+    wait: float,
+    as_json: bool,
+    with_report: bool,
+) -> None:
+    """Measure every cell of MATRIX that has not been measured yet, and make the report."""
+    from netlab.progress import Progress
+    from netlab.run import Options
+    from netlab.run import run as run_matrix
+
+    options = Options(
+        matrix=matrix,
+        hosts=hosts,
+        into=into,
+        only=only,
+        overrides=overrides,
+        retries=retries,
+        redo=frozenset(redo),
+        wait_s=wait,
+    )
+    progress = Progress(as_json=as_json)
+    try:
+        with _signals():
+            outcome = run_matrix(options, progress)
+    finally:
+        progress.end()
+    if with_report:
+        _report(outcome.folder, quiet=as_json)
+    outcome.raise_for_status()
+
+
+@cli.command()
+@click.argument("matrix", type=FILE)
+@_hosts
+@_only
+@_set
+@click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON on standard output.")
+def plan(
+    matrix: Path,
+    hosts: Path | None,
+    only: tuple[str, ...],
+    overrides: dict[str, str],
+    with_cells: bool,
+    as_json: bool,
+) -> None:
+    """Print the cells of MATRIX, the time they take, and what runs at the same time."""
+    from netlab.plan import plan_of
+
+    made = plan_of(matrix, hosts, only, overrides)
+    click.echo(made.as_json() if as_json else made.as_text(with_cells=with_cells))
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--json", "as_json", is_flag=True)
+def status(folder: Path, as_json: bool) -> None:
+    """Say how far the run in FOLDER is, also while it goes on."""
+    from netlab.status import status_of
+
+    state = status_of(folder)
+    click.echo(state.as_json() if as_json else state.as_text())
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+def report(folder: Path) -> None:
+    """Make the report of the run in FOLDER: tables, plots and index.html, in that folder."""
+    _report(folder, quiet=False)
+
+
+def _report(folder: Path, *, quiet: bool) -> None:
+    from netlab.frame import load
+    from netlab.report import overview_text, write_report
+
+    loaded = load(folder)
+    page = write_report(loaded)
+    if quiet:
+        click.echo(page, err=True)
+    else:
+        click.echo(overview_text(loaded))
+        click.echo(f"report: {page}")
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="csv",
+    show_default=True,
+)
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    metavar="FILE",
+    help="[default: standard output; parquet needs a file]",
+)
+def export(folder: Path, form: str, output: Path | None) -> None:
+    """Write the run's table, one row a trial."""
+    from netlab.export import export as export_run
+
+    written = export_run(folder, form)
+    if output is not None:
+        output.write_bytes(written)
+    elif form == "parquet":
+        raise UsageError("parquet is binary: name a file with --output FILE")
+    else:
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+
+
+@cli.group("import")
+def import_() -> None:
+    """Make a run folder out of results from elsewhere."""
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+def hosts(file: Path) -> None:
+    """Look at each host of the inventory FILE, and say whether it is fit to measure."""
+    from netlab.fitness import survey
+
+    seen = survey(file)
+    click.echo(seen.as_text())
+    seen.raise_for_unfit()
+
+
+@import_.command("table")
+@click.argument("table", type=FILE)
+@click.option("--into", type=FOLDER, metavar="DIR", required=True, help="The run folder to make.")
+@click.option("--title", help="What the table is.  [default: the file's name]")
+@click.option(
+    "--rate", default="100Mbit", show_default=True, help="Rate of the link it was measured on."
+)
+@click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True)
+def import_table(table: Path, into: Path, title: str | None, rate: str, mtu: int) -> None:
+    """Make a run folder out of a printed TABLE.
+
+    The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
+    mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank.
+    """
+    from netlab.importer import import_table as import_csv
+    from netlab.units import parse_rate
+
+    try:
+        rate_bit_per_s = parse_rate(rate)
+    except ValueError as error:
+        raise UsageError(f"--rate {rate}: {error}") from None
+    import_csv(table, into, title=title, rate_bit_per_s=rate_bit_per_s, mtu_bytes=mtu)
+    _report(into, quiet=False)
+
+
+@cli.group()
+def probes() -> None:
+    """The native probe, netprobe."""
+
+
+@probes.command("build")
+def probes_build() -> None:
+    """Build the probe for this machine and print its path."""
+    from netlab.build import local_probe
+
+    click.echo(local_probe())
+
+
+@cli.group()
+def lab() -> None:
+    """A virtual lab on this machine: hosts in namespaces, a cable that counts like Ethernet.
+
+    Linux and root only. What it cannot show stands in docs/lab.md.
+    """
+
+
+_name = click.option("--name", default="lab", show_default=True, help="Which lab; several coexist.")
+
+
+@lab.command("up")
+@_name
+@click.option(
+    "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
+)
+@click.option("--mtu", type=click.IntRange(576, 65535), default=1500, show_default=True)
+@click.option(
+    "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
+)
+@click.option(
+    "--checksums",
+    type=click.Choice(["offloaded", "software"]),
+    default="offloaded",
+    show_default=True,
+)
+@click.option(
+    "--hosts", "hosts_file", type=FILE, metavar="FILE", help="Where to write the inventory."
+)
+def lab_up(
+    name: str,
+    rate: str | None,
+    mtu: int,
+    queue: int | None,
+    checksums: str,
+    hosts_file: Path | None,
+) -> None:
+    """Make the hosts and the cable, and write the inventory."""
+    from netlab.lab import LabOptions, up
+    from netlab.units import parse_rate
+
+    try:
+        rate_bit_per_s = None if rate is None else parse_rate(rate)
+    except ValueError as error:
+        raise UsageError(f"--rate {rate}: {error}") from None
+    options = LabOptions(
+        name=name,
+        rate=rate_bit_per_s,
+        mtu=mtu,
+        queue_frames=queue,
+        checksums=checksums,
+        hosts_file=hosts_file,
+    )
+    click.echo(up(options).as_text())
+
+
+@lab.command("status")
+@_name
+@click.option("--json", "as_json", is_flag=True)
+def lab_status(name: str, as_json: bool) -> None:
+    """Say what is up, and where its inventory lies."""
+    import json
+
+    from netlab.lab import status as status_of_lab
+
+    state = status_of_lab(name)
+    click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+
+
+@lab.command("down")
+@_name
+def lab_down(name: str) -> None:
+    """Remove all that `up` made, and nothing else; also after a crash."""
+    from netlab.lab import down
+
+    down(name)

@@ -1,0 +1,254 @@
+"""The rig: the hosts of a run with their agents, and what becomes of them while it lasts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from netlab.cells import Cell
+from netlab.errors import HostError, HostGone, HostRefused, LockedError
+from netlab.fitness import Blocked, preflight
+from netlab.hosts import Host, Inventory
+from netlab.measure import Ends
+from netlab.probe import Agent, lock_hosts, same_host
+from netlab.records import Record, Status, Value
+from netlab.schedule import Trial
+from netlab.store import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """Why a cell is not measured now."""
+
+    status: Status
+    reason: str
+    detail: str
+    server: str = ""
+    client: str = ""
+
+    def record(self, trial: Trial, attempt: int) -> Record:
+        """The record that says so."""
+        return Record(
+            cell=trial.cell.key,
+            trial=trial.number,
+            attempt=attempt,
+            status=self.status,
+            pairing=trial.cell.pairing,
+            server=self.server,
+            client=self.client,
+            test=trial.cell.test,
+            started_at=datetime.now(UTC).isoformat(timespec="microseconds"),
+            settings=dict(trial.cell.settings),
+            values={},
+            reason=self.reason,
+            detail=self.detail,
+        )
+
+
+class Rig:
+    """Connects to every host that the pairings need, locks them, and tries each pair once.
+
+    Raises ``HostError`` where no pairing can be measured, or where a host refuses us: a wrong
+    key or a refused login is a person's to mend before anything runs.
+    """
+
+    def __init__(
+        self, inventory: Inventory, pairings: Iterable[str], *, owner: str, wait_s: float
+    ) -> None:
+        self._inventory = inventory
+        self._pairings = tuple(pairings)
+        self._owner = owner
+        self._wait_s = wait_s
+        self._agents: dict[str, Agent] = {}
+        self._away: dict[str, str] = {}
+        self._pairs: dict[str, tuple[Host, Host]] = {}
+        self._blocked: dict[str, tuple[Blocked, ...]] = {}
+        self._mending = threading.Lock()
+        self._closing = False
+        self.warnings: list[str] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._connect()
+            lock_hosts(list(self._agents.values()), self._owner, wait_s=self._wait_s)
+            self._pair_up()
+            self._try_pairs()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every agent; trials under way end with ``HostGone``. Safe to call again."""
+        self._closing = True
+        agents = list(self._agents.values())
+        if agents:
+            with ThreadPoolExecutor(max_workers=len(agents)) as executor:
+                list(executor.map(Agent.close, agents))
+
+    # What the spine asks
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """A sentence for each host that is away and that no system of its machine stands in for."""
+        here = {host.machine for host in self._inventory.hosts if host.name in self._agents}
+        return tuple(
+            sentence
+            for name, sentence in self._away.items()
+            if (machine := self._inventory.host(name).machine) is None or machine not in here
+        )
+
+    @property
+    def measures_here(self) -> bool:
+        """Whether some host of the run shares this machine's cores."""
+        from netlab.hosts import machine_id
+
+        here = machine_id()
+        return any(
+            agent.host.local or (here is not None and agent.hello.get("machine_id") == here)
+            for agent in self._agents.values()
+        )
+
+    def hosts_of(self, cell: Cell) -> frozenset[str]:
+        """Names of the machines that a cell keeps busy."""
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            return frozenset({f"nobody-{cell.pairing}"})
+        return frozenset(host.machine or host.name for host in pair)
+
+    def ends(self, pairing: str) -> Ends:
+        """The two agents of a pairing, as they are now."""
+        server, client = (self._agents[host.name] for host in self._pairs[pairing])
+        return Ends(server=server, client=client, same_host=same_host(server, client))
+
+    def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
+        """Why ``cell`` cannot be measured now; ``None`` where it can."""
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            missing = self._missing(cell.pairing)
+            return Unmeasured(Status.PENDING, "host-away", missing)
+        server, client = (host.name for host in pair)
+        for name in (server, client):
+            if name in self._away:
+                return Unmeasured(Status.PENDING, "host-away", self._away[name], server, client)
+        for blocked in self._blocked.get(cell.pairing, ()):
+            if blocked.protocol == cell.stream.protocol:
+                return Unmeasured(Status.FAILED, blocked.word, blocked.sentence, server, client)
+        return None
+
+    def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
+        """A host was lost in mid-trial: try it once more, and say what became of the trial."""
+        pair = self._pairs[trial.cell.pairing]
+        names = [host.name for host in pair]
+        with self._mending:
+            for host in pair:
+                if self._agents[host.name].gone and host.name not in self._away:
+                    self._reconnect(host)
+        away = [self._away[name] for name in names if name in self._away]
+        if away:
+            return Unmeasured(Status.PENDING, "host-away", away[0], *names).record(trial, attempt)
+        return Unmeasured(Status.FAILED, "host-gone", str(gone), *names).record(trial, attempt)
+
+    def described(self) -> dict[str, Any]:
+        """Each host as it was found: what changes here between sessions is noted, not refused."""
+        return {
+            name: {
+                "os": agent.host.os,
+                "machine": agent.host.machine,
+                "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
+                "local": agent.host.local,
+                **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
+            }
+            for name, agent in self._agents.items()
+        }
+
+    def note_facts(self, folder: RunFolder, when: str) -> None:
+        """Append the facts of each host, with the route to its peer."""
+        for host, peer in self._peers().items():
+            agent = self._agents[host]
+            if agent.gone:
+                continue
+            try:
+                facts = agent.facts(to=peer)
+            except HostGone:
+                continue
+            kept: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in ("type", "id")}
+            folder.note("facts", host=host, when=when, facts=dict(kept))
+
+    # How it comes to be
+
+    def _connect(self) -> None:
+        hosts = self._inventory.needed(self._pairings)
+        with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
+            for host, found in zip(hosts, executor.map(_open, hosts), strict=True):
+                if isinstance(found, Agent):
+                    self._agents[host.name] = found
+                elif isinstance(found, HostRefused):
+                    raise found
+                else:
+                    self._away[host.name] = str(found)
+
+    def _pair_up(self) -> None:
+        for pairing in self._pairings:
+            for server, client in self._inventory.candidates(pairing):
+                if server.name in self._agents and client.name in self._agents:
+                    self._pairs[pairing] = (server, client)
+                    break
+        if not self._pairs:
+            reasons = list(dict.fromkeys(self._missing(pairing) for pairing in self._pairings))
+            raise HostError("no pairing can be measured: " + "; ".join(reasons))
+
+    def _missing(self, pairing: str) -> str:
+        names = {h.name for pair in self._inventory.candidates(pairing) for h in pair}
+        reasons = [self._away[name] for name in sorted(names) if name in self._away]
+        return "; ".join(reasons) or f"{pairing}: the inventory has no two hosts for it"
+
+    def _try_pairs(self) -> None:
+        for pairing in self._pairs:
+            ends = self.ends(pairing)
+            found = preflight(ends.server, ends.client)
+            self._blocked[pairing] = found.blocked
+            self.warnings += found.warnings
+
+    def _reconnect(self, host: Host) -> None:
+        self._agents[host.name].close()
+        if self._closing:
+            self._away[host.name] = f"{host.name}: the run is ending"
+            return
+        found = _open(host)
+        if isinstance(found, Agent):
+            self._agents[host.name] = found
+            try:
+                lock_hosts([found], self._owner, wait_s=0)
+            except LockedError as error:
+                self._away[host.name] = str(error)
+        else:
+            self._away[host.name] = str(found)
+
+    def _peers(self) -> dict[str, str]:
+        """For each host the test address of one it measures with."""
+        peers: dict[str, str] = {}
+        for server, client in self._pairs.values():
+            peers.setdefault(server.name, client.address(None))
+            peers.setdefault(client.name, server.address(None))
+        return peers
+
+
+def _open(host: Host) -> Agent | HostError:
+    try:
+        return Agent.open(host)
+    except HostError as error:
+        return error
