@@ -1,13 +1,26 @@
-"""Records: what one trial left behind, a result or a failure with its reason."""
+"""Records: what one trial left behind, a result or a failure with its reason; and as JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
 
 Value = str | int | float | bool | list[int] | list[float]
 """What a field of a record may hold. Never NaN, never a sentinel: what is not known is absent."""
+
+SCHEMA = 1
+"""Version of a record's JSON and of the run folder around it; stands in every record.
+
+History (readers keep reading every version listed, each has a fixture under tests/fixtures/):
+
+1. First version. Run folder: run.json, matrix.yaml, journal.jsonl.
+"""
 
 
 class Status(StrEnum):
@@ -20,6 +33,84 @@ class Status(StrEnum):
     """The host or the protocol refuses it; final, not tried again, no error of the run."""
     PENDING = "pending"
     """Its host is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a trial has no result."""
+
+    sentence: str
+    """For a footnote."""
+    impossible: bool
+    """Final: the host or the protocol refuses the cell, today and tomorrow."""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+_SENTENCES = {
+    # What a probe says: the error words of docs/protocol.md.
+    "bad-request": "The probe could not read the request as one.",
+    "line-too-long": "The request was longer than the control protocol's 8192 bytes.",
+    "unknown-verb": "The probe does not know the request's verb.",
+    "unknown-key": "The probe does not know a key of the request.",
+    "missing-key": "The request lacked a key that the probe needs.",
+    "bad-value": "A value of the request was outside of what the probe takes.",
+    "id-in-use": "The request's id was already in use.",
+    "unknown-test": "The probe knows no test of that id.",
+    "too-many-tests": "More than 64 tests at once were asked of one agent.",
+    "message-too-long": "The message is longer than the protocol or the path can carry.",
+    "no-buffers": "The system refused every send call for want of buffer space.",
+    "capability-missing": "The host's system cannot do what the cell asks for.",
+    "permission-denied": "The host's system demands rights that the probe does not have.",
+    "connect-refused": "The other host refused the connection.",
+    "unreachable": "There was no route to the other host.",
+    "connect-timeout": "The other host did not answer the connection in time.",
+    "address-in-use": "The address or port was already in use.",
+    "address-not-available": "The host does not have the address that it should use.",
+    "no-such-interface": "The host has no network interface of that name.",
+    "no-peer": "The other probe did not come before the deadline.",
+    "peer-vanished": "The connection was reset or ended early.",
+    "no-traffic": "The other probe came, but no message arrived.",
+    "too-few-messages": "Fewer than 20 marks fell into the window: too few for a figure.",
+    "deadline": "The trial's own deadline passed before it ended.",
+    "stopped": "The trial was stopped before it had a result.",
+    "cannot-pin": "The CPU to pin to does not exist or may not be used.",
+    "out-of-memory": "The host had no memory for the trial.",
+    "system": "A system call failed in a way that has no word of its own.",
+    "locked": "Another controller was measuring with this host.",
+    # What the controller says.
+    "host-away": "The host did not answer, or runs its other operating system.",
+    "host-gone": "The host stopped answering during the trial.",
+    "host-refused": "The host refused the login, or its key is not the one that is known.",
+    "probe-died": "The probe ended during the trial.",
+    "bad-answer": "The probe's answer could not be read.",
+    "no-answer": "The probe did not answer in time.",
+    "path-blocked": "The check before the run found that packets do not pass this way.",
+    "wrong-path": "The traffic did not take the test network.",
+    "interrupted": "The run was interrupted during the trial.",
+    "not-measured-yet": "Not measured yet.",
+    "not-recorded": "The imported document has no value here.",
+    "unknown-error": "The probe gave an error word that this netlab does not know.",
+    "internal": "netlab itself failed; this is a fault of the program.",
+}
+
+_IMPOSSIBLE = frozenset({"message-too-long", "no-buffers", "capability-missing"})
+
+REASONS: Mapping[str, Reason] = MappingProxyType(
+    {word: Reason(sentence, word in _IMPOSSIBLE) for word, sentence in _SENTENCES.items()}
+)
+"""The closed list of reason words: those of docs/protocol.md, and the controller's own."""
+
+
+def utc_now() -> str:
+    """The wall clock of this machine: ISO 8601, UTC, microseconds, such as ``2026-01-31T…Z``."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def reason_of(word: str) -> str:
+    """A probe's error word as a reason of the closed list; a word it lacks is ``unknown-error``."""
+    return word if word in REASONS else "unknown-error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +130,7 @@ class Record:
     client: str
     test: str
     started_at: str
-    """Wall clock of the controller, ISO 8601, UTC, microseconds."""
+    """Wall clock of the controller, ISO 8601, UTC, microseconds; empty where an import has none."""
     settings: Mapping[str, Value]
     """Everything that was requested, units in the key; absent means the host's default."""
     values: Mapping[str, Value]
@@ -50,3 +141,137 @@ class Record:
     """The number behind the reason, in the host's own numbering."""
     detail: str | None = None
     """One sentence for people."""
+
+
+HEADLINE_ENDING = "throughput_bit_per_s"
+"""No value of a record without a result may end in this: a failure is never a number."""
+
+
+def to_json(record: Record) -> str:
+    """One flat-as-can-be JSON object, ASCII, without line feeds; ``None`` is left out.
+
+    Raises ValueError for what no record may hold: NaN or infinity, a status without its reason,
+    a reason outside of ``REASONS``, a failure with a throughput.
+    """
+    _check(record)
+    fields: dict[str, Any] = {
+        "schema": SCHEMA,
+        "cell": record.cell,
+        "trial": record.trial,
+        "attempt": record.attempt,
+        "status": str(record.status),
+        "reason": record.reason,
+        "errno": record.errno,
+        "detail": record.detail,
+        "pairing": record.pairing,
+        "server": record.server,
+        "client": record.client,
+        "test": record.test,
+        "started_at": record.started_at,
+        "settings": dict(record.settings),
+        "values": dict(record.values),
+    }
+    present = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(present, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def from_json(text: str) -> Record:
+    """The record in a JSON object that ``to_json`` wrote; keys it does not know are ignored.
+
+    Raises ValueError with a sentence: no JSON object, a schema that this netlab does not know,
+    a field that is missing or of the wrong type.
+    """
+    try:
+        data = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError("not a JSON object")
+    check_schema(data.get("schema"))
+    record = Record(
+        cell=_field(data, "cell", str),
+        trial=_field(data, "trial", int),
+        attempt=_field(data, "attempt", int),
+        status=_status(_field(data, "status", str)),
+        reason=_optional(data, "reason", str),
+        errno=_optional(data, "errno", int),
+        detail=_optional(data, "detail", str),
+        pairing=_field(data, "pairing", str),
+        server=_field(data, "server", str),
+        client=_field(data, "client", str),
+        test=_field(data, "test", str),
+        started_at=_field(data, "started_at", str),
+        settings=_field(data, "settings", dict),
+        values=_field(data, "values", dict),
+    )
+    _check_values(record)
+    return record
+
+
+def check_schema(schema: object) -> None:
+    """Raise ValueError with a sentence unless this netlab reads that version of the format."""
+    if schema == SCHEMA and type(schema) is int:
+        return
+    if type(schema) is int and schema > SCHEMA:
+        raise ValueError(
+            f"written in format version {schema}, and this netlab reads up to {SCHEMA}: "
+            "use a newer netlab"
+        )
+    raise ValueError(f"its format version is {schema!r}, which never existed")
+
+
+def _check(record: Record) -> None:
+    if record.status is Status.OK:
+        if record.reason is not None:
+            raise ValueError(f"{record.cell}: status ok with the reason {record.reason!r}")
+    elif record.reason not in REASONS:
+        raise ValueError(
+            f"{record.cell}: status {record.status} with the reason {record.reason!r}, "
+            "which is not in the closed list"
+        )
+    if record.trial < 1 or record.attempt < 1:
+        raise ValueError(f"{record.cell}: trial and attempt count from 1")
+    _check_values(record)
+
+
+def _check_values(record: Record) -> None:
+    for part in (record.settings, record.values):
+        for name, value in part.items():
+            if not _is_value(value):
+                raise ValueError(f"{record.cell}: {name} is {value!r}, which no record may hold")
+    if record.status is not Status.OK:
+        for name in record.values:
+            if name.endswith(HEADLINE_ENDING):
+                raise ValueError(f"{record.cell}: {record.status}, and yet it has {name}")
+
+
+def _is_value(value: object) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(each, int | float) and _is_value(each) for each in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str | int)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that a record may hold")
+
+
+def _field(data: Mapping[str, Any], name: str, kind: type) -> Any:
+    if name not in data:
+        raise ValueError(f"{name} is missing")
+    value = data[name]
+    if type(value) is not kind:
+        raise ValueError(f"{name} is {value!r}, and should be of type {kind.__name__}")
+    return value
+
+
+def _optional(data: Mapping[str, Any], name: str, kind: type) -> Any:
+    return _field(data, name, kind) if name in data else None
+
+
+def _status(word: str) -> Status:
+    try:
+        return Status(word)
+    except ValueError:
+        raise ValueError(f"status is {word!r}, which this netlab does not know") from None

@@ -1,0 +1,142 @@
+"""Status: how far a run is, read from its folder, also while another process writes there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.journal import Damage
+from netlab.records import Record, Status
+from netlab.stored import StoredRun, holder_of, read
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A trial that was begun and has no record yet."""
+
+    cell: str
+    trial: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """How far a run is. Counts are trials; ``total`` = ``done`` + ``remaining``."""
+
+    folder: Path
+    title: str
+    total: int
+    ok: int
+    impossible: int
+    failed: int
+    pending: int
+    """Those not measured yet as well."""
+    writer: str | None
+    """Who writes right now, in words."""
+    active: tuple[Active, ...]
+    """What is measured right now; empty where nobody writes."""
+    last: Record | None
+    damage: tuple[Damage, ...]
+
+    @property
+    def done(self) -> int:
+        """Trials that a resumed run does not measure again."""
+        return self.ok + self.impossible
+
+    @property
+    def remaining(self) -> int:
+        """Trials that a resumed run measures: failed, pending, not measured yet."""
+        return self.total - self.done
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        last = self.last and {
+            "cell": self.last.cell,
+            "trial": self.last.trial,
+            "attempt": self.last.attempt,
+            "status": str(self.last.status),
+            "reason": self.last.reason,
+            "started_at": self.last.started_at,
+        }
+        return {
+            "folder": str(self.folder),
+            "title": self.title,
+            "total": self.total,
+            "done": self.done,
+            "remaining": self.remaining,
+            "ok": self.ok,
+            "impossible": self.impossible,
+            "failed": self.failed,
+            "pending": self.pending,
+            "running": self.writer is not None,
+            "writer": self.writer,
+            "active": [
+                {"cell": each.cell, "trial": each.trial, "started_at": each.started_at}
+                for each in self.active
+            ],
+            "last": last,
+            "damage": [{"line": each.line, "message": each.message} for each in self.damage],
+        }
+
+    def as_json(self) -> str:
+        """``as_dict`` as one JSON document."""
+        return json.dumps(self.as_dict(), indent=1)
+
+    def as_text(self) -> str:
+        """A few lines for people."""
+        lines = [
+            f"{self.folder}: {self.title}",
+            f"{self.done} of {self.total} trials done: {self.ok} ok, {self.impossible} impossible; "
+            f"{self.remaining} remain: {self.failed} failed, {self.pending} pending",
+            f"running: {self.writer}" if self.writer else "not running",
+        ]
+        lines += [
+            f"measuring {each.cell}, trial {each.trial}, since {each.started_at}"
+            for each in self.active
+        ]
+        if self.last is not None:
+            reason = f" ({self.last.reason})" if self.last.reason else ""
+            lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
+        lines += [f"journal, {each}" for each in self.damage[:_SHOWN]]
+        if len(self.damage) > _SHOWN:
+            lines.append(f"and {len(self.damage) - _SHOWN} more damaged places")
+        return "\n".join(lines)
+
+
+def status_of(path: Path) -> RunStatus:
+    """How far the run in ``path`` is. UsageError where there is none, StoreError as ``read``."""
+    writer = holder_of(path)
+    stored = read(path)
+    counts = _counts(stored)
+    # What a writer has not finished writing is not damage.
+    damage = tuple(each for each in stored.damage if not (each.torn and writer))
+    return RunStatus(
+        folder=path,
+        title=stored.plan.title,
+        total=len(stored.plan.cells) * stored.plan.repeats,
+        ok=counts[Status.OK],
+        impossible=counts[Status.IMPOSSIBLE],
+        failed=counts[Status.FAILED],
+        pending=counts[Status.PENDING],
+        writer=writer,
+        active=tuple(
+            Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
+        ),
+        last=stored.records[-1] if stored.records else None,
+        damage=damage,
+    )
+
+
+def _counts(stored: StoredRun) -> Mapping[Status, int]:
+    trials = range(1, stored.plan.repeats + 1)
+    return Counter(
+        record.status if (record := stored.latest.get((cell.key, trial))) else Status.PENDING
+        for cell in stored.plan.cells
+        for trial in trials
+    )
