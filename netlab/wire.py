@@ -1,0 +1,167 @@
+"""Framing arithmetic of Ethernet: how much payload a link can carry. Pure.
+
+Sources: IEEE 802.3 (preamble 8 bytes with its delimiter, header 14, FCS 4, inter-frame gap 12,
+payload of 46 bytes and more; 802.1Q tag 4), RFC 791 and RFC 8200 (IP headers, fragments in units
+of 8 bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in every segment).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+Protocol = Literal["TCP", "UDP"]
+IpVersion = Literal[4, 6]
+
+PREAMBLE_BYTES = 8
+HEADER_BYTES = 14
+TAG_BYTES = 4
+FCS_BYTES = 4
+GAP_BYTES = 12
+MIN_FRAME_BYTES = 64
+"""Header to FCS, with the tag where there is one; shorter payloads are padded up to it."""
+
+UDP_BYTES = 8
+TCP_BYTES = 20
+TIMESTAMPS_BYTES = 12
+IP_BYTES = {4: 20, 6: 40}
+FRAGMENT_HEADER_BYTES = {4: 0, 6: 8}
+"""What a fragment carries beyond the IP header: IPv4 has its fields in the header already."""
+
+MIN_MTU_BYTES = {4: 68, 6: 1280}
+MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
+"""The longest UDP message: IPv4 counts its own header in the 16-bit length, IPv6 does not."""
+
+
+def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
+    """Byte times that an IP packet keeps the link busy, preamble and gap included.
+
+    ``ip_packet_bytes`` counts the IP header; raises ValueError below 1.
+    """
+    if ip_packet_bytes < 1:
+        raise ValueError(f"an IP packet of {ip_packet_bytes} bytes: it has at least 1")
+    around = HEADER_BYTES + (TAG_BYTES if vlan else 0) + FCS_BYTES
+    return PREAMBLE_BYTES + max(ip_packet_bytes + around, MIN_FRAME_BYTES) + GAP_BYTES
+
+
+def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) -> tuple[int, ...]:
+    """Sizes of the IP packets that one UDP message becomes, headers included, in order.
+
+    One packet where it fits into the MTU; else every fragment but the last carries a multiple of
+    8 bytes. Raises ValueError for a message that UDP cannot carry and for an impossible MTU.
+    """
+    _check_mtu(mtu_bytes, ip_version)
+    most = MAX_DATAGRAM_BYTES[ip_version]
+    if not 0 <= message_bytes <= most:
+        raise ValueError(
+            f"a UDP message of {message_bytes} bytes: IPv{ip_version} carries 0 to {most}"
+        )
+    header = IP_BYTES[ip_version]
+    rest = message_bytes + UDP_BYTES
+    if header + rest <= mtu_bytes:
+        return (header + rest,)
+    header += FRAGMENT_HEADER_BYTES[ip_version]
+    step = (mtu_bytes - header) // 8 * 8
+    whole, last = divmod(rest, step)
+    return (*([header + step] * whole), *([header + last] if last else []))
+
+
+def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True) -> int:
+    """Payload bytes of a full TCP segment on that MTU, other options aside."""
+    _check_mtu(mtu_bytes, ip_version)
+    options = TIMESTAMPS_BYTES if timestamps else 0
+    return mtu_bytes - IP_BYTES[ip_version] - TCP_BYTES - options
+
+
+def ceiling_share(
+    protocol: Protocol,
+    message_bytes: int,
+    mtu_bytes: int,
+    *,
+    ip_version: IpVersion = 4,
+    timestamps: bool = True,
+    mss_bytes: int | None = None,
+    vlan: bool = False,
+) -> Fraction:
+    """The most payload that a link can carry one way, as an exact share of its rate, 0 to 1.
+
+    UDP: every message a datagram of its own. TCP: full segments, so the message size does not
+    enter; ``mss_bytes`` is the MSS in effect (``tcpi_snd_mss``, which has the timestamps' 12 bytes
+    taken off), by default what the MTU leaves. Acknowledgements of the other direction are not
+    counted: with data both ways the share is an upper bound.
+    Raises ValueError for what the protocol or the MTU does not allow.
+    """
+    if message_bytes < 1:
+        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
+    if protocol == "UDP":
+        packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
+        return Fraction(message_bytes, sum(packet_wire_bytes(each, vlan=vlan) for each in packets))
+    if protocol != "TCP":
+        raise ValueError(f"{protocol}: neither TCP nor UDP")
+    most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+    mss = most if mss_bytes is None else mss_bytes
+    if not 1 <= mss <= most:
+        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
+    return Fraction(mss, packet_wire_bytes(mss + mtu_bytes - most, vlan=vlan))
+
+
+def ceiling_bit_per_s(
+    rate_bit_per_s: float,
+    protocol: Protocol,
+    message_bytes: int,
+    mtu_bytes: int,
+    *,
+    ip_version: IpVersion = 4,
+    timestamps: bool = True,
+    mss_bytes: int | None = None,
+    vlan: bool = False,
+) -> float:
+    """``ceiling_share`` of a link of that rate, in payload bit/s."""
+    if rate_bit_per_s <= 0:
+        raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
+    share = ceiling_share(
+        protocol,
+        message_bytes,
+        mtu_bytes,
+        ip_version=ip_version,
+        timestamps=timestamps,
+        mss_bytes=mss_bytes,
+        vlan=vlan,
+    )
+    return float(Fraction(rate_bit_per_s) * share)
+
+
+def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
+    """The most frames of one size a second; the size counts header and FCS (RFC 2544: 64 … 1518).
+
+    Raises ValueError below 64 bytes, which no Ethernet frame has.
+    """
+    _check_frame(frame_bytes)
+    return float(Fraction(rate_bit_per_s) / (8 * (PREAMBLE_BYTES + frame_bytes + GAP_BYTES)))
+
+
+def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4, vlan: bool = False) -> int:
+    """The UDP message that fills a frame of that size (header and FCS counted) to the last byte.
+
+    Raises ValueError where the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
+    """
+    _check_frame(frame_bytes)
+    tag = TAG_BYTES if vlan else 0
+    least = HEADER_BYTES + tag + FCS_BYTES + IP_BYTES[ip_version] + UDP_BYTES
+    if frame_bytes < least:
+        raise ValueError(
+            f"a frame of {frame_bytes} bytes has no room for IPv{ip_version} and UDP; "
+            f"{least} bytes at least"
+        )
+    return frame_bytes - least
+
+
+def _check_frame(frame_bytes: int) -> None:
+    if frame_bytes < MIN_FRAME_BYTES:
+        raise ValueError(f"a frame of {frame_bytes} bytes: Ethernet's shortest has 64")
+
+
+def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
+    least = MIN_MTU_BYTES[ip_version]
+    if mtu_bytes < least:
+        raise ValueError(f"an MTU of {mtu_bytes} bytes: IPv{ip_version} asks for {least} at least")

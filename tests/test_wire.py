@@ -1,0 +1,199 @@
+"""Framing arithmetic, against every figure that the definitions of a measurement state."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.wire import (
+    IP_BYTES,
+    MAX_DATAGRAM_BYTES,
+    IpVersion,
+    Protocol,
+    ceiling_bit_per_s,
+    ceiling_share,
+    fragments,
+    frames_per_s,
+    mss_of,
+    packet_wire_bytes,
+    udp_message_in_frame,
+)
+
+versions = st.sampled_from([4, 6])
+mtus = st.integers(1280, 16000)
+
+
+@pytest.mark.parametrize(
+    ("mtu", "ip_version", "vlan", "timestamps", "percent"),
+    [
+        (1500, 4, False, True, "94.148"),
+        (1500, 4, False, False, "94.928"),
+        (1500, 6, False, True, "92.848"),
+        (1500, 6, False, False, "93.628"),
+        (1500, 4, True, True, "93.904"),
+        (1500, 4, True, False, "94.682"),
+        (9000, 4, False, True, "99.004"),
+        (9000, 4, False, False, "99.137"),
+    ],
+)
+def test_the_tcp_ceiling_is_the_stated_share_of_the_link(
+    mtu: int, ip_version: IpVersion, vlan: bool, timestamps: bool, percent: str
+) -> None:
+    share = ceiling_share(
+        "TCP", 65536, mtu, ip_version=ip_version, vlan=vlan, timestamps=timestamps
+    )
+    assert f"{float(100 * share):.3f}" == percent
+
+
+@pytest.mark.parametrize(
+    ("mtu", "ip_version", "message", "packets", "percent"),
+    [
+        (1500, 4, 64, 1, "49.231"),
+        (1500, 4, 576, 1, "89.720"),
+        (1500, 4, 1472, 1, "95.709"),
+        (1500, 4, 1500, 2, "92.365"),
+        (1500, 4, 64512, 44, "96.183"),
+        (1500, 6, 64, 1, "42.667"),
+        (1500, 6, 1452, 1, "94.408"),
+        (1500, 6, 1472, 2, "89.104"),
+        (1500, 6, 64512, 45, "94.330"),
+        (9000, 4, 8972, 1, "99.270"),
+        (9000, 4, 8973, 2, "98.410"),
+        (9000, 4, 64512, 8, "99.274"),
+        (1400, 4, 1372, 1, "95.410"),
+        (1400, 4, 1373, 2, "90.448"),
+        (1400, 4, 64512, 47, "95.934"),
+    ],
+)
+def test_the_udp_ceiling_is_the_stated_share_of_the_link_in_the_stated_number_of_fragments(
+    mtu: int, ip_version: IpVersion, message: int, packets: int, percent: str
+) -> None:
+    assert len(fragments(message, mtu_bytes=mtu, ip_version=ip_version)) == packets
+    share = ceiling_share("UDP", message, mtu, ip_version=ip_version)
+    assert f"{float(100 * share):.3f}" == percent
+
+
+def test_the_ceiling_of_a_link_is_its_share_of_the_rate() -> None:
+    assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == pytest.approx(94.148e6, abs=500)
+    assert ceiling_bit_per_s(40e6, "UDP", 64, 1500) == pytest.approx(0.4 * 49.231e6, abs=500)
+
+
+def test_the_message_size_does_not_enter_the_tcp_ceiling() -> None:
+    assert ceiling_share("TCP", 1, 1500) == ceiling_share("TCP", 2**24, 1500)
+
+
+def test_an_mss_in_effect_has_the_timestamps_taken_off_already() -> None:
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=1448) == Fraction(1448, 1538)
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=536) == Fraction(536, 536 + 52 + 38)
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=1460, timestamps=False) == Fraction(1460, 1538)
+    with pytest.raises(ValueError, match="MSS of 1460 bytes: MTU 1500 allows 1 to 1448"):
+        ceiling_share("TCP", 64, 1500, mss_bytes=1460)
+
+
+def test_frames_a_second_are_those_of_the_standard() -> None:
+    assert int(frames_per_s(1e9, 64)) == 1_488_095
+    assert int(frames_per_s(1e9, 1518)) == 81_274
+    with pytest.raises(ValueError, match="shortest has 64"):
+        frames_per_s(1e9, 63)
+
+
+def test_a_frame_counts_header_and_fcs_and_has_room_for_the_message() -> None:
+    assert udp_message_in_frame(64) == 18
+    assert udp_message_in_frame(1518) == 1472
+    assert udp_message_in_frame(66, ip_version=6) == 0
+    assert udp_message_in_frame(1522, vlan=True) == 1472
+
+
+def test_a_64_byte_frame_has_no_room_for_udp_over_ipv6() -> None:
+    with pytest.raises(ValueError, match="no room for IPv6 and UDP; 66 bytes at least"):
+        udp_message_in_frame(64, ip_version=6)
+
+
+def test_short_packets_are_padded_and_a_tag_takes_from_the_padding_first() -> None:
+    assert packet_wire_bytes(1) == packet_wire_bytes(46) == 84
+    assert packet_wire_bytes(47) == 85
+    assert packet_wire_bytes(1, vlan=True) == packet_wire_bytes(42, vlan=True) == 84
+    assert packet_wire_bytes(1500, vlan=True) == 1542
+
+
+def test_nettest_ran_at_1538_bytes_a_frame_gap_included() -> None:
+    assert packet_wire_bytes(1500) == 1538
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "mtu", "ip_version", "why"),
+    [
+        ("UDP", 65508, 1500, 4, "IPv4 carries 0 to 65507"),
+        ("UDP", 65528, 1500, 6, "IPv6 carries 0 to 65527"),
+        ("UDP", 0, 1500, 4, "carries no payload"),
+        ("TCP", 0, 1500, 4, "carries no payload"),
+        ("UDP", 64, 67, 4, "IPv4 asks for 68"),
+        ("TCP", 64, 1279, 6, "IPv6 asks for 1280"),
+        ("SCTP", 64, 1500, 4, "neither TCP nor UDP"),
+    ],
+)
+def test_what_no_link_can_carry_is_refused(
+    protocol: Protocol, message: int, mtu: int, ip_version: IpVersion, why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        ceiling_share(protocol, message, mtu, ip_version=ip_version)
+
+
+def test_empty_packets_and_links_without_a_rate_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        packet_wire_bytes(0)
+    with pytest.raises(ValueError, match="carries nothing"):
+        ceiling_bit_per_s(0, "UDP", 64, 1500)
+
+
+@given(st.integers(1, 65507), mtus, versions)
+def test_fragments_carry_the_whole_message_within_the_mtu(
+    message: int, mtu: int, ip_version: IpVersion
+) -> None:
+    packets = fragments(message, mtu_bytes=mtu, ip_version=ip_version)
+    assert max(packets) <= mtu
+    if len(packets) == 1:
+        assert packets[0] == message + 8 + IP_BYTES[ip_version]
+        return
+    header = IP_BYTES[ip_version] + (8 if ip_version == 6 else 0)
+    payloads = [each - header for each in packets]
+    assert sum(payloads) == message + 8
+    assert all(each % 8 == 0 for each in payloads[:-1])
+    assert all(each > 0 for each in payloads)
+    # Nothing is cut that would have fitted.
+    assert message + 8 + IP_BYTES[ip_version] > mtu
+
+
+@given(st.integers(1, 65507), mtus, versions, st.booleans())
+def test_no_ceiling_reaches_the_rate_of_the_link(
+    message: int, mtu: int, ip_version: IpVersion, vlan: bool
+) -> None:
+    protocols: tuple[Protocol, ...] = ("TCP", "UDP")
+    for protocol in protocols:
+        share = ceiling_share(protocol, message, mtu, ip_version=ip_version, vlan=vlan)
+        assert 0 < share < 1
+
+
+@given(mtus, versions, st.booleans())
+def test_options_headers_and_tags_only_take(mtu: int, ip_version: IpVersion, vlan: bool) -> None:
+    with_timestamps = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan)
+    without = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan, timestamps=False)
+    assert with_timestamps < without
+    assert ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=True) <= with_timestamps
+    assert ceiling_share("TCP", 1, mtu, ip_version=6) < ceiling_share("TCP", 1, mtu, ip_version=4)
+    assert mss_of(mtu, ip_version=4) - mss_of(mtu, ip_version=6) == 20
+
+
+@given(st.integers(64, 16000), versions)
+def test_a_frame_filled_by_its_message_is_as_long_on_the_wire_as_it_says(
+    frame: int, ip_version: IpVersion
+) -> None:
+    if frame < 66 and ip_version == 6:
+        return
+    message = udp_message_in_frame(frame, ip_version=ip_version)
+    (packet,) = fragments(message, mtu_bytes=max(frame, 1280), ip_version=ip_version)
+    assert packet_wire_bytes(packet) == frame + 20
+    assert message <= MAX_DATAGRAM_BYTES[ip_version]
