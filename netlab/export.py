@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Mapping
@@ -31,12 +30,14 @@ def export(folder: Path, form: str) -> bytes:
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_harmless(str(name)) for name in frame.columns)
-    for row in frame.itertuples(index=False, name=None):
-        writer.writerow(_csv_cell(value) for value in row)
-    return text.getvalue().encode("utf-8")
+    rows = [[_harmless(str(name)) for name in frame.columns]]
+    rows += [[_csv_cell(value) for value in row] for row in frame.itertuples(index=False)]
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows).encode("utf-8")
+
+
+def _quoted(cell: str) -> str:
+    """RFC 4180; the standard library leaves a lone carriage return unquoted."""
+    return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in '",\r\n') else cell
 
 
 def _csv_cell(value: Any) -> str:

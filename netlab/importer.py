@@ -30,7 +30,7 @@ COLUMNS = ("pairing", "protocol", "message_bytes", "socket_buffer_bytes", "mbit_
 TEST = "stream"
 
 MAX_FILE_BYTES = 16 * 2**20
-MAX_ROWS = 100_000
+MAX_ROWS = 20_000
 MAX_LINE_CHARACTERS = 4096
 MAX_MBIT_PER_S = Decimal(10**8)
 """100 Tbit/s: more is a slip of the pen, or an attack."""

@@ -1,0 +1,201 @@
+"""frame.py: one row a trial, documented columns, failures are NA and never numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import made_plan, made_record, ticking
+
+import netlab
+from netlab.cells import Stream
+from netlab.errors import UsageError
+from netlab.frame import COLUMNS, Run, describe, load, make_frame
+from netlab.records import Record, Status, Value
+from netlab.store import Plan, RunFolder
+
+FIXTURES = Path(__file__).parent / "fixtures"
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+
+
+def run_of(path: Path, *records: Record, plan: Plan | None = None) -> Run:
+    plan = plan or made_plan(repeats=1)
+    with RunFolder.open_for_writing(path / "run", plan, clock=ticking()) as folder:
+        for record in records:
+            folder.append(record)
+    return load(path / "run")
+
+
+def row_of(path: Path, values: Mapping[str, Value]) -> Mapping[Any, Any]:
+    return run_of(path, made_record(values=values)).frame.iloc[0].to_dict()
+
+
+def test_there_is_one_row_a_planned_trial_in_the_plans_order(tmp_path: Path) -> None:
+    run = run_of(tmp_path, made_record(WL, 2), made_record(LL, 1), plan=made_plan())
+    assert list(zip(run.frame["cell"], run.frame["trial"], strict=True)) == [
+        (cell.key, trial) for cell in (LL, LL_LARGE, WL, WL_LARGE) for trial in (1, 2)
+    ]
+    assert list(run.frame["status"]) == ["ok", *["pending"] * 4, "ok", *["pending"] * 2]
+
+
+def test_a_trial_that_is_not_there_yet_is_a_row_with_its_settings(tmp_path: Path) -> None:
+    row = run_of(tmp_path).frame.iloc[1]
+    assert (row["status"], row["reason"]) == ("pending", "not-measured-yet")
+    assert (row["pairing"], row["protocol"], row["message_bytes"]) == ("LL", "UDP", 1500)
+    assert row["throughput_bit_per_s"] is pd.NA
+    assert row["attempt"] is pd.NA
+    assert row["server"] is pd.NA
+
+
+def test_the_latest_attempt_is_the_row(tmp_path: Path) -> None:
+    failed = made_record(status=Status.FAILED, reason="no-peer", errno=110, detail="nobody came")
+    again = made_record(attempt=2)
+    run = run_of(tmp_path, failed, again)
+    row = run.frame.iloc[0]
+    assert (row["status"], row["attempt"]) == ("ok", 2)
+    assert row["reason"] is pd.NA
+    assert row["throughput_bit_per_s"] == 48_600_000.5
+    assert run.records == (failed, again)
+
+
+def test_a_failure_is_a_row_with_its_reason_and_no_number(tmp_path: Path) -> None:
+    failed = made_record(status=Status.IMPOSSIBLE, reason="no-buffers", errno=105, detail="why")
+    frame = run_of(tmp_path, failed).frame
+    row = frame.iloc[0]
+    assert (row["status"], row["reason"], row["errno"], row["detail"]) == (
+        "impossible",
+        "no-buffers",
+        105,
+        "why",
+    )
+    assert row["throughput_bit_per_s"] is pd.NA
+    assert frame["throughput_bit_per_s"].count() == 0
+    assert pd.isna(frame["throughput_bit_per_s"].mean())
+
+
+def test_every_documented_column_is_there_first_with_its_dtype(tmp_path: Path) -> None:
+    for run in (run_of(tmp_path), load(FIXTURES / "run-v1")):
+        assert list(run.frame.columns[: len(COLUMNS)]) == list(COLUMNS)
+        for name, column in COLUMNS.items():
+            assert str(run.frame[name].dtype) == column.dtype, name
+
+
+def test_every_setting_of_a_cell_is_a_documented_column() -> None:
+    assert {field.name for field in fields(Stream)} <= COLUMNS.keys()
+
+
+def test_names_say_their_unit_and_the_documentation_agrees() -> None:
+    endings = {"_bytes": "byte", "_s": "s", "_ns": "ns", "_bit_per_s": "bit/s"}
+    for name, column in COLUMNS.items():
+        ending = re.search(r"(_bit_per_s|_per_s|_bytes|_ns|_s)$", name)
+        if ending and ending.group() in endings and not name.startswith("printed_mbit"):
+            assert column.unit == endings[ending.group()], name
+        assert column.meaning
+
+
+def test_times_are_kept_in_nanoseconds_and_given_in_seconds(tmp_path: Path) -> None:
+    row = row_of(tmp_path, {"elapsed_ns": 10_000_012_345})
+    assert row["elapsed_ns"] == 10_000_012_345
+    assert row["elapsed_s"] == 10.000012345
+
+
+def test_what_the_probes_said_follows_with_its_prefix_sorted(tmp_path: Path) -> None:
+    values: dict[str, Value] = {
+        "sender_snd_mss": 1448,
+        "receiver_interval_bytes": [1, 2, 3],
+        "receiver_host_busy_share": 0.5,
+        "receiver_congestion": "cubic",
+        "receiver_spin": 0,
+        "to_server_throughput_bit_per_s": 5,
+        "receiver_token": 2**70,
+    }
+    frame = run_of(tmp_path, made_record(values=values)).frame
+    assert list(frame.columns[len(COLUMNS) :]) == sorted(values)
+    dtypes = {name: str(frame[name].dtype) for name in values}
+    assert dtypes == {
+        "sender_snd_mss": "Int64",
+        "receiver_interval_bytes": "string",
+        "receiver_host_busy_share": "Float64",
+        "receiver_congestion": "string",
+        "receiver_spin": "Int64",
+        "to_server_throughput_bit_per_s": "Float64",
+        "receiver_token": "string",
+    }
+    row = frame.iloc[0]
+    assert json.loads(row["receiver_interval_bytes"]) == [1, 2, 3]
+    assert row["receiver_token"] == str(2**70)
+    assert frame["sender_snd_mss"].isna().sum() == 3
+
+
+def test_a_value_is_never_changed_to_fit_its_column() -> None:
+    frame = make_frame([{"x_bytes": 2**63}, {"x_bytes": 1}, {"y_ns": 0.5}, {"y_ns": 3}])
+    assert list(frame["x_bytes"][:2]) == [str(2**63), "1"]
+    assert list(frame["y_ns"][2:]) == [0.5, 3.0]
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+
+
+@given(st.lists(scalars, min_size=1))
+def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[Any]) -> None:
+    values = [None if value in (float("inf"), -float("inf")) else value for value in values]
+    column = make_frame([{"mixed": value} for value in values])["mixed"]
+    assert str(column.dtype) in ("boolean", "Int64", "Float64", "string")
+    for value, kept in zip(values, column, strict=True):
+        if value is None:
+            assert kept is pd.NA
+        elif isinstance(value, str):
+            assert kept == value
+        else:
+            assert kept == value or json.loads(kept) == value
+
+
+def test_a_value_cannot_overwrite_what_names_the_trial(tmp_path: Path) -> None:
+    row = row_of(tmp_path, {"cell": "fake", "status": "failed", "message_bytes": 9})
+    assert (row["cell"], row["status"], row["message_bytes"]) == (LL.key, "ok", 64)
+
+
+def test_half_a_surrogate_pair_is_made_visible(tmp_path: Path) -> None:
+    run = run_of(tmp_path, made_record(detail="half \ud83d of one"))
+    assert run.frame["detail"][0] == "half \\ud83d of one"
+
+
+def test_sessions_and_facts_come_with_their_time() -> None:
+    run = load(FIXTURES / "run-v1")
+    assert [dict(session)["order"] for session in run.sessions] == ["as-written"]
+    (facts,) = run.facts
+    assert facts["host"] == "alpha"
+    assert facts["facts"] == {"kernel": "6.18.5", "cpu_count": 2}
+    assert facts["at"] == "2026-01-31T12:00:02.000000Z"
+    assert [each.line for each in run.damage] == [10]
+
+
+def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
+    frame = load(FIXTURES / "run-v1").frame
+    assert list(frame["status"]) == ["ok", "ok", "impossible", "pending"]
+    assert list(frame["throughput_bit_per_s"].dropna()) == [48561234.5, 48600000.5]
+    assert list(frame["elapsed_s"].dropna()) == [10.000012345]
+
+
+def test_netlab_load_is_the_way_in(tmp_path: Path) -> None:
+    assert len(netlab.load(FIXTURES / "run-v1").frame) == 4
+    with pytest.raises(UsageError, match="not a run folder"):
+        netlab.load(tmp_path)
+
+
+def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
+    column = describe("to_client_receiver_throughput_bit_per_s")
+    assert (column.dtype, column.unit) == ("Float64", "bit/s")
+    assert column.meaning.startswith(
+        "of the data to the client: said by the receiving probe: payload taken in"
+    )
+    assert describe("sender_tcp_end_rtt_us").unit == "us"
+    assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning

@@ -1,0 +1,114 @@
+"""status.py: how far a run is, read while another writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from made_runs import made_plan, made_record, ticking
+
+from netlab.errors import UsageError
+from netlab.records import Status
+from netlab.status import status_of
+from netlab.store import RunFolder
+
+FIXTURE = Path(__file__).parent / "fixtures" / "run-v1"
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+
+
+def open_folder(path: Path) -> RunFolder:
+    return RunFolder.open_for_writing(path / "run", made_plan(), clock=ticking())
+
+
+def test_a_new_run_is_all_pending(tmp_path: Path) -> None:
+    open_folder(tmp_path).close()
+    state = status_of(tmp_path / "run")
+    assert (state.total, state.done, state.remaining, state.pending) == (8, 0, 8, 8)
+    assert state.last is None
+    assert state.writer is None
+    assert state.as_text().splitlines() == [
+        f"{tmp_path / 'run'}: made up",
+        "0 of 8 trials done: 0 ok, 0 impossible; 8 remain: 0 failed, 8 pending",
+        "not running",
+    ]
+
+
+def test_counts_are_of_the_latest_records_and_add_up(tmp_path: Path) -> None:
+    with open_folder(tmp_path) as folder:
+        folder.append(made_record(LL, 1, status=Status.FAILED, reason="no-peer"))
+        folder.append(made_record(LL, 1, attempt=2))
+        folder.append(made_record(LL, 2, status=Status.IMPOSSIBLE, reason="no-buffers"))
+        folder.append(made_record(WL, 1, status=Status.PENDING, reason="host-away"))
+        folder.append(made_record(WL, 2, status=Status.FAILED, reason="no-traffic"))
+    state = status_of(tmp_path / "run")
+    assert (state.ok, state.impossible, state.failed, state.pending) == (1, 1, 1, 5)
+    assert (state.done, state.remaining, state.total) == (2, 6, 8)
+    assert state.last == made_record(WL, 2, status=Status.FAILED, reason="no-traffic")
+    assert f"last record: {WL.key}: failed (no-traffic)" in state.as_text()
+
+
+def test_while_another_writes_it_says_who_and_what_is_being_measured(tmp_path: Path) -> None:
+    with open_folder(tmp_path) as folder:
+        folder.note("session")
+        folder.note("attempt", durable=False, cell=LL.key, trial=1)
+        folder.append(made_record(LL, 1))
+        folder.note("attempt", durable=False, cell=LL.key, trial=2)
+        state = status_of(tmp_path / "run")
+        assert f"pid {os.getpid()}" in (state.writer or "")
+        assert [(each.cell, each.trial) for each in state.active] == [(LL.key, 2)]
+        assert f"measuring {LL.key}, trial 2, since 2026-01-31T12:00:04" in state.as_text()
+        assert state.as_dict()["running"] is True
+    # The writer died in mid-trial: nothing is being measured any more.
+    state = status_of(tmp_path / "run")
+    assert state.active == ()
+    assert state.as_dict()["running"] is False
+
+
+def test_a_line_that_is_being_written_is_no_damage_and_a_torn_one_is(tmp_path: Path) -> None:
+    journal = tmp_path / "run" / "journal.jsonl"
+    with open_folder(tmp_path) as folder:
+        folder.append(made_record())
+        with journal.open("ab") as file:
+            file.write(b'12345678 {"kind":"rec')
+        assert status_of(tmp_path / "run").damage == ()
+    state = status_of(tmp_path / "run")
+    assert [each.line for each in state.damage] == [3]
+    assert "journal, line 3: torn: the file ends after 21 bytes of it" in state.as_text()
+
+
+def test_as_json_is_one_document_with_everything() -> None:
+    data = json.loads(status_of(FIXTURE).as_json())
+    assert {name: data[name] for name in ("ok", "failed", "impossible", "pending")} == {
+        "ok": 2,
+        "failed": 0,
+        "impossible": 1,
+        "pending": 1,
+    }
+    assert (data["done"], data["remaining"], data["total"]) == (3, 1, 4)
+    assert data["last"]["reason"] == "host-away"
+    assert data["damage"] == [{"line": 10, "message": "damaged: the checksum does not agree"}]
+    assert data["writer"] is None
+
+
+def test_very_much_damage_is_cut_short_in_the_text(tmp_path: Path) -> None:
+    open_folder(tmp_path).close()
+    with (tmp_path / "run" / "journal.jsonl").open("ab") as file:
+        file.write(b"rubbish\n" * 40)
+    text = status_of(tmp_path / "run").as_text()
+    assert text.count("rubbish") == 0
+    assert text.splitlines()[-1] == "and 35 more damaged places"
+    assert len(status_of(tmp_path / "run").as_dict()["damage"]) == 40
+
+
+def test_asking_for_the_status_does_not_turn_a_writer_away(tmp_path: Path) -> None:
+    open_folder(tmp_path).close()
+    for _ in range(50):
+        status_of(tmp_path / "run")
+        open_folder(tmp_path).close()
+
+
+def test_no_run_folder_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run folder"):
+        status_of(tmp_path)
