@@ -1,0 +1,197 @@
+"""Quantities as people write them ⇄ bytes, seconds and bit/s. Pure.
+
+IEC prefixes are powers of 1024 (``64KiB``), SI prefixes powers of 1000 (``64kB``, ``100Mbit``).
+What could mean two things (``64K``, ``64KB``, ``2m``, ``100MBps``) is refused, and both are named.
+Numbers are taken as decimals, so that ``0.3s`` is three times ``0.1s``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+
+_NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,2}))?"
+_QUANTITY = re.compile(rf"{_NUMBER}\s*([A-Za-zµμ%/]*)", re.ASCII)
+_LONGEST = 40
+"""Characters; what is longer is no quantity that a person would write."""
+
+_BYTES = {
+    "": 1,
+    "B": 1,
+    "byte": 1,
+    "bytes": 1,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+}
+_SECONDS = {
+    "": Decimal(1),
+    "s": Decimal(1),
+    "ms": Decimal("1e-3"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "μs": Decimal("1e-6"),
+    "ns": Decimal("1e-9"),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+}
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_RATES = {
+    prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("bit", "bit/s")
+} | {"": 1}
+_PER_SECOND = {prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("", "/s")}
+
+_A_SIZE = "a size in bytes, such as 1500, 64KiB or 64kB"
+_A_TIME = "a time, such as 10s, 500ms or 2min"
+_A_RATE = "a rate in bit/s, such as 100Mbit, 1Gbit/s or 64kbit"
+_A_NUMBER_PER_SECOND = "a number a second, such as 5000, 5000/s or 5k/s"
+
+
+def parse_bytes(value: str | int) -> int:
+    """``64KiB``, ``64kB``, ``1500`` or ``1500 B`` in bytes.
+
+    Raises ValueError with a sentence that says what is accepted; ``64K``, ``64k`` and ``64KB``
+    are ambiguous. The sign, the range and zero are the caller's to judge; negative is refused.
+    """
+    number, unit = _split(value, _A_SIZE)
+    if unit.lower() in ("k", "kb", "m", "g") and unit not in _BYTES:
+        letter = unit[0].upper()
+        decimal = "k" if letter == "K" else letter
+        raise ValueError(
+            f"{_shown(value)} could mean two things: write {number}{letter}iB (powers of 1024) "
+            f"or {number}{decimal}B (powers of 1000)"
+        )
+    factor = _factor(_BYTES, unit)
+    size = None if factor is None else _times(number, factor)
+    if size is None:
+        raise ValueError(f"{_shown(value)} is not {_A_SIZE}")
+    if size != size.to_integral_value():
+        raise ValueError(f"{_shown(value)} is not a whole number of bytes")
+    return int(size)
+
+
+def parse_seconds(value: str | float) -> float:
+    """``10s``, ``500ms``, ``2min``, ``1 h 9 min`` or ``1.5`` (seconds) in seconds.
+
+    Raises ValueError with a sentence; a bare ``m`` is refused, since it is no time unit.
+    """
+    total = Decimal(0)
+    for part in _parts(value):
+        number, unit = _split(part, _A_TIME)
+        if unit in ("m", "M"):
+            raise ValueError(f"{_shown(value)}: m is no unit of time: write min or ms")
+        factor = _factor(_SECONDS, unit)
+        if factor is None:
+            raise ValueError(f"{_shown(value)} is not {_A_TIME}")
+        total += _times(number, factor)
+    return float(total)
+
+
+def parse_rate(value: str | float) -> float:
+    """``100Mbit``, ``1 Gbit/s``, ``100Mbps`` or ``64000`` (bit/s) in bit/s.
+
+    The prefix's case tells nothing, since nobody means millibits. Raises ValueError with a
+    sentence; ``MBps`` and ``MB/s`` are refused: some mean bytes, some bits.
+    """
+    number, unit = _split(value, _A_RATE)
+    if unit.endswith(("Bps", "B/s", "B")):
+        prefix = unit.partition("B")[0]
+        raise ValueError(f"{_shown(value)} reads as bytes a second: write {number}{prefix}bit/s")
+    plain = unit.removesuffix("ps") + "it" if unit.endswith("bps") else unit
+    factor = _factor(_RATES, plain)
+    if factor is None:
+        raise ValueError(f"{_shown(value)} is not {_A_RATE}")
+    return float(_times(number, factor))
+
+
+def parse_per_second(value: str | float) -> float:
+    """``5000``, ``5000/s`` or ``5k/s``: so many a second. Raises ValueError with a sentence."""
+    number, unit = _split(value, _A_NUMBER_PER_SECOND)
+    factor = _factor(_PER_SECOND, unit)
+    if factor is None:
+        raise ValueError(f"{_shown(value)} is not {_A_NUMBER_PER_SECOND}")
+    return float(_times(number, factor))
+
+
+def format_bytes(size_bytes: int) -> str:
+    """The shortest exact form: ``64 KiB``, ``1500 B``; ``parse_bytes`` reads it back."""
+    for factor, unit in ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")):
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor} {unit}"
+    return f"{size_bytes} B"
+
+
+def format_rate(rate_bit_per_s: float) -> str:
+    """To a hundredth of its unit: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole one as ``100 Mbit/s``.
+
+    The unit is chosen after rounding: never ``1000.00 Mbit/s``.
+    """
+    scaled, unit = rate_bit_per_s, "bit/s"
+    for larger in ("kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"):
+        if abs(round(scaled, 2)) < 1000:
+            break
+        scaled, unit = scaled / 1000, larger
+    return f"{scaled:.0f} {unit}" if scaled == round(scaled) else f"{scaled:.2f} {unit}"
+
+
+def format_seconds(time_s: float) -> str:
+    """A length of time as people say it: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``.
+
+    Three figures below a minute, whole seconds below an hour, whole minutes above; a minus sign
+    stands before the whole. ``parse_seconds`` reads it back, as far as it was not rounded.
+    """
+    if time_s < 0:
+        return "-" + format_seconds(-time_s)
+    for factor, unit in ((1e-6, "us"), (1e-3, "ms"), (1.0, "s")):
+        figures = f"{time_s / factor:.3g}"
+        if time_s and float(figures) < (60 if unit == "s" else 1000):
+            return f"{figures} {unit}"
+    minutes, seconds = divmod(round(time_s), 60)
+    if not minutes:
+        return f"{seconds} s"
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(round(time_s / 60), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def _parts(value: str | float) -> list[str | float]:
+    """``1 h 9 min`` in its parts; anything else as it is."""
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        parts = re.findall(r"[0-9.]+\s*[A-Za-zµμ]+", value)
+        if len(parts) > 1 and re.sub(r"\s", "", value) == re.sub(r"\s", "", "".join(parts)):
+            return list(parts)
+    return [value]
+
+
+def _split(value: str | float, what: str) -> tuple[str, str]:
+    """The number and the unit, both as written."""
+    text = str(value).strip()
+    too_odd = isinstance(value, bool) or len(text) > _LONGEST
+    found = None if too_odd else _QUANTITY.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{_shown(value)} is not {what}")
+    return found[1] + (f"e{found[2]}" if found[2] else ""), found[3]
+
+
+def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
+    """The unit's factor; where its case is wrong, that of the only unit spelled alike."""
+    if unit in factors:
+        return factors[unit]
+    alike = [factor for name, factor in factors.items() if name.lower() == unit.lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _times(number: str, factor: int | Decimal) -> Decimal:
+    with localcontext() as context:
+        context.prec = 60
+        return Decimal(number) * factor
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

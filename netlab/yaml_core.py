@@ -1,0 +1,285 @@
+"""YAML 1.2 text → nodes with positions: plain data, nothing else. Pure.
+
+PyYAML's parser cuts the text into events; what they mean is decided here, by the core schema of
+YAML 1.2: ``no`` is a word, ``010`` is ten, ``0o10`` is eight, ``1_000`` is a word. Mapping keys are
+words as written. Refused, each with its place: duplicate keys, tags, merge keys, further documents,
+and what only an attacker writes (deep nesting, aliases that grow into millions of values).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from netlab.errors import Fault, MatrixError
+
+MAX_BYTES = 1 << 20
+"""Largest text, in bytes of UTF-8."""
+MAX_DEPTH = 32
+"""Deepest nesting."""
+MAX_NODES = 20_000
+"""Most values, each alias counted as all that it stands for."""
+TOO_LARGE = "larger than 1 MiB; a matrix is a page or two"
+_MAX_DIGITS = 40
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+_DECIMAL = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_NO_CHARACTER = re.compile(r"\\U(?!000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})[0-9a-fA-F]{8}")
+
+
+@dataclass(slots=True)
+class Node:
+    """One value, with the place where it stands. Aliases share their anchor's node."""
+
+    line: int
+    """From 1."""
+    column: int
+    """From 1."""
+    scalar: str | int | float | bool | None = None
+    items: list[Node] | None = None
+    """Of a sequence."""
+    entries: dict[str, tuple[Node, Node]] | None = None
+    """Of a mapping: key's node and value's node, by key."""
+    size: int = 1
+    """Values in it, itself among them, each alias counted as all that it stands for."""
+    height: int = 1
+    """Levels of nesting in it, itself among them."""
+
+    def add(self, child: Node) -> None:
+        """Count a child in."""
+        self.size += child.size
+        self.height = max(self.height, child.height + 1)
+
+    def data(self) -> Any:
+        """The plain value: dict, list, str, int, float, bool or None."""
+        if self.entries is not None:
+            return {name: value.data() for name, (_key, value) in self.entries.items()}
+        if self.items is not None:
+            return [item.data() for item in self.items]
+        return self.scalar
+
+
+def parse(text: str, file: str) -> Node:
+    """The one value in a YAML text. Raises MatrixError with every fault found."""
+    builder = _Builder(file)
+    unreadable = _unreadable(text, file)
+    if unreadable is not None:
+        raise MatrixError([unreadable])
+    try:
+        root = builder.document(yaml.parse(text, Loader=yaml.SafeLoader))
+    except _TooMuch:
+        root = None
+    except yaml.MarkedYAMLError as error:
+        builder.faults.append(_syntax_fault(error, text, file))
+        root = None
+    if builder.faults or root is None:
+        raise MatrixError(builder.faults)
+    return root
+
+
+class _TooMuch(Exception):
+    """A limit is passed: its fault is noted, nothing more is read."""
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Turns events into nodes; faults are collected."""
+
+    file: str
+    faults: list[Fault] = field(default_factory=list)
+    anchors: dict[str, Node | None] = field(default_factory=dict)
+    """None while the anchor's own value is being read."""
+    nodes: int = 0
+
+    def document(self, events: Iterator[Any]) -> Node | None:
+        """The value of the first document; a second one is a fault."""
+        root: Node | None = None
+        documents = 0
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._stop(event, "a second document begins here; a file holds one")
+            elif isinstance(event, yaml.NodeEvent):
+                root = self._node(event, events, "", 1)
+        if documents == 0 and not self.faults:
+            self.faults.append(Fault(self.file, 1, 1, "", "the file is empty"))
+        return root
+
+    def _node(self, event: Any, events: Iterator[Any], path: str, depth: int) -> Node:
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, path, depth)
+        node = Node(mark.line + 1, mark.column + 1)
+        self._count(event, 1)
+        self._check_depth(event, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(node, event, path)
+        else:
+            if event.tag not in (None, "!"):
+                self._tag(event, path)
+            if isinstance(event, yaml.SequenceStartEvent):
+                self._sequence(node, events, path, depth)
+            else:
+                self._mapping(node, events, path, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def _alias(self, event: Any, path: str, depth: int) -> Node:
+        name = event.anchor
+        if name not in self.anchors:
+            self._fault(event, path, f"the alias *{name} has no anchor &{name} before it")
+        elif (node := self.anchors[name]) is None:
+            self._stop(event, f"the alias *{name} stands within its own anchor: it has no end")
+        else:
+            self._count(event, node.size)
+            self._check_depth(event, depth + node.height - 1)
+            return node
+        return Node(event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _sequence(self, node: Node, events: Iterator[Any], path: str, depth: int) -> None:
+        node.items = []
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                return
+            item = self._node(event, events, f"{path}[{len(node.items)}]", depth + 1)
+            node.items.append(item)
+            node.add(item)
+
+    def _mapping(self, node: Node, events: Iterator[Any], path: str, depth: int) -> None:
+        node.entries = {}
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                return
+            name = self._key(event, events, path, depth)
+            key = Node(event.start_mark.line + 1, event.start_mark.column + 1, scalar=name)
+            below = f"{path}.{name}" if path else name
+            value = self._node(next(events), events, below, depth + 1)
+            node.add(value)
+            if name in node.entries:
+                first = node.entries[name][0]
+                self._fault(event, below, f"the key stands twice; first in line {first.line}")
+            else:
+                node.entries[name] = (key, value)
+
+    def _key(self, event: Any, events: Iterator[Any], path: str, depth: int) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            self._fault(event, path, "a key must be a plain word")
+            self._node(event, events, path, depth + 1)
+            return ""
+        if event.value == "<<" and event.style is None:
+            self._fault(
+                event,
+                path,
+                "YAML 1.2 has no merge keys (<<): write the keys out, or use `defaults`",
+            )
+        return str(event.value)
+
+    def _scalar(self, node: Node, event: Any, path: str) -> None:
+        if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+            self._tag(event, path)
+        elif event.tag is not None or event.style is not None:
+            node.scalar = event.value
+            if _CONTROL.search(event.value):
+                self._fault(event, path, "an escape here stands for a character no text may hold")
+        else:
+            try:
+                node.scalar = resolve(event.value)
+            except ValueError as error:
+                self._fault(event, path, str(error))
+
+    def _tag(self, event: Any, path: str) -> None:
+        tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+        self._fault(event, path, f"the tag {tag[:60]} is not taken: the file is plain data")
+
+    def _count(self, event: Any, size: int) -> None:
+        self.nodes += size
+        if self.nodes > MAX_NODES:
+            self._stop(event, f"more than {MAX_NODES:,} values, counting what aliases stand for")
+
+    def _check_depth(self, event: Any, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            self._stop(event, f"nested more than {MAX_DEPTH} deep")
+
+    def _fault(self, event: Any, path: str, message: str) -> None:
+        mark = event.start_mark
+        self.faults.append(Fault(self.file, mark.line + 1, mark.column + 1, path, message))
+
+    def _stop(self, event: Any, message: str) -> None:
+        self._fault(event, "", message)
+        raise _TooMuch
+
+
+def resolve(text: str) -> str | int | float | bool | None:
+    """A plain scalar by the core schema of YAML 1.2.
+
+    Raises ValueError for a number that is not finite or has more than 40 characters.
+    """
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    if _NOT_FINITE.fullmatch(text):
+        raise ValueError(f"{text} is not a finite number")
+    for pattern, base in ((_DECIMAL, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
+        if pattern.fullmatch(text):
+            _check_length(text)
+            return int(text[2:] if base != 10 else text, base)
+    if _FLOAT.fullmatch(text):
+        _check_length(text)
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise ValueError(f"{text} is too large a number")
+        return number
+    return text
+
+
+def _check_length(text: str) -> None:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} characters is too long")
+
+
+def _unreadable(text: str, file: str) -> Fault | None:
+    """What is wrong with the text as a whole, before any YAML is read."""
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        return Fault(file, 1, 1, "", TOO_LARGE)
+    found = _CONTROL.search(text)
+    if found is not None:
+        code = ord(found[0])
+        what = "a NUL byte" if code == 0 else f"the control character U+{code:04X}"
+        message = f"{what} stands here; is this really a text file?"
+        return Fault(file, *place(text, found.start()), "", message)
+    found = _NO_CHARACTER.search(text)
+    if found is not None:
+        message = f"{found[0]} is no character of Unicode"
+        return Fault(file, *place(text, found.start()), "", message)
+    return None
+
+
+def place(text: str, index: int) -> tuple[int, int]:
+    """Line and column of a character, both from 1."""
+    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+
+
+def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
+    """PyYAML's complaint as one sentence at one place."""
+    mark = error.problem_mark or error.context_mark
+    line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+    problem = error.problem or "it cannot be read"
+    if "'\\t'" in problem:
+        return Fault(file, line, column, "", "a tab stands here; YAML indents with spaces only")
+    context = f"{error.context}: " if error.context else ""
+    return Fault(file, line, column, "", f"not valid YAML: {context}{problem}")
