@@ -47,7 +47,9 @@ def sync_folder(path: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise refused(error, path, "make the folder durable") from None
+        # Some file systems (vfat, some network ones) have no such call for folders.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise refused(error, path, "make the folder durable") from None
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -199,3 +199,14 @@ def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
     )
     assert describe("sender_tcp_end_rtt_us").unit == "us"
     assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning
+
+
+def test_the_documentations_table_is_the_one_of_the_code() -> None:
+    rows = [
+        f"| `{name}` | {column.dtype} | {column.unit} | {column.meaning} |"
+        for name, column in COLUMNS.items()
+    ]
+    table = "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
+    text = (Path(__file__).parent.parent / "docs" / "run-folder.md").read_text("utf-8")
+    between = text.split("checked by the tests -->\n")[1].split("\n<!-- end of columns")[0]
+    assert between == table

@@ -612,3 +612,17 @@ def test_a_run_folder_of_format_version_1_stays_readable() -> None:
     assert [str(each) for each in stored.damage] == [
         "line 10: damaged: the checksum does not agree"
     ]
+
+
+def test_a_file_system_without_fsync_of_folders_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):  # noqa: PTH112
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        true(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert len(write_a_run(tmp_path / "run")) == 8
