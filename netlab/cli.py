@@ -287,27 +287,37 @@ def hosts(file: Path) -> None:
 
 @import_.command("table")
 @click.argument("table", type=FILE)
-@click.option("--into", type=FOLDER, metavar="DIR", required=True, help="The run folder to make.")
+@click.option(
+    "--into",
+    type=FOLDER,
+    metavar="DIR",
+    help="The run folder to make.  [default: runs/ and the file's name]",
+)
 @click.option("--title", help="What the table is.  [default: the file's name]")
 @click.option(
     "--rate", default="100Mbit", show_default=True, help="Rate of the link it was measured on."
 )
 @click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True)
-def import_table(table: Path, into: Path, title: str | None, rate: str, mtu: int) -> None:
-    """Make a run folder out of a printed TABLE.
+def import_table(table: Path, into: Path | None, title: str | None, rate: str, mtu: int) -> None:
+    """Make a run folder out of a printed TABLE, and its report.
 
     The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
     mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank.
     """
     from netlab.importer import import_table as import_csv
+
+    into = into or Path("runs") / table.stem
+    import_csv(table, into, title=title, rate_bit_per_s=_rate(rate), mtu_bytes=mtu)
+    _report(into, quiet=False)
+
+
+def _rate(text: str) -> float:
     from netlab.units import parse_rate
 
     try:
-        rate_bit_per_s = parse_rate(rate)
+        return parse_rate(text)
     except ValueError as error:
-        raise UsageError(f"--rate {rate}: {error}") from None
-    import_csv(table, into, title=title, rate_bit_per_s=rate_bit_per_s, mtu_bytes=mtu)
-    _report(into, quiet=False)
+        raise UsageError(f"--rate {text}: {error}") from None
 
 
 @cli.group()
@@ -362,15 +372,10 @@ def lab_up(
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
-    from netlab.units import parse_rate
 
-    try:
-        rate_bit_per_s = None if rate is None else parse_rate(rate)
-    except ValueError as error:
-        raise UsageError(f"--rate {rate}: {error}") from None
     options = LabOptions(
         name=name,
-        rate=rate_bit_per_s,
+        rate=None if rate is None else _rate(rate),
         mtu=mtu,
         queue_frames=queue,
         checksums=checksums,

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,7 +15,7 @@ from netlab.fitness import Blocked, preflight
 from netlab.hosts import Host, Inventory
 from netlab.measure import Ends
 from netlab.probe import Agent, lock_hosts, same_host
-from netlab.records import Record, Status, Value
+from netlab.records import Record, Status, Value, utc_now
 from netlab.schedule import Trial
 from netlab.store import RunFolder
 
@@ -42,7 +41,7 @@ class Unmeasured:
             server=self.server,
             client=self.client,
             test=trial.cell.test,
-            started_at=datetime.now(UTC).isoformat(timespec="microseconds"),
+            started_at=utc_now(),
             settings=dict(trial.cell.settings),
             values={},
             reason=self.reason,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,7 +65,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     inventory = load_inventory(options.hosts or options.matrix)
     chosen = _chosen(cells, options.only)
     into = options.into or _new_folder(options.matrix)
-    with _folder(into, matrix, cells) as folder:
+    with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:
         trials = _outstanding(folder, chosen, matrix.repeats, options.redo)
         unreachable: tuple[str, ...] = ()
         if trials:
@@ -109,10 +108,15 @@ def _measure(
     plan: tuple[Round, ...], rig: Rig, folder: RunFolder, retries: int, progress: Progress
 ) -> None:
     with ThreadPoolExecutor(max_workers=max(len(r.trials) for r in plan)) as executor:
-        for round_ in plan:
-            for record in _records(round_, rig, folder, retries, progress, executor):
-                folder.append(record)
-                progress.record(record)
+        try:
+            for round_ in plan:
+                for record in _records(round_, rig, folder, retries, progress, executor):
+                    folder.append(record)
+                    progress.record(record)
+        except BaseException:
+            # What is under way ends with its agents; the executor waits for it.
+            rig.close()
+            raise
 
 
 def _records(
@@ -124,20 +128,20 @@ def _records(
     executor: Executor,
 ) -> Iterator[Record]:
     """The records of one round, as they come; a failed trial is tried again within its round."""
-    waiting = [(trial, 1) for trial in round_.trials]
-    while waiting:
+    waiting = list(round_.trials)
+    for tries_left in range(retries, -1, -1):
         futures = {}
-        for trial, attempt in waiting:
-            folder.note("attempt", durable=False, cell=trial.cell.key, trial=trial.number)
-            future = executor.submit(_trial, trial, attempt, rig, progress)
-            futures[future] = (trial, attempt)
+        for trial in waiting:
+            cell, number = trial.cell.key, trial.number
+            attempt = folder.next_attempt(cell, number)
+            folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+            futures[executor.submit(_trial, trial, attempt, rig, progress)] = trial
         waiting = []
         for future in as_completed(futures):
-            trial, attempt = futures[future]
             record = future.result()
+            if record.status is Status.FAILED and tries_left:
+                waiting.append(futures[future])
             yield record
-            if record.status is Status.FAILED and attempt <= retries:
-                waiting.append((trial, attempt + 1))
 
 
 def _trial(trial: Trial, attempt: int, rig: Rig, progress: Progress) -> Record:
@@ -177,15 +181,6 @@ def _outstanding(
 
 def _new_folder(matrix: Path) -> Path:
     return Path("runs") / f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-@contextmanager
-def _folder(path: Path, matrix: Matrix, cells: tuple[Cell, ...]) -> Iterator[RunFolder]:
-    folder = RunFolder.open_for_writing(path, plan_of(matrix, cells))
-    try:
-        yield folder
-    finally:
-        folder.close()
 
 
 def _session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig) -> None:

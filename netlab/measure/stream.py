@@ -6,7 +6,6 @@ import queue
 import secrets
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from netlab.cells import Stream
@@ -14,7 +13,7 @@ from netlab.errors import HostGone, ProbeError
 from netlab.measure import Ends, Live, address_of
 from netlab.measure.flow import Flow, Side, Window, deadline_s
 from netlab.probe import Agent, Pending
-from netlab.records import REASONS, Record, Status, Value
+from netlab.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.schedule import Trial
 
 START_AHEAD_S = 0.3
@@ -47,7 +46,7 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
     """
-    started_at = datetime.now(UTC).isoformat(timespec="microseconds")
+    started_at = utc_now()
     arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = queue.SimpleQueue()
 
     def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
@@ -62,7 +61,7 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
             values |= _values(flow)
         values |= _of_both_flows(flows)
     except ProbeError as error:
-        fault, reason = error, error.word
+        fault, reason = error, reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
     values["same_host"] = ends.same_host
     return Record(
@@ -176,7 +175,11 @@ def _raise_worst(flows: list[Flow]) -> None:
     faults = [side.fault for flow in flows for side in flow.sides if side.fault is not None]
     if faults:
         raise min(
-            faults, key=lambda fault: (not REASONS[fault.word].impossible, fault.word in FOLLOWING)
+            faults,
+            key=lambda fault: (
+                not REASONS[reason_of(fault.word)].impossible,
+                fault.word in FOLLOWING,
+            ),
         )
 
 

@@ -1,0 +1,225 @@
+"""The conversation of one trial, against agents that answer by a script."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from netlab.cells import Cell, Stream
+from netlab.errors import HostGone
+from netlab.measure import Ends
+from netlab.measure.flow import decimal
+from netlab.measure.stream import measure
+from netlab.probe import Agent
+from netlab.records import Record, Status
+from netlab.schedule import Trial
+
+RESULT: dict[str, dict[str, Any]] = {
+    "receive": {
+        "throughput_bit_per_s": 94_100_000.0,
+        "elapsed_ns": 1_000_000_000,
+        "received_messages": 8000,
+        "lost_messages": 3,
+        "drain_ns": 5,
+    },
+    "send": {
+        "sent_messages": 8003,
+        "sent_bit_per_s": 94_200_000.0,
+        "tcp_end_snd_mss": 1448,
+        "tcp_end_options": "timestamps,sack,wscale",
+        "first_send_ns": 0,
+        "last_send_ns": 1 << 62,
+    },
+}
+
+Asked = tuple[str, str, dict[str, Any]]
+
+
+@dataclass
+class Fake:
+    """An agent that says what a real one would, and writes down what it was asked."""
+
+    name: str
+    asked: list[Asked]
+    faults: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """verb → the error record in place of an answer."""
+    gone_after: str | None = None
+    offset_ns: int = 0
+    port_range: tuple[int, int] | None = None
+    running: dict[str, tuple[Any, str]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def host(self) -> Any:
+        return SimpleNamespace(
+            name=self.name,
+            port_range=self.port_range,
+            address=lambda _network, version: "10.0.0.1" if version == 4 else "fd00::1",
+        )
+
+    def clock_offset(self) -> Any:
+        return SimpleNamespace(offset_ns=self.offset_ns)
+
+    def start(
+        self, verb: str, *, inbox: Callable[..., None] | None = None, **keys: Any
+    ) -> SimpleNamespace:
+        with self.lock:
+            self.asked.append((self.name, verb, keys))
+            pending = SimpleNamespace(id=f"{self.name}{len(self.asked)}")
+            if verb == "stop":
+                self._stop(keys)
+                return pending
+            assert inbox is not None
+            self.running[pending.id] = (inbox, verb)
+            threading.Timer(0.01, self._begin, (pending, inbox, verb, keys)).start()
+            return pending
+
+    def _begin(self, pending: Any, inbox: Any, verb: str, keys: dict[str, Any]) -> None:
+        self.running[pending.id] = (lambda record: inbox(pending, record), verb)
+        say = self.running[pending.id][0]
+        if verb in self.faults:
+            say({"type": "error", **self.faults[verb]})
+            return
+        if self.gone_after == verb:
+            say({"type": "gone", "detail": f"{self.name}: no heartbeat"})
+            return
+        if keys["open"] == "listen":
+            say({"type": "ready", "port": 40001})
+        if verb == "receive":
+            say({"type": "progress", "bytes": 1000, "elapsed_ns": 1_000_000})
+            say({"type": "window"})
+
+    def _stop(self, keys: dict[str, Any]) -> None:
+        say, verb = self.running[keys["test"]]
+        if "abort" in keys:
+            say({"type": "error", "error": "stopped"})
+        else:
+            say({"type": "result", **RESULT[verb]})
+
+
+def trial_of(**settings: Any) -> Trial:
+    stream = Stream(**{"protocol": "TCP", "message_bytes": 1448, "duration_s": 1.0} | settings)
+    return Trial(cell=Cell(pairing="LL", test="stream", stream=stream), number=1)
+
+
+def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
+    asked: list[Asked] = []
+    live: list[float] = []
+    server = Fake("server", asked, **fakes.get("server", {}))
+    client = Fake("client", asked, **fakes.get("client", {}))
+    ends = Ends(server=cast(Agent, server), client=cast(Agent, client), same_host=False)
+    record = measure(trial, ends, 1, lambda _cell, rate: live.append(rate))
+    return record, asked, live
+
+
+def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -> None:
+    record, asked, live = run(trial_of())
+    (_, first, listening), (_, second, connecting) = asked[:2]
+    assert [first, second] == ["receive", "send"]
+    assert listening["open"] == "listen"
+    assert connecting["to"] == "10.0.0.1:40001"
+    assert connecting["token"] == listening["token"]
+    assert len(listening["token"]) == 32
+    assert record.status is Status.OK
+    assert record.values["throughput_bit_per_s"] == 94_100_000.0
+    assert record.values["sent_bit_per_s"] == 94_200_000.0
+    assert record.values["mss_bytes"] == 1448
+    assert record.values["tcp_timestamps"] is True
+    assert record.values["receiver_drain_ns"] == 5
+    assert live == [8e6]
+
+
+def test_the_receiver_is_told_what_the_sender_counted() -> None:
+    _, asked, _ = run(trial_of(protocol="UDP"))
+    stops = [(name, keys) for name, verb, keys in asked if verb == "stop"]
+    assert [name for name, _ in stops] == ["client", "server"]
+    assert stops[1][1]["sent"] == 8003
+
+
+def test_when_the_server_sends_the_client_still_connects() -> None:
+    record, asked, _ = run(trial_of(direction="server-sends"))
+    assert [(name, verb) for name, verb, _ in asked[:2]] == [
+        ("server", "send"),
+        ("client", "receive"),
+    ]
+    assert record.values["connected_by"] == "client"
+
+
+def test_an_ipv6_address_stands_in_brackets() -> None:
+    _, asked, _ = run(trial_of(ip_version=6))
+    assert asked[1][2]["to"] == "[fd00::1]:40001"
+
+
+def test_both_directions_have_keys_of_their_own_and_no_sum() -> None:
+    record, asked, _ = run(
+        trial_of(direction="both"), server={"offset_ns": 5_000_000_000}, client={"offset_ns": 7}
+    )
+    assert "throughput_bit_per_s" not in record.values
+    assert record.values["to_server_throughput_bit_per_s"] == 94_100_000.0
+    assert record.values["to_client_throughput_bit_per_s"] == 94_100_000.0
+    assert record.values["common_window"] is True
+    opens = {name: keys["window_open_ns"] for name, verb, keys in asked if verb == "send"}
+    assert opens["server"] - opens["client"] == 5_000_000_000 - 7
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("message-too-long", Status.IMPOSSIBLE),
+        ("no-buffers", Status.IMPOSSIBLE),
+        ("capability-missing", Status.IMPOSSIBLE),
+        ("connect-refused", Status.FAILED),
+        ("a-word-of-a-newer-probe", Status.FAILED),
+    ],
+)
+def test_an_error_word_decides_between_failed_and_impossible(word: str, status: Status) -> None:
+    record, asked, _ = run(
+        trial_of(), client={"faults": {"send": {"error": word, "errno": 105, "detail": "why"}}}
+    )
+    assert record.status is status
+    assert record.errno == 105
+    assert "why" in str(record.detail)
+    assert not any(key.endswith("throughput_bit_per_s") for key in record.values)
+    assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
+
+
+def test_the_cause_is_told_and_not_its_consequence_at_the_other_end() -> None:
+    record, _, _ = run(
+        trial_of(),
+        server={"faults": {"receive": {"error": "peer-vanished"}}},
+        client={"faults": {"send": {"error": "no-buffers", "errno": 105}}},
+    )
+    # The listener's fault comes before the client was ever asked: then it is all that is known.
+    assert record.reason == "peer-vanished"
+
+
+def test_a_host_that_is_lost_ends_the_trial_at_once() -> None:
+    with pytest.raises(HostGone, match="no heartbeat"):
+        run(trial_of(), client={"gone_after": "send"})
+
+
+def test_a_fixed_port_range_goes_to_the_listening_side_only() -> None:
+    _, asked, _ = run(trial_of(), server={"port_range": (5001, 5100)})
+    assert asked[0][2]["port"] == "5001-5100"
+    assert "port" not in asked[1][2]
+
+
+def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
+    _, asked, _ = run(trial_of(protocol="UDP", rate_bit_per_s=5e6, receive="spinning"))
+    keys = {verb: keys for _, verb, keys in asked}
+    assert keys["send"]["rate"] == "5000000"
+    assert "rate" not in keys["receive"]
+    assert keys["receive"]["spin"] == 1
+    assert "spin" not in keys["send"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(10.0, "10"), (0.5, "0.5"), (1e12, "1000000000000"), (1e-6, "0.000001")]
+)
+def test_numbers_are_written_without_exponents(number: float, text: str) -> None:
+    assert decimal(number) == text
