@@ -30,7 +30,7 @@ def export(folder: Path, form: str) -> bytes:
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    rows = [[_harmless(str(name)) for name in frame.columns]]
+    rows = [[harmless(str(name)) for name in frame.columns]]
     rows += [[_csv_cell(value) for value in row] for row in frame.itertuples(index=False)]
     return "".join(",".join(map(_quoted, row)) + "\n" for row in rows).encode("utf-8")
 
@@ -44,11 +44,12 @@ def _csv_cell(value: Any) -> str:
     if value is pd.NA:
         return ""
     if isinstance(value, str):
-        return _harmless(value)
+        return harmless(value)
     return json.dumps(_plain(value))
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 

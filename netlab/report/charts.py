@@ -1,0 +1,245 @@
+"""Layout → Charts: the lab report's diagrams as plain nouns, before anything is drawn. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netlab.header import LinkLike
+from netlab.report.ceilings import Ceiling, ceiling_of
+from netlab.report.layout import Column, Grid, Layout, Level
+from netlab.report.readings import FLOWS
+from netlab.report.words import count, setting_name, setting_value
+from netlab.stats import mean
+from netlab.wire import IpVersion, ceiling_bit_per_s, fragments
+
+MAX_CHARTS = 32
+"""A matrix with many settings has many diagrams; the tables hold what these leave out."""
+
+_CURVE_STEPS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: points from left to right; a point without a value is a gap."""
+
+    label: str
+    points: tuple[tuple[float, float | None], ...]
+    """(x, Mbit/s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One diagram of throughput, y from zero."""
+
+    name: str
+    """Of its files, without their ending."""
+    title: str
+    x_label: str
+    x_ticks: tuple[tuple[float, str], ...]
+    log_x: bool
+    lines: tuple[Line, ...]
+    ceilings: tuple[Line, ...]
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the diagram is told."""
+        shown = [line.label for line in self.lines]
+        ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
+        return (
+            f"Line chart: {self.title}, in Mbit/s, over {self.x_label}. "
+            f"{count(len(shown), 'line')}: {', '.join(shown)}.{ceiling} "
+            "The tables hold the same figures."
+        )
+
+
+def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], int]:
+    """The diagrams of a run, and how many more there would be beyond ``MAX_CHARTS``.
+
+    For each combination of settings: mean throughput over message size, a chart a protocol; then
+    throughput over the rows' setting, a chart a column. One with a single place on its x axis, or
+    without any figure, is none.
+    """
+    found = [chart for chart in _all(layout, link) if _is_worth_drawing(chart)]
+    return tuple(found[:MAX_CHARTS]), max(0, len(found) - MAX_CHARTS)
+
+
+def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
+    combinations = dict.fromkeys(grid.conditions for grid in layout.grids)
+    groups = [
+        [grid for grid in layout.grids if grid.conditions == conditions]
+        for conditions in combinations
+    ]
+    for grids in groups:
+        columns = sorted({column for grid in grids for column in grid.columns})
+        for protocol in dict.fromkeys(column.protocol for column in columns):
+            those = [column for column in columns if column.protocol == protocol]
+            yield _over_message_size(protocol, those, grids, link)
+    for grids in groups:
+        columns = sorted({column for grid in grids for column in grid.columns})
+        sizes = dict.fromkeys((column.protocol, column.message_bytes) for column in columns)
+        for protocol, size in sizes:
+            those = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
+            yield _over_rows(those, grids, link)
+
+
+def _over_message_size(
+    protocol: str, columns: Sequence[Column], grids: Sequence[Grid], link: LinkLike | None
+) -> Chart:
+    sizes = sorted({column.message_bytes for column in columns})
+    lines = []
+    for grid in grids:
+        for flow in dict.fromkeys(column.flow for column in columns):
+            means = [_mean_of_cells(grid, Column(protocol, size, flow)) for size in sizes]
+            lines.append(_line(grid, flow, list(zip(map(float, sizes), means, strict=True))))
+    conditions = grids[0].conditions
+    return Chart(
+        name=_name("message-size", protocol, conditions),
+        title=_title(f"{protocol}: mean throughput by message size", conditions),
+        x_label="message size, bytes",
+        x_ticks=tuple((float(size), str(size)) for size in sizes),
+        log_x=True,
+        lines=_with_points(lines),
+        ceilings=_curves(columns, sizes, grids, link),
+    )
+
+
+def _over_rows(columns: Sequence[Column], grids: Sequence[Grid], link: LinkLike | None) -> Chart:
+    first, name = columns[0], grids[0].row_setting
+    rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
+    places = _places(rows)
+    lines, known = [], []
+    for grid in grids:
+        for column in columns:
+            points = [(x, _figure(grid, row, column)) for row, x in places.items()]
+            lines.append(_line(grid, column.flow, sorted(points)))
+            known.append(ceiling_of(column, grid.column(column), link))
+    conditions = grids[0].conditions
+    ends = (min(places.values()), max(places.values()))
+    return Chart(
+        name=_name("by", name, first.protocol, str(first.message_bytes), conditions),
+        title=_title(f"{first.protocol}, messages of {first.message_bytes} bytes", conditions),
+        x_label=setting_name(name),
+        x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
+        log_x=False,
+        lines=_with_points(lines),
+        ceilings=tuple(
+            Line(label, tuple((x, value) for x in ends))
+            for label, value in _levels([each for each in known if each])
+        ),
+    )
+
+
+def _places(rows: Sequence[Level]) -> dict[Level, float]:
+    """Where each row stands on the x axis: at its value, or side by side where it has none.
+
+    A level without a number among numbers, such as ``auto``, stands one step to their right.
+    """
+    numbers = [row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)]
+    others = [row for row in rows if row not in numbers or isinstance(row, bool)]
+    even = not numbers or len(numbers) < len(rows) - 1 or max(numbers) > 16 * max(min(numbers), 1)
+    if even:
+        return {row: float(index) for index, row in enumerate([*sorted(numbers), *others])}
+    step = (max(numbers) - min(numbers)) / max(len(numbers) - 1, 1) or 1.0
+    places: dict[Level, float] = {row: float(row) for row in sorted(numbers)}
+    places |= {row: max(numbers) + 1.5 * step for row in others}
+    return places
+
+
+def _figure(grid: Grid, row: Level, column: Column) -> float | None:
+    place = grid.bins.get((row, column))
+    figures = place.throughputs_bit_per_s if place else ()
+    return mean(figures) / 1e6 if figures else None
+
+
+def _mean_of_cells(grid: Grid, column: Column) -> float | None:
+    figures = [_figure(grid, row, column) for row in grid.rows]
+    present = [each for each in figures if each is not None]
+    return mean(present) if present else None
+
+
+def _line(grid: Grid, flow: str, points: list[tuple[float, float | None]]) -> Line:
+    words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
+    return Line(", ".join(word for word in words if word), tuple(points))
+
+
+def _with_points(lines: Sequence[Line]) -> tuple[Line, ...]:
+    return tuple(line for line in lines if any(y is not None for _, y in line.points))
+
+
+def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
+    """The ceilings to draw as level lines: one where it is known, else the two it may be."""
+    if not ceilings:
+        return
+    highest = max(each.highest_bit_per_s for each in ceilings) / 1e6
+    lowest = min(each.lowest_bit_per_s for each in ceilings) / 1e6
+    yield "wire ceiling", highest
+    if lowest < highest:
+        yield "wire ceiling with TCP timestamps", lowest
+
+
+def _curves(
+    columns: Sequence[Column], sizes: Sequence[int], grids: Sequence[Grid], link: LinkLike | None
+) -> tuple[Line, ...]:
+    """The ceiling as a curve over the message size; level for TCP, teeth of fragments for UDP."""
+    places = [place for grid in grids for column in columns for place in grid.column(column)]
+    wired = [reading for place in places for reading in place.readings if not reading.same_host]
+    if link is None or not wired:
+        return ()
+    if columns[0].protocol != "UDP":
+        known = [
+            ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
+        ]
+        return tuple(
+            Line(label, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
+            for label, value in _levels([each for each in known if each])
+        )
+    ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
+    points = []
+    for size in _curve_sizes(sizes, link.mtu_bytes, ip_version):
+        try:
+            ceiling = ceiling_bit_per_s(
+                link.rate_bit_per_s,
+                "UDP",
+                size,
+                link.mtu_bytes,
+                ip_version=ip_version,
+                vlan=link.vlan,
+            )
+        except ValueError:
+            continue
+        points.append((float(size), ceiling / 1e6))
+    return (Line("wire ceiling", tuple(points)),) if points else ()
+
+
+def _curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
+    """Sizes to draw a curve through: evenly on a log axis, and both sides of each tooth."""
+    first, last = sizes[0], sizes[-1]
+    ratio = last / first
+    even = {round(first * ratio ** (i / _CURVE_STEPS)) for i in range(_CURVE_STEPS + 1)}
+    whole = max(mtu_bytes - (48 if ip_version == 6 else 28), 1)
+    teeth: set[int] = set()
+    size = whole
+    while size < last and len(teeth) < 200:
+        teeth |= {size, size + 1}
+        try:
+            packets = fragments(size + 1, mtu_bytes=mtu_bytes, ip_version=ip_version)
+        except ValueError:
+            break
+        # The last fragment of the next longer message has the room that the others are filled to.
+        size += 1 + packets[0] - packets[-1]
+    return sorted(each for each in even | teeth | set(sizes) if first <= each <= last)
+
+
+def _is_worth_drawing(chart: Chart) -> bool:
+    return len(chart.x_ticks) > 1 and bool(chart.lines)
+
+
+def _title(words: str, conditions: str) -> str:
+    return f"{words} ({conditions})" if conditions else words
+
+
+def _name(*words: str) -> str:
+    """A file name out of words: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")[:100]

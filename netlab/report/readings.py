@@ -1,0 +1,118 @@
+"""Frame → Readings: what the tables and charts need of each trial, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from netlab.records import REASONS, Value
+
+if TYPE_CHECKING:
+    from netlab.frame import Run
+
+FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+"""Prefix of a flow's columns → how it is called where a test sends both ways."""
+
+_TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail")
+_PLACE = ("pairing", "server", "client", "test", "same_host")
+_FLOW = ("throughput_bit_per_s", "sent_messages", "lost_messages", "mss_bytes", "tcp_timestamps")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What was measured of the data that went one way; ``None`` is not known."""
+
+    throughput_bit_per_s: float | None = None
+    sent_messages: int | None = None
+    lost_messages: int | None = None
+    mss_bytes: int | None = None
+    tcp_timestamps: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One planned trial: its settings, and what it left or why it left nothing."""
+
+    cell: str
+    trial: int
+    attempt: int | None
+    status: str
+    reason: str | None
+    errno: int | None
+    detail: str | None
+    pairing: str
+    server: str | None
+    client: str | None
+    test: str
+    same_host: bool
+    settings: Mapping[str, Value]
+    """Everything that was asked for, protocol and sizes with it; absent is the host's default."""
+    flows: Mapping[str, Flow]
+    """By the names of ``FLOWS``: one, or two where the test sends both ways."""
+
+    @property
+    def protocol(self) -> str:
+        """``TCP`` or ``UDP``; empty where a test has none."""
+        return str(self.settings.get("protocol", ""))
+
+    @property
+    def message_bytes(self) -> int | None:
+        """Bytes handed to one send call."""
+        size = self.settings.get("message_bytes")
+        return size if isinstance(size, int) else None
+
+    @property
+    def why_blank(self) -> str:
+        """One sentence for a footnote, with the reason's word and the error number behind it."""
+        word = self.reason or ("no-throughput" if self.status == "ok" else "no-reason-given")
+        known = REASONS.get(word)
+        number = f", error number {self.errno}" if self.errno is not None else ""
+        if known is None:
+            return f"{self.status} ({word}{number})."
+        sentence = f"{known.sentence.rstrip('.')} ({word}{number})."
+        plain = word in ("not-recorded", "not-measured-yet")
+        return sentence if plain else f"{self.status}: {sentence}"
+
+
+def readings(run: Run) -> tuple[Reading, ...]:
+    """One reading a planned trial, in the plan's order."""
+    settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
+    measured = [flow + name for flow in FLOWS for name in _FLOW]
+    wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured])
+    columns = [name for name in wanted if name in run.frame.columns]
+    rows = run.frame[columns].itertuples(index=False, name=None)
+    return tuple(_reading(dict(zip(columns, row, strict=True)), settings) for row in rows)
+
+
+def _reading(row: Mapping[str, Any], names: list[str]) -> Reading:
+    present = {name: _plain(value) for name, value in row.items() if value is not pd.NA}
+    settings = {name: present[name] for name in names if name in present}
+    both = settings.get("direction") == "both"
+    return Reading(
+        cell=present["cell"],
+        trial=present["trial"],
+        attempt=present.get("attempt"),
+        status=present["status"],
+        reason=present.get("reason"),
+        errno=present.get("errno"),
+        detail=present.get("detail"),
+        pairing=present["pairing"],
+        server=present.get("server"),
+        client=present.get("client"),
+        test=present["test"],
+        same_host=present.get("same_host") is True,
+        settings=settings,
+        flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == both},
+    )
+
+
+def _flow(present: Mapping[str, Any], prefix: str) -> Flow:
+    return Flow(**{name: present.get(prefix + name) for name in _FLOW})
+
+
+def _plain(value: Any) -> Any:
+    """A cell of the frame as Python's own type."""
+    return value.item() if hasattr(value, "item") else value
