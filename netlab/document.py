@@ -63,20 +63,23 @@ class Document:
         return data
 
 
-def read_document(path: Path) -> Document:
-    """Read and parse a file. UsageError where it cannot be read, MatrixError for what is in it."""
+def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
+    """Read and parse a file. UsageError where it cannot be read, else as ``load_document``."""
     try:
         with path.open("rb") as file:
             content = file.read(yaml_core.MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    return load_document(content, str(path))
+    return load_document(content, str(path), faults)
 
 
-def load_document(text: str | bytes, file: str) -> Document:
-    """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found."""
+def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
+    """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
+
+    With a list of ``faults``, those that leave a whole document are put there instead.
+    """
     decoded = _decoded(text, file)
-    root = yaml_core.parse(decoded, file)
+    root = yaml_core.parse(decoded, file, faults)
     if root.entries is None:
         empty = root.items is None and root.scalar is None
         message = "the file is empty" if empty else "the file is not a mapping of keys to values"
@@ -90,13 +93,33 @@ def validate(document: Document, model_class: type[Model], section: KeyPath = ()
     Raises MatrixError with a fault for everything that pydantic complains of, each at its place,
     with "did you mean" for keys and words. KeyError where the document has no such section.
     """
+    found = check(document, model_class, section)
+    if isinstance(found, list):
+        raise MatrixError([complaint.fault for complaint in found])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A fault, with its key path as data."""
+
+    path: tuple[Step, ...]
+    fault: Fault
+
+
+def check(
+    document: Document, model_class: type[Model], section: KeyPath = (), data: Any = None
+) -> Model | list[Complaint]:
+    """The part of ``document`` at ``section`` as a model, or everything that is wrong with it.
+
+    ``data`` may stand in for that part: a copy without what has been complained of already.
+    """
+    part = document.at(section) if data is None else data
     try:
-        return model_class.model_validate(document.at(section))
+        return model_class.model_validate(part)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        raise MatrixError(
-            [_fault(document, model_class, section, each) for each in details]
-        ) from None
+        return [_complaint(document, part, model_class, section, each) for each in details]
 
 
 def path_text(path: KeyPath) -> str:
@@ -110,7 +133,7 @@ def path_text(path: KeyPath) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean `message_size`?``, or nothing where nothing is near."""
     names = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
     return f"; did you mean `{names[near[0]]}`?" if near else ""
 
 
@@ -131,20 +154,28 @@ def _decoded(content: str | bytes, file: str) -> str:
         raise MatrixError([Fault(file, line, column, "", message)]) from None
 
 
-def _fault(
-    document: Document, model_class: type[BaseModel], section: KeyPath, detail: ErrorDetails
-) -> Fault:
+def _complaint(
+    document: Document,
+    data: Any,
+    model_class: type[BaseModel],
+    section: KeyPath,
+    detail: ErrorDetails,
+) -> Complaint:
     """One of pydantic's complaints at its place in the file, in a sentence."""
-    path, known = _walk(document.at(section), model_class, detail["loc"])
+    path, known = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
-    whole = (*section, *path)
+    at_key = False
     if kind == "missing":
-        return document.fault(whole, f"the key is missing{_typo_of(document, whole, known)}")
-    if kind == "extra_forbidden":
-        return document.fault(whole, f"unknown key{_suggestion(str(path[-1]), known)}", at_key=True)
-    if detail["input"] is None:
-        return document.fault(whole, "has no value: give one, or leave the key out", at_key=True)
-    return document.fault(whole, _sentence(detail))
+        message = f"the key is missing{_typo_of(data, path, known)}"
+    elif kind == "extra_forbidden":
+        message, at_key = f"unknown key{_suggestion(str(path[-1]), known)}", True
+    elif detail["input"] is None:
+        message, at_key = "has no value: give one, or leave the key out", True
+    else:
+        message = _sentence(detail)
+        path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
+    whole = (*section, *path)
+    return Complaint(whole, document.fault(whole, message, at_key=at_key))
 
 
 def _suggestion(word: str, known: Sequence[str]) -> str:
@@ -154,11 +185,12 @@ def _suggestion(word: str, known: Sequence[str]) -> str:
     return f"; known here: {', '.join(known)}" if known else ""
 
 
-def _typo_of(document: Document, path: KeyPath, known: Sequence[str]) -> str:
+def _typo_of(data: Any, path: KeyPath, known: Sequence[str]) -> str:
     """What is written in place of a missing key, where it is near enough."""
-    written = document.at(path[:-1])
-    strangers = [key for key in written if key not in known] if isinstance(written, dict) else []
-    near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.6)
+    for step in path[:-1]:
+        data = data[step]
+    strangers = [key for key in data if key not in known] if isinstance(data, dict) else []
+    near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.65)
     return f"; is `{near[0]}` meant to be it?" if near else ""
 
 

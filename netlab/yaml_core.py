@@ -69,8 +69,12 @@ class Node:
         return self.scalar
 
 
-def parse(text: str, file: str) -> Node:
-    """The one value in a YAML text. Raises MatrixError with every fault found."""
+def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
+    """The one value in a YAML text.
+
+    Raises MatrixError with every fault found. With a list of ``faults`` those that leave a whole
+    document (such as a key that stands twice) are put there instead.
+    """
     builder = _Builder(file)
     unreadable = _unreadable(text, file)
     if unreadable is not None:
@@ -82,8 +86,10 @@ def parse(text: str, file: str) -> Node:
     except yaml.MarkedYAMLError as error:
         builder.faults.append(_syntax_fault(error, text, file))
         root = None
-    if builder.faults or root is None:
+    if root is None or (builder.faults and faults is None):
         raise MatrixError(builder.faults)
+    if faults is not None:
+        faults += builder.faults
     return root
 
 
