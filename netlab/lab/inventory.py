@@ -1,0 +1,53 @@
+"""The inventory file of a lab: its hosts as `netlab run --hosts` wants them. Pure text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from netlab.lab.plan import LabPlan
+
+
+def first_line(name: str) -> str:
+    """What marks a file as the inventory of the lab of that name, for ``up`` and ``down``."""
+    return f"# Written by `netlab lab up --name {name}`, removed by `netlab lab down`."
+
+
+def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> str:
+    """YAML: each host with its pinned key, the client's key file and its test addresses.
+
+    ``keys``: public host key by host name. A JSON string is a YAML string.
+    """
+    lines = [first_line(plan.name), "hosts:"]
+    for host in plan.hosts:
+        addresses = ", ".join(json.dumps(address) for address in host.addresses)
+        lines += [
+            f"  {host.name}:",
+            f"    os: {host.os}",
+            f"    ssh: {json.dumps(f'{host.user}@{host.management_address}:22')}",
+            f"    host_key: {json.dumps(keys[host.name])}",
+            f"    identity: {json.dumps(str(identity))}",
+            "    addresses:",
+            f"      test: [{addresses}]",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
+    """The same keys for OpenSSH's own client."""
+    return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.hosts)
+
+
+def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
+    """For a person who wants to look: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
+    return "".join(
+        f"Host {host.name}\n"
+        f"  HostName {host.management_address}\n"
+        f"  User {host.user}\n"
+        f'  IdentityFile "{identity}"\n'
+        "  IdentitiesOnly yes\n"
+        f'  UserKnownHostsFile "{known_hosts}"\n'
+        "  StrictHostKeyChecking yes\n"
+        for host in plan.hosts
+    )

@@ -1,0 +1,207 @@
+"""A lab's life: up, status, down. Every hop of each on one screen."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import HostError, UsageError
+from netlab.lab import inventory, network, server, state
+from netlab.lab.plan import LabHost, LabOptions, LabPlan, make_plan
+from netlab.lab.programs import missing_packages
+from netlab.units import format_rate
+
+IDENTITY = "id"
+KNOWN_HOSTS = "known_hosts"
+SSH_CONFIG = "ssh_config"
+
+
+@dataclass(frozen=True, slots=True)
+class LabState:
+    """What is there of a lab."""
+
+    name: str
+    up: bool
+    """Every namespace, cable and sshd is there, and ``up`` came to its end."""
+    plan: LabPlan | None
+    """None where no lab of that name was begun."""
+    folder: Path
+
+    @property
+    def hosts_file(self) -> Path | None:
+        """The inventory; None where there is no lab."""
+        return None if self.plan is None else self.plan.hosts_file
+
+    @property
+    def hosts(self) -> tuple[LabHost, ...]:
+        """The lab's hosts, in the inventory's order."""
+        return () if self.plan is None else self.plan.hosts
+
+    @property
+    def ssh_config(self) -> Path:
+        """For OpenSSH's client: ``ssh -F FILE linux-a``."""
+        return self.folder / SSH_CONFIG
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; ``rate`` in bit/s, null where the cable is unshaped."""
+        plain: dict[str, Any] = {"name": self.name, "up": self.up}
+        if self.plan is None:
+            return {**plain, "hosts": [], "hosts_file": None}
+        options = self.plan.options
+        return {
+            **plain,
+            "hosts_file": str(self.plan.hosts_file),
+            "ssh_config": str(self.ssh_config),
+            "rate": options.rate,
+            "mtu": options.mtu,
+            "queue_frames": self.plan.cables[0].queue_frames if options.rate else None,
+            "checksums": options.checksums,
+            "hosts": [_host_as_json(host) for host in self.plan.hosts],
+        }
+
+    def as_text(self) -> str:
+        """The same for people."""
+        if self.plan is None:
+            return f"lab {self.name}: not up"
+        options = self.plan.options
+        rate = "unshaped" if options.rate is None else format_rate(options.rate)
+        condition = "up" if self.up else "in pieces: `netlab lab down` removes what is left of it"
+        lines = [f"lab {self.name}: {condition}", f"  cable    {rate}, MTU {options.mtu}"]
+        lines += [
+            f"  {host.name}  ssh {host.user}@{host.management_address}:22, "
+            f"test {', '.join(host.addresses)}"
+            for host in self.hosts
+        ]
+        lines.append(f"  hosts    {self.hosts_file}")
+        return "\n".join(lines)
+
+
+def _host_as_json(host: LabHost) -> Mapping[str, Any]:
+    return {
+        "name": host.name,
+        "os": host.os,
+        "namespace": host.namespace,
+        "ssh": f"{host.user}@{host.management_address}:22",
+        "addresses": list(host.addresses),
+    }
+
+
+def up(options: LabOptions) -> LabState:
+    """Make a lab: namespaces, cables, an sshd each, and the inventory. Two seconds at most.
+
+    Raises UsageError for a name that is taken or options that make no lab, HostError where this
+    machine cannot have one. What had been made until then is removed again.
+    """
+    options.check()
+    _require_root()
+    _require_programs()
+    _refuse_foreign_file(options)
+    with state.locked():
+        folder = state.claim(options.name)
+        try:
+            plan = _plan(options, folder)
+            state.write_plan(folder, plan)
+            network.make(plan)
+            identity = folder / IDENTITY
+            client_key = server.make_key(identity, f"netlab lab {options.name}")
+            for host in plan.hosts:
+                server.start(host, folder, client_key)
+            for host in plan.hosts:
+                server.await_ready(host, folder)
+            _write_inventory(plan, folder, identity)
+            state.mark_complete(folder)
+        except BaseException:
+            _remove(options.name, folder)
+            raise
+    return status(options.name)
+
+
+def status(name: str = "lab") -> LabState:
+    """What is there of the lab of that name, right now."""
+    folder = state.folder_of(name)
+    plan = state.read_plan(folder)
+    alive = (
+        plan is not None
+        and state.is_complete(folder)
+        and network.whole(plan)
+        and all(server.lives(host, folder) for host in plan.hosts)
+    )
+    return LabState(name=name, up=alive, plan=plan, folder=folder)
+
+
+def down(name: str = "lab") -> None:
+    """Remove all that ``up`` made, and nothing else; also what is left after a crash.
+
+    No lab of that name is no error.
+    """
+    _require_root()
+    if not state.folder_of(name).exists():
+        return
+    with state.locked():
+        _remove(name, state.folder_of(name))
+
+
+def _remove(name: str, folder: Path) -> None:
+    """Processes, network, inventory, folder: each step may find its work done already."""
+    plan = state.read_plan(folder)
+    if plan is not None:
+        for host in plan.hosts:
+            server.stop(host, folder)
+        network.remove(plan)
+        if _is_inventory_of(plan.name, plan.hosts_file):
+            plan.hosts_file.unlink()
+    state.forget(folder)
+
+
+def _plan(options: LabOptions, folder: Path) -> LabPlan:
+    others = (state.read_plan(state.folder_of(name)) for name in state.names())
+    slots = network.slots_in_use() | {plan.slot for plan in others if plan is not None}
+    plan = make_plan(options, folder, taken=network.routed_networks(), taken_slots=slots)
+    network.refuse_taken_names(plan)
+    return plan
+
+
+def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
+    keys = {host.name: server.public_key(host, folder) for host in plan.hosts}
+    known_hosts = folder / KNOWN_HOSTS
+    known_hosts.write_text(inventory.known_hosts_text(plan, keys))
+    (folder / SSH_CONFIG).write_text(inventory.ssh_config_text(plan, identity, known_hosts))
+    try:
+        plan.hosts_file.write_text(inventory.inventory_text(plan, keys, identity))
+    except OSError as error:
+        raise UsageError(f"--hosts {plan.hosts_file}: {error.strerror}") from None
+
+
+def _refuse_foreign_file(options: LabOptions) -> None:
+    file = options.hosts_file
+    if file is not None and file.exists() and not _is_inventory_of(options.name, file):
+        raise UsageError(
+            f"--hosts {file}: the file is there and is not of the lab {options.name}: name another"
+        )
+
+
+def _is_inventory_of(name: str, file: Path) -> bool:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as text:
+            return text.readline().rstrip("\n") == inventory.first_line(name)
+    except OSError:
+        return False
+
+
+def _require_root() -> None:
+    if sys.platform != "linux":
+        raise HostError("the virtual lab needs Linux: it is made of network namespaces")
+    if os.geteuid() != 0:
+        raise HostError("the virtual lab needs root for network namespaces: try again with sudo")
+
+
+def _require_programs() -> None:
+    missing = missing_packages()
+    if missing:
+        raise HostError(
+            f"the virtual lab needs {', '.join(missing.programs)}: install with `{missing.command}`"
+        )

@@ -1,0 +1,140 @@
+"""Namespaces, the management network and the cables: making them, and taking them away again."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from pathlib import Path
+
+from netlab.errors import UsageError
+from netlab.lab.plan import SLOTS, Cable, LabHost, LabPlan, Network, bridge_of
+from netlab.lab.programs import run, succeeds
+from netlab.lab.shaping import shape
+
+NAMESPACES = Path("/run/netns")
+INTERFACES = Path("/sys/class/net")
+
+SYSCTLS = (
+    "net.ipv4.ip_forward=0",
+    "net.ipv6.conf.all.forwarding=0",
+    "net.ipv6.conf.all.disable_ipv6=0",
+    "net.ipv6.conf.default.disable_ipv6=0",
+    # Two hosts, no stranger: nobody else can have the address, and a second of waiting is lost.
+    "net.ipv6.conf.default.accept_dad=0",
+    # Nothing on the cable that is not measurement.
+    "net.ipv6.conf.default.router_solicitations=0",
+    # A lossy trial must not seed the next one's congestion window.
+    "net.ipv4.tcp_no_metrics_save=1",
+)
+
+
+def routed_networks() -> list[Network]:
+    """Every network that this machine has a route or an address in; the default routes left out.
+
+    Halves and quarters of the whole address space (a VPN's way to say "default") are left out too.
+    """
+    networks: list[Network] = []
+    for family in ("-4", "-6"):
+        for route in json.loads(run("ip", "-j", family, "route", "show", "table", "all") or "[]"):
+            if route["dst"] == "default":
+                continue
+            network = ipaddress.ip_network(route["dst"], strict=False)
+            if network.prefixlen >= 7:
+                networks.append(network)
+    return networks
+
+
+def slots_in_use() -> set[int]:
+    """Slots whose interface names are there already, whoever made them."""
+    present = {entry.name.partition("-")[0] for entry in INTERFACES.iterdir()}
+    return {slot for slot in range(SLOTS) if bridge_of(slot) in present}
+
+
+def refuse_taken_names(plan: LabPlan) -> None:
+    """Raise UsageError where a namespace of the plan's names exists: somebody else made it."""
+    for host in plan.hosts:
+        if (NAMESPACES / host.namespace).exists():
+            raise UsageError(
+                f"the network namespace {host.namespace} exists and is not of a lab that netlab "
+                f"made: choose another --name, or `ip netns delete {host.namespace}`"
+            )
+
+
+def make(plan: LabPlan) -> None:
+    """Make the namespaces, the management network and the cables of a plan."""
+    run("ip", "link", "add", "name", plan.bridge, "type", "bridge", "stp_state", "0")
+    run("ip", "address", "add", plan.controller_address, "dev", plan.bridge)
+    for host in plan.hosts:
+        _make_host(plan, host)
+    run("ip", "link", "set", "dev", plan.bridge, "up")
+    for cable in plan.cables:
+        _make_cable(cable)
+
+
+def _make_host(plan: LabPlan, host: LabHost) -> None:
+    run("ip", "netns", "add", host.namespace)
+    run("ip", "netns", "exec", host.namespace, "sysctl", "-q", "-w", *SYSCTLS)
+    # fmt: off
+    run(
+        "ip", "link", "add", "name", host.port, "type", "veth",
+        "peer", "name", "management", "netns", host.namespace,
+    )
+    # fmt: on
+    run("ip", "link", "set", "dev", host.port, "master", plan.bridge, "up")
+    prefix = plan.controller_address.partition("/")[2]
+    address = f"{host.management_address}/{prefix}"
+    run("ip", "-n", host.namespace, "address", "add", address, "dev", "management")
+    run("ip", "-n", host.namespace, "link", "set", "dev", "lo", "up")
+    run("ip", "-n", host.namespace, "link", "set", "dev", "management", "up")
+
+
+def _make_cable(cable: Cable) -> None:
+    mtu = str(cable.mtu)
+    first, second = cable.ends
+    # fmt: off
+    run(
+        "ip", "-n", first.namespace, "link", "add", "name", first.interface, "mtu", mtu,
+        "type", "veth",
+        "peer", "name", second.interface, "mtu", mtu, "netns", second.namespace,
+    )
+    # fmt: on
+    for end in cable.ends:
+        for address in end.addresses:
+            no_dad = ("nodad",) if ":" in address else ()
+            device = ("dev", end.interface)
+            run("ip", "-n", end.namespace, "address", "add", address, *device, *no_dad)
+        run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "up")
+    shape(cable)
+
+
+def whole(plan: LabPlan) -> bool:
+    """Whether every namespace, the bridge and every cable end of a plan is there."""
+    return (
+        (INTERFACES / plan.bridge).exists()
+        and all((NAMESPACES / host.namespace).exists() for host in plan.hosts)
+        and all(
+            succeeds("ip", "-n", end.namespace, "link", "show", "dev", end.interface)
+            for cable in plan.cables
+            for end in cable.ends
+        )
+    )
+
+
+def remove(plan: LabPlan) -> None:
+    """Remove what of a plan is there.
+
+    Interfaces first and one by one: deleting a namespace removes them only some time later, and
+    not at all while a process of somebody else lives in it.
+    """
+    for cable in plan.cables:
+        for end in cable.ends:
+            if (NAMESPACES / end.namespace).exists():
+                succeeds("ip", "-n", end.namespace, "link", "delete", "dev", end.interface)
+    for host in plan.hosts:
+        if (INTERFACES / host.port).exists():
+            run("ip", "link", "delete", "dev", host.port)
+    if (INTERFACES / plan.bridge).exists():
+        run("ip", "link", "delete", "dev", plan.bridge)
+    for host in plan.hosts:
+        if (NAMESPACES / host.namespace).exists():
+            run("ip", "netns", "delete", host.namespace)

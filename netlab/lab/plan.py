@@ -1,0 +1,246 @@
+"""What a lab is made of: hosts, cables, names and addresses. Pure; nothing here touches the system.
+
+A plan is written down before the first piece of it is made, so that ``down`` knows after any
+crash what may be there. Names follow from the lab's name and its slot; a slot is a number that no
+other lab of this machine has, and decides addresses and interface names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import HostError, UsageError
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+SLOTS = 64
+POOLS = (
+    # RFC 2544 keeps 198.18.0.0/15 for benchmarks of this kind; some proxies squat on it.
+    ("198.19.{slot}.0/24", "198.18.{slot}.0/24"),
+    ("10.219.{slot}.0/24", "10.218.{slot}.0/24"),
+    ("172.29.{slot}.0/24", "172.28.{slot}.0/24"),
+)
+"""Management network and test network, IPv4, in order of preference."""
+TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
+"""Unique local addresses (RFC 4193) that spell "nlab"."""
+
+FIRST_UID = 59000
+"""Below the numbers that Debian and systemd give away; one a host, so that labs do not share."""
+UIDS_A_LAB = 8
+LEAST_IPV6_MTU_BYTES = 1280
+DEFAULT_QUEUE_FRAMES = 1000
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class LabOptions:
+    """What the user asks for."""
+
+    name: str = "lab"
+    rate: float | None = None
+    """Rate of the test cable in bit/s, Ethernet framing counted; None: as fast as the CPU is."""
+    mtu: int = 1500
+    """Bytes, 68 to 65535; below 1280 the cable has no IPv6."""
+    queue_frames: int | None = None
+    """Full frames that wait at each end of a shaped cable; None: 1000, as a network card has."""
+    checksums: str = "offloaded"
+    """``software``: the hosts compute and check every checksum, as a cable would need it."""
+    hosts_file: Path | None = None
+    """Where the inventory goes; None: into the lab's own folder."""
+
+    def check(self) -> None:
+        """Raise UsageError for what no lab can be made of."""
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"--name {self.name}: a lab's name has 1 to 20 of a-z, 0-9 and -, such as lab-2"
+            )
+        if self.rate is not None and not 64e3 <= self.rate <= 400e9:
+            raise UsageError(f"--rate {self.rate:g} bit/s: a cable has 64 kbit/s to 400 Gbit/s")
+        if not 68 <= self.mtu <= 65535:
+            raise UsageError(f"--mtu {self.mtu}: a cable carries 68 to 65535 bytes")
+        if self.queue_frames is not None and self.queue_frames < 1:
+            raise UsageError(f"--queue {self.queue_frames}: a queue holds 1 frame or more")
+        if self.queue_frames is not None and self.rate is None:
+            raise UsageError("--queue says nothing without --rate: an unshaped cable has no queue")
+        if self.checksums not in {"offloaded", "software"}:
+            raise UsageError(f"--checksums {self.checksums}: offloaded or software")
+
+
+@dataclass(frozen=True, slots=True)
+class LabHost:
+    """One host: a network namespace, and in it an sshd with namespaces of its own."""
+
+    name: str
+    os: str
+    """Operating system letter: L."""
+    namespace: str
+    port: str
+    """The root namespace's end of its management link, an interface name."""
+    management_address: str
+    user: str
+    uid: int
+    addresses: tuple[str, ...]
+    """Of the network ``test``: IPv4, then IPv6 where the MTU allows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CableEnd:
+    """Where a cable is plugged in."""
+
+    namespace: str
+    interface: str
+    addresses: tuple[str, ...]
+    """With prefix length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A link between two hosts, the same in both directions."""
+
+    ends: tuple[CableEnd, CableEnd]
+    mtu: int
+    rate: float | None
+    """bit/s, as in LabOptions."""
+    queue_frames: int
+    software_checksums: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabPlan:
+    """All pieces of a lab by their names."""
+
+    name: str
+    slot: int
+    bridge: str
+    """The management network's bridge, in the root namespace."""
+    controller_address: str
+    """With prefix length, of that bridge."""
+    hosts: tuple[LabHost, ...]
+    cables: tuple[Cable, ...]
+    hosts_file: Path
+    options: LabOptions
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, the paths as text."""
+        plain = dataclasses.asdict(self)
+        plain["hosts_file"] = str(self.hosts_file)
+        wish = self.options.hosts_file
+        plain["options"]["hosts_file"] = None if wish is None else str(wish)
+        return plain
+
+
+def plan_from_json(plain: Mapping[str, Any]) -> LabPlan:
+    """The inverse of ``LabPlan.as_json``."""
+    options = dict(plain["options"])
+    if options["hosts_file"] is not None:
+        options["hosts_file"] = Path(options["hosts_file"])
+    cables = []
+    for cable in plain["cables"]:
+        first, second = (
+            CableEnd(**{**end, "addresses": tuple(end["addresses"])}) for end in cable["ends"]
+        )
+        cables.append(Cable(**{**cable, "ends": (first, second)}))
+    return LabPlan(
+        **{
+            **plain,
+            "hosts": tuple(
+                LabHost(**{**host, "addresses": tuple(host["addresses"])})
+                for host in plain["hosts"]
+            ),
+            "cables": tuple(cables),
+            "hosts_file": Path(plain["hosts_file"]),
+            "options": LabOptions(**options),
+        }
+    )
+
+
+def bridge_of(slot: int) -> str:
+    """The bridge's name, and the beginning of its ports' names; at most 15 bytes in all."""
+    return f"nlab{slot}"
+
+
+def make_plan(
+    options: LabOptions, folder: Path, *, taken: Iterable[Network], taken_slots: Iterable[int]
+) -> LabPlan:
+    """Two Linux hosts and the test cable between them.
+
+    ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
+    interfaces that bear our names. Raises HostError when every pool is taken.
+    """
+    slot, management, test = _free_networks(list(taken), frozenset(taken_slots))
+    networks: list[Network] = [test]
+    if options.mtu >= LEAST_IPV6_MTU_BYTES:
+        networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
+    hosts = tuple(
+        LabHost(
+            name=name,
+            os="L",
+            namespace=f"netlab-{options.name}-{name}",
+            port=f"{bridge_of(slot)}-{number}",
+            management_address=str(management[number + 1]),
+            user="netlab",
+            uid=FIRST_UID + slot * UIDS_A_LAB + number,
+            addresses=tuple(str(network[number + 1]) for network in networks),
+        )
+        for number, name in enumerate(("linux-a", "linux-b"), start=1)
+    )
+    cable = Cable(
+        ends=(_end(hosts[0], networks), _end(hosts[1], networks)),
+        mtu=options.mtu,
+        rate=options.rate,
+        queue_frames=options.queue_frames or DEFAULT_QUEUE_FRAMES,
+        software_checksums=options.checksums == "software",
+    )
+    return LabPlan(
+        name=options.name,
+        slot=slot,
+        bridge=bridge_of(slot),
+        controller_address=f"{management[1]}/{management.prefixlen}",
+        hosts=hosts,
+        cables=(cable,),
+        # `down` may be called from another folder.
+        hosts_file=(options.hosts_file or folder / "hosts.yaml").absolute(),
+        options=options,
+    )
+
+
+def _end(host: LabHost, networks: list[Network]) -> CableEnd:
+    addresses = tuple(
+        f"{address}/{network.prefixlen}"
+        for address, network in zip(host.addresses, networks, strict=True)
+    )
+    return CableEnd(namespace=host.namespace, interface="test", addresses=addresses)
+
+
+def _free_networks(
+    taken: list[Network], taken_slots: frozenset[int]
+) -> tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]:
+    for slot, management, test in _candidates():
+        wanted = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
+        if slot not in taken_slots and not any(
+            ours.version == theirs.version and ours.overlaps(theirs)
+            for ours in wanted
+            for theirs in taken
+        ):
+            return slot, management, test
+    raise HostError(
+        "no free network for a lab: this machine has routes into all of 198.18.0.0/15, "
+        "10.218.0.0/15 and 172.28.0.0/15, or too many labs are up"
+    )
+
+
+def _candidates() -> Iterator[tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]]:
+    for management, test in POOLS:
+        for slot in range(SLOTS):
+            yield (
+                slot,
+                ipaddress.IPv4Network(management.format(slot=slot)),
+                ipaddress.IPv4Network(test.format(slot=slot)),
+            )

@@ -1,0 +1,100 @@
+"""The system's own programs that the lab is made with: what is missing, and running one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netlab.errors import HostError
+
+PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+    "unshare": "util-linux",
+    "mount": "mount",
+    "sysctl": "procps",
+}
+"""Program → Debian package that brings it."""
+
+SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+"""``su`` without ``-`` leaves root with a user's PATH, in which these programs are missing."""
+
+TIME_LIMIT_S = 20.0
+"""No program here takes longer than a fraction of a second; one that hangs must not hang us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Programs that are not installed; false where nothing is missing."""
+
+    programs: tuple[str, ...]
+    packages: tuple[str, ...]
+    """Debian's names, each once."""
+
+    def __bool__(self) -> bool:
+        return bool(self.programs)
+
+    @property
+    def command(self) -> str:
+        """The command that installs them (Debian and its children)."""
+        return f"sudo apt-get install {' '.join(self.packages)}"
+
+
+def missing_packages(search_path: str = SEARCH_PATH) -> Missing:
+    """Programs that the lab needs and ``search_path`` does not have."""
+    absent = tuple(name for name in PROGRAMS if shutil.which(name, path=search_path) is None)
+    packages = tuple(dict.fromkeys(PROGRAMS[name] for name in absent))
+    return Missing(absent, packages)
+
+
+def program(name: str) -> str:
+    """The absolute path of a program: sshd must be started by it, to start itself again."""
+    found = shutil.which(name, path=SEARCH_PATH)
+    if found is None:
+        package = PROGRAMS[name]
+        raise HostError(f"the program {name} is missing: sudo apt-get install {package}")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """An environment in which messages are English and the system's programs are found."""
+    return {**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"}
+
+
+def run(*argv: str) -> str:
+    """Run a program to its end and return its standard output.
+
+    Raises HostError in one line: the command, and what it said on standard error.
+    """
+    finished = _run(argv)
+    if finished.returncode:
+        said = finished.stderr.strip() or finished.stdout.strip()
+        lines = said.splitlines() or [f"exit status {finished.returncode}"]
+        raise HostError(f"`{' '.join(argv)}` failed: {lines[-1]}")
+    return finished.stdout
+
+
+def succeeds(*argv: str) -> bool:
+    """Whether a program ends with status 0; what it says is not of interest."""
+    return _run(argv).returncode == 0
+
+
+def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            [program(argv[0]), *argv[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            env=environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise HostError(f"`{' '.join(argv)}` gave no answer in {TIME_LIMIT_S:g} s") from None

@@ -1,0 +1,225 @@
+"""A host's sshd: OpenSSH as it is installed, in namespaces of its own, for one account of its own.
+
+The account is not root and exists on that host only: /etc/passwd and its kin are private to the
+host's mount namespace. The process namespace makes the end certain: when its first process dies,
+the kernel kills every other one in it, netprobe included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, cast
+
+from netlab.errors import HostError
+from netlab.lab.network import NAMESPACES
+from netlab.lab.plan import LabHost
+from netlab.lab.programs import environment, program, run, succeeds
+from netlab.lab.state import Started, read_started, started, write_started
+
+INSIDE = Path(__file__).with_name("inside.py")
+READY_S = 10.0
+GONE_S = 5.0
+POLL_S = 0.005
+
+SSHD_CONFIG = """\
+Port 22
+ListenAddress {address}
+HostKey /run/netlab-host/host_key
+AuthorizedKeysFile /run/netlab-host/authorized_keys
+PidFile none
+AllowUsers {user}
+PermitRootLogin no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+UseDNS no
+PrintMotd no
+PrintLastLog no
+MaxSessions 64
+MaxStartups 200:30:400
+Subsystem sftp internal-sftp
+"""
+PENALTIES_OFF = "PerSourcePenalties no\n"
+"""From OpenSSH 9.8 on: or a controller killed often enough is locked out of its own lab."""
+
+
+def make_key(file: Path, comment: str) -> str:
+    """Make an ed25519 key pair, the private half mode 0600; return the public half's line."""
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(file))
+    return file.with_name(file.name + ".pub").read_text().strip()
+
+
+def public_key(host: LabHost, folder: Path) -> str:
+    """The host's public key, type and key without the comment."""
+    kind, key, *_ = (folder / f"{host.name}.key.pub").read_text().split()
+    return f"{kind} {key}"
+
+
+def start(host: LabHost, folder: Path, authorized_key: str) -> None:
+    """Start the host's sshd; ``await_ready`` waits for it."""
+    key = folder / f"{host.name}.key"
+    make_key(key, f"{host.name} of the virtual lab")
+    config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
+    if _knows_penalties(key):
+        config += PENALTIES_OFF
+    wish = {
+        "name": host.name,
+        "home": f"/home/{host.user}",
+        "uid": host.uid,
+        "etc": accounts(host),
+        "host_key": key.read_text(),
+        "authorized_key": authorized_key + "\n",
+        "sshd": program("sshd"),
+        "sshd_config": config,
+    }
+    # fmt: off
+    argv = [
+        program("ip"), "netns", "exec", host.namespace,
+        program("unshare"), "--pid", "--uts", "--mount", "--fork", "--kill-child", "--mount-proc",
+        sys.executable, "-I", "-S", str(INSIDE),
+    ]
+    # fmt: on
+    with (folder / f"{host.name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+            env=environment(),
+        )
+    # It waits for its first line until its number is written down: no process of the lab lives
+    # that `down` does not know of, wherever we are killed.
+    write_started(_pid_file(host, folder), started(process.pid))
+    try:
+        with cast(IO[bytes], process.stdin) as pipe:
+            pipe.write(json.dumps(wish).encode() + b"\n")
+    except BrokenPipeError:
+        raise HostError(f"{host.name} did not start: {_last_words(host, folder)}") from None
+    process.returncode = 0  # it outlives us on purpose: no ResourceWarning at the end
+
+
+def accounts(host: LabHost) -> dict[str, str]:
+    """The host's whole account files: root, the host's user, and whom sshd needs. By file name."""
+    import pwd  # not on every system that can import this room
+
+    try:
+        sshd = pwd.getpwnam("sshd").pw_uid
+    except KeyError:
+        sshd = host.uid + 1000
+    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    return {
+        "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+        f"sshd:x:{sshd}:65534::/run/sshd:/usr/sbin/nologin\n"
+        "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
+        f"{host.user}:x:{host.uid}:{host.uid}:the virtual lab:/home/{host.user}:{shell}\n",
+        "group": f"root:x:0:\nnogroup:x:65534:\ntty:x:5:\n{host.user}:x:{host.uid}:\n",
+        # "*": no password fits, and the account is not locked (sshd refuses locked ones).
+        "shadow": f"root:*:19000::::::\n{host.user}:*:19000::::::\n",
+    }
+
+
+def await_ready(host: LabHost, folder: Path) -> None:
+    """Wait until the host's sshd answers; raise HostError with its last words when it does not."""
+    end = time.monotonic() + READY_S
+    while time.monotonic() < end:
+        if not lives(host, folder):
+            break
+        try:
+            with socket.create_connection((host.management_address, 22), timeout=1.0) as link:
+                if link.recv(4) == b"SSH-":
+                    return
+        except OSError:
+            pass
+        time.sleep(POLL_S)
+    raise HostError(f"the sshd of {host.name} does not answer: {_last_words(host, folder)}")
+
+
+def lives(host: LabHost, folder: Path) -> bool:
+    """Whether the host's processes are there, in the host's own namespace."""
+    process = read_started(_pid_file(host, folder))
+    return process is not None and process.lives() and _is_inside(process, host)
+
+
+def stop(host: LabHost, folder: Path) -> None:
+    """End the host's sshd and every process under it, and wait until they are gone.
+
+    Processes that somebody else put into the network namespace stay: they are in another process
+    namespace. A number that is another process's by now is left alone.
+    """
+    process = read_started(_pid_file(host, folder))
+    if process is None or not process.lives():
+        return
+    children = _pid_namespace_of_children(process.pid)
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)
+    end = time.monotonic() + GONE_S
+    while process.lives() or _members(host, children):
+        if time.monotonic() > end:
+            raise HostError(f"processes of {host.name} would not end: {_members(host, children)}")
+        time.sleep(POLL_S)
+    with suppress(ChildProcessError):  # a zombie only where `up` ran in this very process
+        os.waitpid(process.pid, 0)
+
+
+def _pid_namespace_of_children(pid: int) -> Path | None:
+    """The process namespace that a host's processes are in; None while it has none of its own."""
+    try:
+        theirs = Path(f"/proc/{pid}/ns/pid_for_children").readlink()
+    except OSError:
+        return None
+    return None if theirs == Path("/proc/self/ns/pid").readlink() else theirs
+
+
+def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
+    """Processes in the host's network namespace that are of that process namespace too."""
+    if pid_namespace is None or not (NAMESPACES / host.namespace).exists():
+        return []
+    if not succeeds("ip", "netns", "pids", host.namespace):
+        return []
+    members = []
+    for pid in map(int, run("ip", "netns", "pids", host.namespace).split()):
+        try:
+            if Path(f"/proc/{pid}/ns/pid").readlink() == pid_namespace:
+                members.append(pid)
+        except OSError:
+            continue
+    return members
+
+
+def _is_inside(process: Started, host: LabHost) -> bool:
+    """Whether a process is in the host's network namespace."""
+    try:
+        inode = Path(f"/proc/{process.pid}/ns/net").stat().st_ino
+        return inode == (NAMESPACES / host.namespace).stat().st_ino
+    except OSError:
+        return False
+
+
+def _pid_file(host: LabHost, folder: Path) -> Path:
+    return folder / f"{host.name}.process"
+
+
+def _last_words(host: LabHost, folder: Path) -> str:
+    try:
+        lines = (folder / f"{host.name}.log").read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    return lines[-1] if lines else "it said nothing"
+
+
+def _knows_penalties(key: Path) -> bool:
+    # fmt: off
+    return succeeds(
+        "sshd", "-t", "-f", "/dev/null", "-o", f"HostKey={key}", "-o", "PerSourcePenalties=no",
+    )
+    # fmt: on

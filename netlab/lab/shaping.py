@@ -1,0 +1,97 @@
+"""A veth that behaves on the wire like Ethernet of a given rate: the numbers, and the commands.
+
+The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and nothing else of the
+framing. Its size table (stab) adds what a cable carries besides: FCS 4, preamble and start 8, gap
+12, and the shortest frame. That holds only while no super-packet reaches the queue: tbf cuts those
+up itself and counts the pieces without the table. ``gso_max_segs 1`` is the switch that keeps TCP
+from handing them over; switching the offloads off with ethtool is not enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netlab.lab.plan import Cable, CableEnd
+from netlab.lab.programs import run
+
+HEADER_BYTES = 14
+OVERHEAD_BYTES = 24
+"""FCS 4, preamble and start of frame 8, gap 12: what the kernel does not count."""
+LEAST_FRAME_BYTES = 84
+"""The shortest frame on the wire: 64, and preamble, start and gap."""
+LEAST_TABLE_SLOTS = 2048
+MOST_TABLE_SLOTS = 16384
+"""tc sends 16 bit a slot in one netlink message of 64 KiB at most."""
+BURST_S = 256e-6
+"""The bucket's depth in time: two full frames at 100 Mbit/s. The timer that refills it wakes late
+by tens of microseconds, so a fixed number of bytes would cost rate on a fast cable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The numbers of a shaped end."""
+
+    rate_bit_per_s: int
+    burst_bytes: int
+    limit_bytes: int
+    """What may wait: full frames as they are on the wire. Small ones are counted by bytes, too."""
+    table_mtu_bytes: int
+    table_slots: int
+
+    @property
+    def table_step_bytes(self) -> int:
+        """Frames are rounded up to a multiple of this; 1: exact."""
+        return (self.table_mtu_bytes + 1) // self.table_slots
+
+
+def wire_frame_bytes(mtu: int) -> int:
+    """A full frame on the wire, 1538 for MTU 1500."""
+    return mtu + HEADER_BYTES + OVERHEAD_BYTES
+
+
+def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
+    """The numbers for a cable of ``rate`` bit/s and ``mtu`` bytes.
+
+    Exact to the byte up to MTU 16,000; above that a frame is rounded up to 2 or 4 bytes. Less than
+    two frames of burst lose rate (one loses 5 %).
+    """
+    frame_bytes = wire_frame_bytes(mtu)
+    longest = LEAST_TABLE_SLOTS
+    while longest <= frame_bytes + 4:  # a VLAN tag
+        longest *= 2
+    return Shape(
+        rate_bit_per_s=round(rate),
+        burst_bytes=max(2 * frame_bytes + 124, round(rate / 8 * BURST_S)),
+        limit_bytes=queue_frames * frame_bytes,
+        table_mtu_bytes=longest - 1,
+        table_slots=min(longest, MOST_TABLE_SLOTS),
+    )
+
+
+def shape(cable: Cable) -> None:
+    """Give both ends of a cable that has a rate their queue, and set checksums as asked."""
+    for end in cable.ends:
+        if cable.rate is not None:
+            _shape_end(end, shape_of(cable.rate, cable.mtu, cable.queue_frames))
+        if cable.software_checksums:
+            _inside(end, "ethtool", "-K", end.interface, "tx", "off", "rx", "off")
+
+
+def _shape_end(end: CableEnd, numbers: Shape) -> None:
+    run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "gso_max_segs", "1")
+    offloads = ("tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off")
+    _inside(end, "ethtool", "-K", end.interface, *offloads)
+    # fmt: off
+    run(
+        "tc", "-n", end.namespace, "qdisc", "replace", "dev", end.interface, "root", "handle", "1:",
+        "stab", "overhead", str(OVERHEAD_BYTES), "linklayer", "ethernet",
+        "mpu", str(LEAST_FRAME_BYTES),
+        "mtu", str(numbers.table_mtu_bytes), "tsize", str(numbers.table_slots),
+        "tbf", "rate", f"{numbers.rate_bit_per_s}bit",
+        "burst", str(numbers.burst_bytes), "limit", str(numbers.limit_bytes),
+    )
+    # fmt: on
+
+
+def _inside(end: CableEnd, *argv: str) -> None:
+    run("ip", "netns", "exec", end.namespace, *argv)

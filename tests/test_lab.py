@@ -1,0 +1,553 @@
+"""The virtual lab: numbers and names without root; hosts, cables and the end of them with it."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from netlab import lab
+from netlab.errors import HostError, UsageError
+from netlab.lab import life, network, programs, server, state
+from netlab.lab.inventory import first_line, inventory_text
+from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
+from netlab.lab.shaping import shape_of
+
+needs_a_lab = [
+    pytest.mark.lab,
+    pytest.mark.skipif(
+        sys.platform != "linux" or os.geteuid() != 0, reason="the virtual lab needs Linux and root"
+    ),
+    pytest.mark.skipif(
+        bool(lab.missing_packages()), reason=f"missing: {lab.missing_packages().programs}"
+    ),
+]
+NAME = f"t{os.getpid()}"
+
+
+def a_plan(taken: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: object) -> LabPlan:
+    networks: list[Network] = [ipaddress.ip_network(each) for each in taken]
+    options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
+    return make_plan(options, Path("/run/netlab/x"), taken=networks, taken_slots=slots)
+
+
+# ---- pure ----------------------------------------------------------------------------------------
+
+
+def test_a_plan_survives_being_written_down() -> None:
+    plan = a_plan(rate=100e6, queue_frames=50, hosts_file=Path("/tmp/hosts.yaml"))  # noqa: S108
+    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
+    assert a_plan().hosts[0].management_address == "198.19.0.2"
+    moved = a_plan(taken=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
+    assert (moved.slot, moved.hosts[1].addresses[0]) == (2, "198.18.2.3")
+    assert a_plan(taken=("198.18.0.0/15",)).hosts[0].management_address == "10.219.0.2"
+    with pytest.raises(HostError, match="no free network"):
+        a_plan(taken=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
+
+
+def test_two_plans_share_no_name_no_address_and_no_account() -> None:
+    first, second = a_plan(), a_plan(slots=(0,), name="other")
+
+    def things(plan: LabPlan) -> set[object]:
+        return {plan.bridge, plan.controller_address} | {
+            thing
+            for host in plan.hosts
+            for thing in (
+                host.namespace,
+                host.port,
+                host.management_address,
+                host.uid,
+                *host.addresses,
+            )
+        }
+
+    assert not things(first) & things(second)
+
+
+def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
+    last = a_plan(slots=tuple(range(63)))
+    assert last.slot == 63
+    assert max(len(name) for name in [last.bridge, *(host.port for host in last.hosts)]) <= 15
+
+
+def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
+    assert [len(host.addresses) for host in a_plan(mtu=1279).hosts] == [1, 1]
+    assert [len(host.addresses) for host in a_plan(mtu=1280).hosts] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (LabOptions(name="../etc"), "a lab's name has"),
+        (LabOptions(name="x" * 21), "a lab's name has"),
+        (LabOptions(rate=0), "a cable has 64 kbit/s"),
+        (LabOptions(mtu=67), "a cable carries 68"),
+        (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
+        (LabOptions(queue_frames=20), "--queue says nothing without --rate"),
+        (LabOptions(checksums="none"), "offloaded or software"),
+    ],
+)
+def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        wish.check()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fast_ethernet_is_shaped_as_measured_on_it() -> None:
+    numbers = shape_of(100e6, 1500, 1000)
+    assert (numbers.rate_bit_per_s, numbers.burst_bytes) == (100_000_000, 3200)
+    assert numbers.limit_bytes == 1_538_000
+    assert (numbers.table_mtu_bytes, numbers.table_slots, numbers.table_step_bytes) == (
+        2047,
+        2048,
+        1,
+    )
+
+
+@pytest.mark.parametrize("rate", [1e6, 100e6, 1e9, 40e9])
+@pytest.mark.parametrize("mtu", [68, 1500, 2010, 2040, 9000, 16000])
+def test_every_frame_up_to_the_longest_has_a_slot_of_its_own(rate: float, mtu: int) -> None:
+    numbers = shape_of(rate, mtu, 20)
+    frame_bytes = mtu + 38
+    assert numbers.table_step_bytes == 1
+    assert frame_bytes + 4 <= numbers.table_mtu_bytes == numbers.table_slots - 1
+    assert numbers.burst_bytes >= 2 * frame_bytes
+    assert numbers.burst_bytes * 8 / rate >= 200e-6
+    assert numbers.limit_bytes == 20 * frame_bytes
+
+
+def test_the_largest_mtu_rounds_a_frame_to_four_bytes_at_most() -> None:
+    assert shape_of(1e9, 65535, 1000).table_slots == 16384
+    assert shape_of(1e9, 32000, 1000).table_step_bytes == 2
+    assert shape_of(1e9, 65000, 1000).table_step_bytes == 4
+
+
+def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    for name in programs.PROGRAMS:
+        if name not in {"sshd", "ethtool", "tc"}:
+            (tmp_path / name).touch(mode=0o755)
+    missing = lab.missing_packages(str(tmp_path))
+    assert missing.programs == ("tc", "ethtool", "sshd")
+    assert missing.command == "sudo apt-get install iproute2 ethtool openssh-server"
+    for name in missing.programs:
+        (tmp_path / name).touch(mode=0o755)
+    assert not lab.missing_packages(str(tmp_path))
+
+
+def test_up_without_a_program_makes_nothing_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(life, "_require_root", lambda: None)
+    missing = programs.Missing(("ethtool",), ("ethtool",))
+    monkeypatch.setattr(life, "missing_packages", lambda: missing)
+    with pytest.raises(HostError, match="needs ethtool: install with `sudo apt-get install eth"):
+        lab.up(LabOptions(name=NAME))
+    assert not state.folder_of(NAME).exists()
+
+
+def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(HostError, match="needs root for network namespaces: try again with sudo"):
+        lab.up(LabOptions(name=NAME))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(HostError, match="needs Linux"):
+        lab.down(NAME)
+
+
+def test_the_inventory_pins_keys_and_names_both_test_addresses(tmp_path: Path) -> None:
+    from netlab.hosts import load_inventory
+
+    plan = a_plan()
+    keys = {host.name: f"ssh-ed25519 AAAA{host.uid}" for host in plan.hosts}
+    file = tmp_path / "hosts.yaml"
+    file.write_text(inventory_text(plan, keys, Path("/run/netlab/x/id")))
+    first, second = load_inventory(file).hosts
+    assert (first.name, second.name, first.os, first.local) == ("linux-a", "linux-b", "L", False)
+    assert first.host_key == keys["linux-a"]
+    assert first.address("test") == plan.hosts[0].addresses[0]
+
+
+def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> None:
+    mine = state.started(os.getpid())
+    assert mine.lives()
+    assert not state.Started(mine.pid, mine.start_ticks - 1, mine.boot_id).lives()
+    assert not state.Started(mine.pid, mine.start_ticks, "another boot").lives()
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert state.start_ticks(child.pid) is None, "a zombie does not live"
+    child.wait()
+
+
+# ---- with root -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two_labs() -> Iterator[tuple[lab.LabState, lab.LabState]]:
+    """A shaped lab with software checksums, and an unshaped one with large frames."""
+    first, second = f"{NAME}-1", f"{NAME}-2"
+    try:
+        yield (
+            lab.up(LabOptions(name=first, rate=100e6, queue_frames=500, checksums="software")),
+            lab.up(LabOptions(name=second, mtu=9000)),
+        )
+    finally:
+        lab.down(first)
+        lab.down(second)
+
+
+def ssh(of: lab.LabState, host: str, *words: str) -> str:
+    argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, *words]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True)
+    return done.stdout.strip()
+
+
+def inside(of: lab.LabState, host: int, *words: str) -> str:
+    return programs.run("ip", "netns", "exec", of.hosts[host].namespace, *words).strip()
+
+
+class TestALab:
+    pytestmark = needs_a_lab
+
+    def test_two_labs_stand_side_by_side(self, two_labs: tuple[lab.LabState, lab.LabState]) -> None:
+        first, second = two_labs
+        assert first.up and second.up
+        assert lab.status(first.name).up and lab.status(second.name).up
+        assert first.hosts[0].management_address != second.hosts[0].management_address
+
+    def test_ssh_with_the_pinned_key_lands_in_a_home_of_ones_own_and_not_as_root(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        first, second = two_labs
+        assert ssh(first, "linux-a", "id -un; pwd; hostname; ls -A").split() == [
+            "netlab",
+            "/home/netlab",
+            "linux-a",
+        ]
+        ssh(first, "linux-a", "echo here > mark")
+        assert ssh(first, "linux-a", "cat mark") == "here"
+        for other in (ssh(first, "linux-b", "ls -A"), ssh(second, "linux-a", "ls -A")):
+            assert other == ""
+        assert not Path("/home/netlab/mark").exists()
+        assert "netlab:" not in Path("/etc/passwd").read_text()
+        uids = {ssh(each, host, "id -u") for each in two_labs for host in ("linux-a", "linux-b")}
+        assert len(uids) == 4 and "0" not in uids
+
+    def test_a_host_key_that_is_not_the_pinned_one_is_refused(
+        self, two_labs: tuple[lab.LabState, lab.LabState], tmp_path: Path
+    ) -> None:
+        first = two_labs[0]
+        keys = (first.folder / "known_hosts").read_text().splitlines()
+        a, b = (line.split() for line in keys)
+        swapped = tmp_path / "known_hosts"
+        swapped.write_text(f"{a[0]} {b[1]} {b[2]}\n")
+        argv = ["ssh", "-F", str(first.ssh_config), "-o", f"UserKnownHostsFile={swapped}"]
+        done = subprocess.run(
+            [*argv, "-o", "BatchMode=yes", "linux-a", "true"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert done.returncode == 255
+        assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in done.stderr
+
+    def test_a_host_sees_its_own_processes_only(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        numbers = ssh(two_labs[0], "linux-a", "cd /proc && echo [0-9]*").split()
+        assert "1" in numbers and len(numbers) < 10
+
+    def test_namespaces_are_set_up_for_measuring(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        for each in two_labs:
+            for host in (0, 1):
+                words = ("net.ipv4.tcp_no_metrics_save", "net.ipv4.ip_forward")
+                disabled = "net.ipv6.conf.test.disable_ipv6"
+                assert inside(each, host, "sysctl", "-n", *words, disabled).split() == [
+                    "1",
+                    "0",
+                    "0",
+                ]
+                loopback = inside(each, host, "ip", "-j", "link", "show", "dev", "lo")
+                assert "LOWER_UP" in json.loads(loopback)[0]["flags"]
+                addresses = inside(each, host, "ip", "-j", "address", "show", "dev", "test")
+                found = [entry["local"] for entry in json.loads(addresses)[0]["addr_info"]]
+                assert set(each.hosts[host].addresses) <= set(found)
+                assert "tentative" not in addresses
+
+    def test_the_mtu_stands_on_both_ends_of_the_test_cable(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        for each, mtu in zip(two_labs, (1500, 9000), strict=True):
+            for host in (0, 1):
+                link = inside(each, host, "ip", "-j", "link", "show", "dev", "test")
+                assert json.loads(link)[0]["mtu"] == mtu
+
+    def test_software_checksums_are_computed_on_both_ends_and_only_where_asked_for(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        for each, wanted in zip(two_labs, ("off", "on"), strict=True):
+            for host in (0, 1):
+                features = inside(each, host, "ethtool", "-k", "test")
+                assert f"tx-checksumming: {wanted}" in features
+                assert f"rx-checksumming: {wanted}" in features
+
+    def test_only_the_shaped_cable_has_a_queue(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        shaped, free = two_labs
+        for host in (0, 1):
+            queue = inside(shaped, host, "tc", "-d", "qdisc", "show", "dev", "test")
+            assert "tbf" in queue and "overhead 24 mpu 84 mtu 2047 tsize 2048" in queue
+            assert "tbf" not in inside(free, host, "tc", "qdisc", "show", "dev", "test")
+
+    def test_status_as_json_says_all_that_a_script_needs(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        plain = json.loads(json.dumps(lab.status(two_labs[0].name).as_json()))
+        assert plain["up"] is True
+        assert (plain["name"], plain["rate"], plain["mtu"]) == (two_labs[0].name, 100e6, 1500)
+        assert (plain["queue_frames"], plain["checksums"]) == (500, "software")
+        assert [host["name"] for host in plain["hosts"]] == ["linux-a", "linux-b"]
+        inventory = Path(plain["hosts_file"]).read_text()
+        assert inventory.startswith(first_line(two_labs[0].name))
+        assert "100 Mbit/s, MTU 1500" in two_labs[0].as_text()
+
+    def test_the_clients_key_is_roots_alone(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        folder = two_labs[0].folder
+        assert (folder / "id").stat().st_mode & 0o777 == 0o600
+        assert (folder.stat().st_mode & 0o777, folder.stat().st_uid) == (0o700, 0)
+
+    def test_a_name_that_is_taken_is_refused_and_the_lab_stays_as_it_is(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        name = two_labs[0].name
+        with pytest.raises(UsageError, match=f"lab {name} is up: `netlab lab down --name {name}`"):
+            lab.up(LabOptions(name=name))
+        assert lab.status(name).up
+
+    @pytest.mark.parametrize("traffic", ["udp-1472", "udp-400", "tcp"])
+    def test_the_rate_counts_ethernet_framing(
+        self, two_labs: tuple[lab.LabState, lab.LabState], traffic: str
+    ) -> None:
+        """100 Mbit/s of whole frames, gaps between them counted: short ones, and TCP's too."""
+        measured = [wire_mbit_per_s(two_labs[0], traffic) for _ in range(3)]
+        assert statistics.median(measured) == pytest.approx(100, rel=0.01), measured
+
+
+RECEIVER = """
+import socket
+door = socket.create_server(("", 9))
+link, _ = door.accept()
+while link.recv(262144): pass
+"""
+SENDER = """
+import socket, sys, time
+to, traffic, end = sys.argv[1], sys.argv[2], time.monotonic() + float(sys.argv[3])
+if traffic == "tcp":
+    link = socket.create_connection((to, 9))
+    message = bytes(65536)
+else:
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    message = bytes(int(traffic.partition("-")[2]))
+while time.monotonic() < end:
+    for _ in range(4 if traffic == "tcp" else 16):
+        link.sendto(message, (to, 9))
+"""
+WATCH = """
+import time
+files = [open(f"/sys/class/net/test/statistics/rx_{what}") for what in ("packets", "bytes")]
+def read():
+    for file in files: file.seek(0)
+    print(*(int(file.read()) for file in files), time.monotonic_ns())
+read(); time.sleep(0.4); read()
+"""
+
+
+def wire_mbit_per_s(of: lab.LabState, traffic: str) -> float:
+    """Flood the cable from linux-a; what linux-b's interface takes in, as it is on the wire.
+
+    Counted by the interface, so that a slow receiver is no part of it: frames between two readings
+    in the middle of the flood, by the clock of the readings. The interface counts the header of 14
+    bytes, the wire 24 more.
+    """
+    python = [programs.program("ip"), "netns", "exec", "", sys.executable, "-c"]
+    python[3] = of.hosts[1].namespace
+    with subprocess.Popen([*python, RECEIVER]) as receiver:
+        wait_until(lambda: ":0009 " in inside(of, 1, "cat", "/proc/net/tcp"))
+        python[3] = of.hosts[0].namespace
+        target = of.hosts[1].addresses[0]
+        with subprocess.Popen([*python, SENDER, target, traffic, "0.9"]) as sender:
+            time.sleep(0.25)
+            lines = inside(of, 1, sys.executable, "-c", WATCH).splitlines()
+            assert sender.wait(10) == 0
+        receiver.kill()
+    first, second = ([int(word) for word in line.split()] for line in lines)
+    frames, frame_bytes, elapsed_ns = (b - a for a, b in zip(first, second, strict=True))
+    return (frame_bytes + 24 * frames) * 8 / elapsed_ns * 1000
+
+
+def traces(plan: LabPlan) -> list[str]:
+    """Everything of a lab that is still there."""
+    left = [host.namespace for host in plan.hosts if (network.NAMESPACES / host.namespace).exists()]
+    names = [plan.bridge, *(host.port for host in plan.hosts)]
+    left += [name for name in names if (network.INTERFACES / name).exists()]
+    left += [str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            uid, words = process.stat().st_uid, (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if uid in {host.uid for host in plan.hosts} or plan.hosts[0].namespace.encode() in words:
+            left.append(words.decode())
+    return left
+
+
+class TestTheEndOfALab:
+    pytestmark = needs_a_lab
+
+    def test_down_leaves_no_namespace_no_interface_no_process_and_no_file(
+        self, tmp_path: Path
+    ) -> None:
+        before = set(network.INTERFACES.iterdir())
+        hosts_file = tmp_path / "hosts.yaml"
+        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
+        assert made.plan is not None and hosts_file.exists()
+        ssh(made, "linux-a", "cp /bin/sleep . && (setsid ./sleep 600 >/dev/null 2>&1 </dev/null &)")
+        assert any("sleep" in trace for trace in traces(made.plan))
+        lab.down(NAME)
+        assert traces(made.plan) == []
+        assert set(network.INTERFACES.iterdir()) == before
+        assert not lab.status(NAME).up
+        lab.down(NAME)
+
+    def test_down_leaves_what_others_put_into_its_namespaces_and_files(
+        self, tmp_path: Path
+    ) -> None:
+        hosts_file = tmp_path / "hosts.yaml"
+        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
+        assert made.plan is not None
+        guest = [programs.program("ip"), "netns", "exec", made.hosts[0].namespace, "sleep", "60"]
+        with subprocess.Popen(guest) as sleeper:
+            try:
+                wait_until(lambda: Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n")
+                hosts_file.write_text("hosts: {mine: {os: L, local: true}}\n")
+                lab.down(NAME)
+                assert sleeper.poll() is None
+                assert hosts_file.read_text().startswith("hosts: {mine")
+                assert not (network.NAMESPACES / made.hosts[0].namespace).exists()
+                assert not (network.INTERFACES / made.plan.bridge).exists()
+            finally:
+                sleeper.kill()
+        with pytest.raises(UsageError, match="the file is there and is not of the lab"):
+            lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
+
+    def test_a_namespace_of_that_name_made_by_others_is_refused_and_stays(self) -> None:
+        theirs = a_plan().hosts[1].namespace
+        programs.run("ip", "netns", "add", theirs)
+        try:
+            with pytest.raises(UsageError, match=f"{theirs} exists and is not of a lab"):
+                lab.up(LabOptions(name=NAME))
+            assert (network.NAMESPACES / theirs).exists()
+            assert not state.folder_of(NAME).exists()
+        finally:
+            programs.run("ip", "netns", "delete", theirs)
+
+    def test_status_tells_a_whole_lab_from_one_in_pieces(self) -> None:
+        made = lab.up(LabOptions(name=NAME))
+        try:
+            process = state.read_started(made.folder / "linux-b.process")
+            assert process is not None
+            os.kill(process.pid, signal.SIGKILL)
+            wait_until(lambda: not process.lives())
+            assert not lab.status(NAME).up
+            assert "in pieces" in lab.status(NAME).as_text()
+        finally:
+            lab.down(NAME)
+        assert made.plan is not None and traces(made.plan) == []
+
+    def test_what_goes_wrong_in_mid_up_is_said_and_nothing_stays(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server, "SSHD_CONFIG", server.SSHD_CONFIG + "NoSuchWord yes\n")
+        before = set(network.INTERFACES.iterdir())
+        with pytest.raises(HostError, match="sshd of linux-a does not answer"):
+            lab.up(LabOptions(name=NAME))
+        assert set(network.INTERFACES.iterdir()) == before
+        assert not state.folder_of(NAME).exists()
+
+    @pytest.mark.parametrize(
+        "moment",
+        ["plan.json", "namespace", "test", "linux-a.process", "linux-b.process", "complete"],
+    )
+    def test_down_cleans_up_after_an_up_that_was_killed(self, moment: str) -> None:
+        folder = state.folder_of(NAME)
+        options = f"lab.LabOptions(name={NAME!r}, rate=1e8)"
+        script = f"from netlab import lab; lab.up({options}); import time; time.sleep(60)"
+        seen = {
+            "namespace": (network.NAMESPACES / f"netlab-{NAME}-linux-a").exists,
+            "test": lambda: programs.succeeds(
+                "ip", "-n", f"netlab-{NAME}-linux-b", "link", "show", "dev", "test"
+            ),
+        }.get(moment, (folder / moment).exists)
+        with subprocess.Popen([sys.executable, "-c", script]) as upper:
+            try:
+                wait_until(seen)
+                plan = state.read_plan(folder)
+            finally:
+                upper.kill()
+        assert plan is not None
+        assert lab.status(NAME).up == (moment == "complete")
+        what = "is up" if moment == "complete" else "was cut off"
+        with pytest.raises(UsageError, match=what):
+            lab.up(LabOptions(name=NAME))
+        lab.down(NAME)
+        wait_until(lambda: traces(plan) == [])
+
+    def test_up_takes_less_than_three_seconds(self) -> None:
+        begin = time.monotonic()
+        lab.up(LabOptions(name=NAME, rate=1e9))
+        elapsed_s = time.monotonic() - begin
+        lab.down(NAME)
+        assert elapsed_s < 3.0
+
+    def test_one_up_at_a_time_so_that_two_labs_never_take_the_same_slot(self) -> None:
+        names = [f"{NAME}-at-once-{number}" for number in range(3)]
+        made: list[lab.LabState] = []
+        threads = [
+            threading.Thread(target=lambda name=name: made.append(lab.up(LabOptions(name=name))))
+            for name in names
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len({each.hosts[0].management_address for each in made}) == 3
+            assert all(lab.status(name).up for name in names)
+        finally:
+            for name in names:
+                lab.down(name)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end, "waited 10 s in vain"
+        time.sleep(0.002)
