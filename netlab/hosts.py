@@ -1,0 +1,203 @@
+"""The inventory: which hosts there are, how they are reached, and which of them a pairing means."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import Fault, MatrixError, UsageError
+
+LOOPBACK = ("127.0.0.1", "::1")
+OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD"}
+"""Letter of a pairing → the operating system."""
+
+OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
+"""What a probe calls its system → letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class SshTarget:
+    """Where to log in; what is ``None`` is looked up in ~/.ssh/config, or is SSH's default."""
+
+    host: str
+    """A host's name or address, or an alias of ~/.ssh/config."""
+    user: str | None = None
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine, or one operating system of it, that can be measured with."""
+
+    name: str
+    os: str
+    """A letter: L, W, M, F."""
+    local: bool = False
+    ssh: SshTarget | None = None
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a test network → this host's addresses in it, at most one of each IP version."""
+    machine: str | None = None
+    """Name of the machine that runs this system, where it can run another as well."""
+    port_range: tuple[int, int] | None = None
+    """Ports that a firewall lets in."""
+    host_key: str | None = None
+    """Pinned key: ``ssh-ed25519 AAAA…`` or ``SHA256:…``."""
+    identity: str | None = None
+    """Private key file for the login."""
+
+    def address(self, network: str | None, ip_version: int = 4) -> str:
+        """The test address in a network (``None``: the first named); UsageError without one."""
+        named = network or next(iter(self.addresses), None)
+        for address in self.addresses.get(named or "", ()):
+            if ipaddress.ip_address(address.partition("%")[0]).version == ip_version:
+                return address
+        where = f"in network {network!r} " if network else ""
+        raise UsageError(
+            f"host {self.name} has no IPv{ip_version} test address {where}(addresses:)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All hosts, and the pairs that are named."""
+
+    file: str
+    hosts: tuple[Host, ...]
+    pairs: Mapping[str, tuple[str, str]]
+    """Pairing → names of its server and client."""
+
+    def host(self, name: str) -> Host:
+        """The host of that name; KeyError without one."""
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        raise KeyError(name)
+
+    def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+        """Every (server, client) that ``pairing`` may mean, the first choice first.
+
+        A named pair is the only one. Else the servers and clients with the right letters in the
+        inventory's order; a machine never measures with itself under its other system.
+        """
+        if pairing in self.pairs:
+            server, client = self.pairs[pairing]
+            return ((self.host(server), self.host(client)),)
+        return tuple(
+            (server, client)
+            for server in self.hosts
+            for client in self.hosts
+            if (server.os + client.os) == pairing
+            and server is not client
+            and (server.machine is None or server.machine != client.machine)
+        )
+
+    def pair(self, pairing: str) -> tuple[Host, Host]:
+        """The first choice for ``pairing``: server, client; UsageError where there is none."""
+        found = self.candidates(pairing)
+        if not found:
+            raise UsageError(f"{self.file}: {self.why_not(pairing)}")
+        return found[0]
+
+    def why_not(self, pairing: str) -> str:
+        """Why no two hosts stand for ``pairing``."""
+        server, client = pairing[0], pairing[1]
+        both = "two different machines" if server == client else "one host each"
+        return f"{pairing} needs {both} with `os: {server}` (server) and `os: {client}` (client)"
+
+    def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
+        """The hosts to connect to: the first choice of each pairing, and what may stand in.
+
+        A further host is asked only where a machine can run several systems, since then the
+        one that is needed may be away while another answers.
+        """
+        names: dict[str, None] = {}
+        for pairing in pairings:
+            candidates = self.candidates(pairing)
+            if not candidates:
+                raise UsageError(f"{self.file}: {self.why_not(pairing)}")
+            names.update({host.name: None for host in candidates[0]})
+            if any(host.machine for pair in candidates for host in pair):
+                names.update({host.name: None for pair in candidates for host in pair})
+        return tuple(host for host in self.hosts if host.name in names)
+
+
+def load_inventory(path: Path) -> Inventory:
+    """The inventory in a file's ``hosts:`` and ``pairs:``, be it an inventory or a matrix."""
+    from netlab.document import read_document, validate
+    from netlab.hosts_model import InventoryModel
+
+    document = read_document(path)
+    if "hosts" not in document.data:
+        raise UsageError(
+            f"{path} has no `hosts:`; name the inventory with --hosts FILE (docs/hosts.md)"
+        )
+    model = validate(document, InventoryModel)
+    hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
+    pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
+    faults: list[Fault] = []
+    names = {host.name for host in hosts}
+    for pairing, pair in pairs.items():
+        for role, name in zip(("server", "client"), pair, strict=True):
+            if name not in names:
+                message = f"no host is called {name!r}; there are {', '.join(sorted(names))}"
+                faults.append(document.fault(("pairs", pairing, role), message))
+        if pair[0] == pair[1]:
+            faults.append(document.fault(("pairs", pairing), "a host cannot be its own peer"))
+    if faults:
+        raise MatrixError(faults)
+    return Inventory(str(path), hosts, pairs)
+
+
+def host_of(name: str, model: Any) -> Host:
+    """A host as the model read it, with what can be known without asking it."""
+    return Host(
+        name=name,
+        os=model.os or local_os(),
+        local=model.local,
+        ssh=None if model.ssh is None else parse_ssh(model.ssh),
+        addresses=model.addresses or {"loopback": LOOPBACK},
+        machine=model.machine,
+        port_range=model.port_range,
+        host_key=model.host_key,
+        identity=model.identity,
+    )
+
+
+def local_os() -> str:
+    """The letter of this machine's operating system."""
+    import sys
+
+    return {"win32": "W", "darwin": "M"}.get(sys.platform, "F" if "bsd" in sys.platform else "L")
+
+
+_TARGET = re.compile(
+    r"(?:(?P<user>[^@\s:/\[\]]+)@)?"
+    r"(?:\[(?P<v6>[0-9a-fA-F:.%a-z]+)\]|(?P<host>[^@\s:/\[\]]+))"
+    r"(?::(?P<port>[0-9]{1,5}))?"
+)
+
+
+def parse_ssh(text: str) -> SshTarget:
+    """``user@host:port``, ``user@[2001:db8::1]:22`` or an alias; ValueError with a sentence."""
+    found = _TARGET.fullmatch(text)
+    host = found and (found["v6"] or found["host"])
+    if not found or not host or host.startswith("-"):
+        raise ValueError(f"{text!r} is not user@host:port (IPv6 in brackets), nor a name")
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and not 1 <= port <= 65535:
+        raise ValueError(f"{port} is no port")
+    return SshTarget(host=host, user=found["user"], port=port)
+
+
+def machine_id() -> str | None:
+    """This machine's id, where it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None
