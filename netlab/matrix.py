@@ -2,8 +2,9 @@
 
 The settings of a cell come from four layers, the nearer wins: what ``cells.Stream`` has where
 nobody says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which
-holds for every cell, whatever axis or rule speaks of that setting. Of two settings that exclude
-each other (``duration`` and ``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
+holds for every cell, whatever axis or rule gives that setting (a replacement that translates its
+value, 65536 bytes to 64512 for UDP, still does). Of two settings that exclude each other
+(``duration`` and ``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
 """
 
 from __future__ import annotations

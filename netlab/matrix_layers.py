@@ -125,7 +125,11 @@ def _size(layer: Mapping[str, Any]) -> int:
 
 
 def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> Iterator[Grid]:
-    """The tests as grids. No rule speaks of what is ``overridden`` (names of settings)."""
+    """The tests as grids.
+
+    No rule gives what is ``overridden`` (names of settings), but for a replacement that translates
+    its value: UDP gets 64512 in place of 65536, wherever the 65536 came from.
+    """
     tests: list[Any] = list(model.tests)
     for test, layer in zip(tests, layers, strict=True):
         axes = {FIELD_OF[name]: levels_of(value) for name, value in layer.items()}
@@ -136,7 +140,10 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
         yield Grid(
             test=test.test,
             axes=axes,
-            replace=tuple(Rule(_when(r.when), _then(r.with_, kept)) for r in test.replace or []),
+            replace=tuple(
+                Rule(_when(r.when), _then(r.with_, kept - r.when.model_fields_set))
+                for r in test.replace or []
+            ),
             exclude=tuple(Rule(_when(when), {}) for when in test.exclude or []),
             override=tuple(Rule(_when(r.when), _then(r.set, kept)) for r in test.override or []),
         )
