@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netlab.header import LinkLike
 from netlab.report.ceilings import Ceiling, ceiling_of
@@ -25,6 +25,8 @@ class Line:
     """One line: points from left to right; a point without a value is a gap."""
 
     label: str
+    place: int
+    """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
     points: tuple[tuple[float, float | None], ...]
     """(x, Mbit/s)."""
 
@@ -61,8 +63,14 @@ def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], in
     throughput over the rows' setting, a chart a column. One with a single place on its x axis, or
     without any figure, is none.
     """
-    found = [chart for chart in _all(layout, link) if _is_worth_drawing(chart)]
-    return tuple(found[:MAX_CHARTS]), max(0, len(found) - MAX_CHARTS)
+    found: dict[str, Chart] = {}
+    for chart in _all(layout, link):
+        if _is_worth_drawing(chart):
+            name = chart.name
+            while name in found:
+                name += "-2"
+            found[name] = replace(chart, name=name)
+    return tuple(found.values())[:MAX_CHARTS], max(0, len(found) - MAX_CHARTS)
 
 
 def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
@@ -71,28 +79,34 @@ def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
         [grid for grid in layout.grids if grid.conditions == conditions]
         for conditions in combinations
     ]
+    pairings = list(dict.fromkeys(grid.pairing for grid in layout.grids))
     for grids in groups:
         columns = sorted({column for grid in grids for column in grid.columns})
         for protocol in dict.fromkeys(column.protocol for column in columns):
             those = [column for column in columns if column.protocol == protocol]
-            yield _over_message_size(protocol, those, grids, link)
+            yield _over_message_size(protocol, those, grids, pairings, link)
     for grids in groups:
         columns = sorted({column for grid in grids for column in grid.columns})
         sizes = dict.fromkeys((column.protocol, column.message_bytes) for column in columns)
         for protocol, size in sizes:
             those = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
-            yield _over_rows(those, grids, link)
+            yield _over_rows(those, grids, pairings, link)
 
 
 def _over_message_size(
-    protocol: str, columns: Sequence[Column], grids: Sequence[Grid], link: LinkLike | None
+    protocol: str,
+    columns: Sequence[Column],
+    grids: Sequence[Grid],
+    pairings: Sequence[str],
+    link: LinkLike | None,
 ) -> Chart:
     sizes = sorted({column.message_bytes for column in columns})
     lines = []
     for grid in grids:
         for flow in dict.fromkeys(column.flow for column in columns):
             means = [_mean_of_cells(grid, Column(protocol, size, flow)) for size in sizes]
-            lines.append(_line(grid, flow, list(zip(map(float, sizes), means, strict=True))))
+            points = list(zip(map(float, sizes), means, strict=True))
+            lines.append(_line(grid, flow, pairings, points))
     conditions = grids[0].conditions
     return Chart(
         name=_name("message-size", protocol, conditions),
@@ -105,7 +119,12 @@ def _over_message_size(
     )
 
 
-def _over_rows(columns: Sequence[Column], grids: Sequence[Grid], link: LinkLike | None) -> Chart:
+def _over_rows(
+    columns: Sequence[Column],
+    grids: Sequence[Grid],
+    pairings: Sequence[str],
+    link: LinkLike | None,
+) -> Chart:
     first, name = columns[0], grids[0].row_setting
     rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
     places = _places(rows)
@@ -113,20 +132,20 @@ def _over_rows(columns: Sequence[Column], grids: Sequence[Grid], link: LinkLike 
     for grid in grids:
         for column in columns:
             points = [(x, _figure(grid, row, column)) for row, x in places.items()]
-            lines.append(_line(grid, column.flow, sorted(points)))
+            lines.append(_line(grid, column.flow, pairings, sorted(points)))
             known.append(ceiling_of(column, grid.column(column), link))
     conditions = grids[0].conditions
     ends = (min(places.values()), max(places.values()))
     return Chart(
-        name=_name("by", name, first.protocol, str(first.message_bytes), conditions),
+        name=_name(setting_name(name), first.protocol, str(first.message_bytes), conditions),
         title=_title(f"{first.protocol}, messages of {first.message_bytes} bytes", conditions),
         x_label=setting_name(name),
         x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
         log_x=False,
         lines=_with_points(lines),
         ceilings=tuple(
-            Line(label, tuple((x, value) for x in ends))
-            for label, value in _levels([each for each in known if each])
+            Line(label, index, tuple((x, value) for x in ends))
+            for index, (label, value) in enumerate(_levels([each for each in known if each]))
         ),
     )
 
@@ -159,9 +178,12 @@ def _mean_of_cells(grid: Grid, column: Column) -> float | None:
     return mean(present) if present else None
 
 
-def _line(grid: Grid, flow: str, points: list[tuple[float, float | None]]) -> Line:
+def _line(
+    grid: Grid, flow: str, pairings: Sequence[str], points: list[tuple[float, float | None]]
+) -> Line:
     words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
-    return Line(", ".join(word for word in words if word), tuple(points))
+    place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
+    return Line(", ".join(word for word in words if word), place, tuple(points))
 
 
 def _with_points(lines: Sequence[Line]) -> tuple[Line, ...]:
@@ -176,7 +198,7 @@ def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
     lowest = min(each.lowest_bit_per_s for each in ceilings) / 1e6
     yield "wire ceiling", highest
     if lowest < highest:
-        yield "wire ceiling with TCP timestamps", lowest
+        yield "ceiling with timestamps", lowest
 
 
 def _curves(
@@ -192,8 +214,8 @@ def _curves(
             ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
         ]
         return tuple(
-            Line(label, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
-            for label, value in _levels([each for each in known if each])
+            Line(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
+            for index, (label, value) in enumerate(_levels([each for each in known if each]))
         )
     ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
     points = []
@@ -210,7 +232,7 @@ def _curves(
         except ValueError:
             continue
         points.append((float(size), ceiling / 1e6))
-    return (Line("wire ceiling", tuple(points)),) if points else ()
+    return (Line("wire ceiling", 0, tuple(points)),) if points else ()
 
 
 def _curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:

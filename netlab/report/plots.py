@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,9 +15,15 @@ from netlab.report.charts import Chart, Line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE_INCHES = (7.2, 3.9)
-_FRAME = (0.095, 0.235, 0.885, 0.665)
-"""Of the axes, as shares of the picture: left, bottom, width, height."""
+_WIDTH_INCHES = 7.2
+_AXES_INCHES = (0.68, 0.92, 6.37, 2.6)
+"""Left, bottom, width and height of the axes, where the legend takes one line."""
+_TOP_INCHES = 0.38
+_LEGEND_LINE_INCHES = 0.19
+_LEGEND_CHARACTERS = 92
+"""What fits into one line of the legend; a handle takes the room of eight."""
+_LABEL_SHARE = 0.045
+"""Of the axis: labels closer together than this are left out, their ticks stay."""
 
 _PNG_DPI = 160
 _INK = "#1c2126"
@@ -93,22 +100,30 @@ def _draw(chart: Chart) -> Picture:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE_INCHES)
+    columns, rows = _legend_shape([line.label for line in (*chart.lines, *chart.ceilings)])
+    left, bottom, width, height = _AXES_INCHES
+    bottom += (rows - 1) * _LEGEND_LINE_INCHES
+    high = bottom + height + _TOP_INCHES
+    figure = Figure(figsize=(_WIDTH_INCHES, high))
     FigureCanvasAgg(figure)
-    axes = figure.add_axes(_FRAME)
+    axes = figure.add_axes(
+        (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, height / high)
+    )
     for ceiling in chart.ceilings:
         _draw_ceiling(axes, chart, ceiling)
-    for index, line in enumerate(chart.lines):
-        _draw_line(axes, line, index)
+    for line in chart.lines:
+        _draw_line(axes, line)
     _scale(axes, chart)
     axes.set_title(chart.title)
     axes.set_xlabel(chart.x_label, labelpad=3)
     axes.set_ylabel("throughput, Mbit/s")
+    handles = axes.get_legend_handles_labels()[0]
+    measured = len(handles) - len(chart.ceilings)
     figure.legend(
-        *axes.get_legend_handles_labels(),
+        handles=[*handles[-measured:], *handles[:-measured]],
         loc="lower center",
         bbox_to_anchor=(0.5, 0.0),
-        ncols=min(6, len(chart.lines) + len(chart.ceilings)),
+        ncols=columns,
         handlelength=3.2,
         columnspacing=1.6,
     )
@@ -118,7 +133,18 @@ def _draw(chart: Chart) -> Picture:
     return Picture(chart, svg.getvalue(), png.getvalue())
 
 
-def _draw_line(axes: Axes, line: Line, index: int) -> None:
+def _legend_shape(labels: list[str]) -> tuple[int, int]:
+    """(columns, rows) of a legend that is no wider than its picture."""
+    wide = max(map(len, labels), default=0) + 8
+    columns = max(1, min(len(labels), _LEGEND_CHARACTERS // wide))
+    # Labels of unequal length share a line where all of them fit.
+    if sum(map(len, labels)) + 8 * len(labels) <= _LEGEND_CHARACTERS:
+        columns = len(labels)
+    return columns, -(-len(labels) // columns)
+
+
+def _draw_line(axes: Axes, line: Line) -> None:
+    index = line.place
     axes.plot(
         [x for x, _ in line.points],
         [float("nan") if y is None else y for _, y in line.points],
@@ -136,20 +162,19 @@ def _draw_line(axes: Axes, line: Line, index: int) -> None:
 
 
 def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Line) -> None:
-    """A thin grey line, with a short thick tick at each place of the axis that it passes."""
-    first = ceiling is chart.ceilings[0]
+    """A thin grey line; a curve has a short thick tick at each place of the axis."""
     axes.plot(
         [x for x, _ in ceiling.points],
         [float("nan") if y is None else y for _, y in ceiling.points],
         label=ceiling.label,
         color=_QUIET,
-        linestyle="-" if first else (0, (1, 2)),
+        linestyle="-" if ceiling.place == 0 else (0, (1, 2)),
         linewidth=0.9,
         zorder=2,
     )
     at = dict(ceiling.points)
     ticks = [(x, at[x]) for x, _ in chart.x_ticks if at.get(x) is not None]
-    if chart.log_x:
+    if len(ceiling.points) > 2:
         axes.plot(
             [x for x, _ in ticks],
             [y for _, y in ticks if y is not None],
@@ -165,7 +190,7 @@ def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Line) -> None:
 def _scale(axes: Axes, chart: Chart) -> None:
     if chart.log_x:
         axes.set_xscale("log", base=2)
-    axes.set_xticks([x for x, _ in chart.x_ticks], [label for _, label in chart.x_ticks])
+    axes.set_xticks([x for x, _ in chart.x_ticks], _labels(chart))
     axes.set_xticks([], minor=True)
     axes.tick_params(axis="x", labelsize=7.5 if len(chart.x_ticks) > 10 else 8.5)
     tops = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
@@ -176,3 +201,15 @@ def _scale(axes: Axes, chart: Chart) -> None:
     else:
         margin = 0.03 * (high - low)
         axes.set_xlim(low - margin, high + margin)
+
+
+def _labels(chart: Chart) -> list[str]:
+    """The ticks' labels from left to right, without those that would stand on the one before."""
+    at = [math.log(x) if chart.log_x else x for x, _ in chart.x_ticks]
+    span = (at[-1] - at[0]) or 1.0
+    labels, last = [], -math.inf
+    for x, (_, label) in zip(at, chart.x_ticks, strict=True):
+        shown = (x - last) / span >= _LABEL_SHARE
+        labels.append(label if shown else "")
+        last = x if shown else last
+    return labels

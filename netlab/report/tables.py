@@ -93,8 +93,8 @@ class _Notes:
 
     def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
         return tuple(
-            self.letters.setdefault(sentence, _letter(len(self.letters)))
-            for sentence in dict.fromkeys(sentences)
+            self.letters.setdefault(each[:1].upper() + each[1:], _letter(len(self.letters)))
+            for each in dict.fromkeys(sentences)
         )
 
     @property

@@ -27,7 +27,7 @@ _DEFAULTS: Mapping[str, str] = {
 """What the absence of a setting means, where it means more than "not set"."""
 
 _NAMES: Mapping[str, str] = {
-    "message_bytes": "message size",
+    "message_bytes": "message size, bytes",
     "socket_buffer_bytes": "socket buffer",
     "duration_s": "duration",
     "count": "messages",
@@ -57,7 +57,7 @@ def setting_value(name: str, value: Value | None) -> str:
         return _DEFAULTS.get(name, "not set")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and name != "message_bytes":
         for ending, form in _FORMS.items():
             if name.endswith(ending):
                 return form(value)
