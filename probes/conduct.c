@@ -1,0 +1,278 @@
+/* Waiting for the events of a test, and what is read when they come. */
+#include "conduct.h"
+
+#include "records.h"
+
+#define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
+
+typedef bool (*event)(const struct test *test); /* under the lock */
+
+static bool never(const struct test *test)
+{
+    (void)test;
+    return false;
+}
+
+static bool all_begun(const struct test *test)
+{
+    return test->begun == test->settings.streams;
+}
+
+static bool all_ended(const struct test *test)
+{
+    return test->ended == test->settings.streams;
+}
+
+static bool told_or_ended(const struct test *test)
+{
+    return test->told_stop || all_ended(test);
+}
+
+static bool window_closed(const struct test *test)
+{
+    return test->window.closed;
+}
+
+static uint64_t deadline_of(const struct test *test)
+{
+    return test->requested_ns + test->settings.deadline_ns;
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Waits for an event, a time, a failure or the deadline; prints progress on the way.
+ * True: the event has come. */
+static bool wait_for(struct test *test, event came, uint64_t until_ns)
+{
+    bool result;
+    plat_mutex_lock(&test->lock);
+    for (;;) {
+        uint64_t now = plat_now_ns();
+        result = came(test);
+        if (result || test->failure.word != NULL || now >= until_ns || now >= deadline_of(test))
+            break;
+        if (now >= test->next_progress_ns) {
+            test->next_progress_ns = now + SECOND_NS;
+            plat_mutex_unlock(&test->lock);
+            record_progress(test, now);
+            plat_mutex_lock(&test->lock);
+            continue;
+        }
+        plat_cond_wait(&test->changed, &test->lock,
+                       earlier(earlier(until_ns, deadline_of(test)), test->next_progress_ns));
+    }
+    plat_mutex_unlock(&test->lock);
+    return result;
+}
+
+/* Whether the deadline has passed; what was then waited for is the word of the failure. */
+static bool too_late(struct test *test, const char *word, const char *detail)
+{
+    if (plat_now_ns() >= deadline_of(test))
+        test_fail(test, word, 0, detail);
+    return test_failed(test);
+}
+
+static void begin_progress(struct test *test)
+{
+    test->begun_ns = plat_now_ns();
+    test->next_progress_ns = test->begun_ns + SECOND_NS;
+}
+
+/* ---- sending ---- */
+
+static uint64_t first_send_ns(const struct test *test)
+{
+    uint64_t first_ns = NEVER_NS;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        first_ns = earlier(first_ns, test->stream[i].first_ns);
+    return first_ns;
+}
+
+static void conduct_count(struct test *test)
+{
+    sample_edge(test, &test->samples.open);
+    test->samples.open.now_ns = first_send_ns(test);
+    test->samples.open.bytes = test->samples.open.messages = 0;
+    wait_for(test, all_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+    too_late(test, "deadline", "the messages had not all been sent");
+}
+
+void conduct_sending(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    begin_progress(test);
+    sample_opened(test, &test->samples.opened);
+    if (!wait_for(test, all_begun, NEVER_NS)) {
+        too_late(test, "deadline", "nothing could be sent");
+        return;
+    }
+    if (settings->count > 0) {
+        conduct_count(test);
+        return;
+    }
+    uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
+                                             : first_send_ns(test) + settings->warm_up_ns;
+    uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
+    wait_for(test, told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    wait_for(test, told_or_ended, close_ns);
+    sample_edge(test, &test->samples.close);
+    atomic_store(&test->in_tail, true);
+    wait_for(test, told_or_ended, test->samples.close.now_ns + TAIL_NS);
+    too_late(test, "deadline", "the window had not closed");
+}
+
+/* ---- receiving ---- */
+
+/* What has arrived, what was sent as far as the peer or its markers say, the last arrival. */
+struct arrivals {
+    uint64_t messages, last_ns, sent;
+    bool sent_known, marked;
+};
+
+static struct arrivals look_at_arrivals(struct test *test)
+{
+    struct arrivals seen = {.sent_known = true, .marked = true};
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        struct stream *stream = &test->stream[i];
+        uint64_t last_ns = atomic_load(&stream->marks.last_ns);
+        seen.messages += atomic_load(&stream->marks.messages);
+        seen.last_ns = last_ns > seen.last_ns ? last_ns : seen.last_ns;
+        seen.marked = seen.marked && atomic_load(&stream->marked);
+        seen.sent += atomic_load(&stream->marked_messages);
+    }
+    seen.sent_known = seen.marked;
+    plat_mutex_lock(&test->lock);
+    if (test->told_count) {
+        seen.sent = test->told_messages;
+        seen.sent_known = true;
+    }
+    plat_mutex_unlock(&test->lock);
+    return seen;
+}
+
+/* Until all has arrived, or nothing more comes. Only who knows what was sent can say so: without
+ * a word of the peer's the deadline ends the test. */
+static void drain_udp(struct test *test)
+{
+    uint64_t until_ns = NEVER_NS, began_ns = plat_now_ns();
+    for (;;) {
+        uint64_t now = plat_now_ns();
+        struct arrivals seen = look_at_arrivals(test);
+        test->drain_ns = now - began_ns;
+        if (seen.sent_known) {
+            test->sent_known = true;
+            test->sent_messages = seen.sent;
+            if (until_ns == NEVER_NS)
+                until_ns = now + DRAIN_NS;
+            uint64_t quiet_ns = seen.marked ? MARKED_QUIET_NS : QUIET_NS;
+            uint64_t since_ns = seen.last_ns > until_ns - DRAIN_NS ? seen.last_ns
+                                                                  : until_ns - DRAIN_NS;
+            if (seen.messages >= seen.sent || now >= until_ns || now >= since_ns + quiet_ns)
+                return;
+        }
+        if (test_failed(test) || now >= deadline_of(test))
+            break;
+        wait_for(test, never, earlier(now + DRAIN_LOOK_NS, deadline_of(test)));
+    }
+    if (!test_failed(test))
+        test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
+                  "nobody said how many messages were sent");
+}
+
+static void drain_tcp(struct test *test)
+{
+    uint64_t began_ns = plat_now_ns();
+    wait_for(test, told_or_ended, NEVER_NS);
+    test->drain_ns = plat_now_ns() - began_ns;
+    too_late(test, "deadline", "the sender did not end");
+}
+
+/* With a count the window is the first mark to the last, known when all is over. */
+static void receive_count(struct test *test)
+{
+    sample_edge(test, &test->samples.open);
+    if (test->settings.udp)
+        drain_udp(test);
+    else
+        wait_for(test, all_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+    sample_queues(test, &test->samples.queue_close);
+    if (too_late(test, "deadline", "the messages had not all arrived"))
+        return;
+    plat_mutex_lock(&test->lock);
+    window_finish(&test->window);
+    plat_mutex_unlock(&test->lock);
+    record_window(test);
+}
+
+/* Until a mark closes the window, or silence does. False: the test has failed. */
+static bool wait_for_close(struct test *test)
+{
+    for (;;) {
+        plat_mutex_lock(&test->lock);
+        uint64_t look_ns = window_look_at_ns(&test->window);
+        bool closed = test->window.closed;
+        if (!closed && plat_now_ns() >= look_ns &&
+            window_look(&test->window, plat_now_ns()) == WINDOW_CLOSED) {
+            sample_queues(test, &test->samples.queue_close);
+            closed = true;
+        }
+        plat_mutex_unlock(&test->lock);
+        if (closed)
+            return !test_failed(test);
+        if (too_late(test, "deadline", "the window had not closed"))
+            return false;
+        wait_for(test, window_closed, look_ns);
+    }
+}
+
+static void receive_seconds(struct test *test)
+{
+    struct window *window = &test->window;
+    wait_for(test, window_closed, window->w0_ns);
+    sample_edge(test, &test->samples.open);
+    wait_for(test, window_closed, window->w1_ns);
+    sample_edge(test, &test->samples.close);
+    if (!wait_for_close(test))
+        return;
+    record_window(test);
+    (test->settings.udp ? drain_udp : drain_tcp)(test);
+}
+
+void conduct_receiving(struct test *test)
+{
+    begin_progress(test);
+    sample_opened(test, &test->samples.opened);
+    if (!wait_for(test, all_begun, NEVER_NS)) {
+        too_late(test, "no-traffic", "the peer came, and no message arrived");
+        return;
+    }
+    (test->settings.count > 0 ? receive_count : receive_seconds)(test);
+}
+
+/* ---- check ---- */
+
+/* UDP's hello and its answer were the packets. */
+void conduct_check(struct test *test)
+{
+    sample_opened(test, &test->samples.opened);
+    if (test->settings.udp)
+        return;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        unsigned char byte = 0;
+        struct plat_wait wait = {.socket = test->stream[i].socket};
+        ptrdiff_t put = plat_send(wait.socket, &byte, 1);
+        plat_wait_any(&wait, 1, earlier(deadline_of(test), plat_now_ns() + 5 * SECOND_NS));
+        ptrdiff_t got = put == 1 && wait.ready ? plat_receive_now(wait.socket, &byte, 1) : 0;
+        if (got != 1) {
+            test_fail(test, "peer-vanished", got < 0 ? (int)-got : 0, "nothing came back");
+            return;
+        }
+    }
+}

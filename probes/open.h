@@ -1,0 +1,26 @@
+/* Opening the streams of a test: listen or connect, TCP or UDP, strangers kept out. */
+#ifndef OPEN_H
+#define OPEN_H
+
+#include "test.h"
+
+/* Opens every stream of the test, printing `ready` on the listening side. False: the test has
+ * failed, was aborted, or its deadline has passed, and says so itself. Sockets that were opened
+ * stand in test->stream either way. */
+bool open_streams(struct test *test);
+
+/* A socket for one stream with all options of the settings that apply before listen and connect. */
+bool open_socket(struct test *test, plat_socket *out);
+
+/* Whether the test goes on: not halted, and its deadline has not passed. */
+bool open_may_go_on(struct test *test, uint64_t until_ns);
+
+bool open_tcp_listen(struct test *test);
+bool open_tcp_connect(struct test *test);
+bool open_udp_listen(struct test *test);
+bool open_udp_connect(struct test *test);
+
+/* Takes up to this long for an abort to be noticed while nobody comes. */
+#define OPEN_SLICE_NS (20 * MILLISECOND_NS)
+
+#endif

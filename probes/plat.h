@@ -1,0 +1,241 @@
+/* The platform contract: all that netprobe asks of an operating system.
+ *
+ * One implementation per system in plat_SYSTEM*.c; no other file knows which system it runs on.
+ * Errors: functions that can fail return 0, or the system's own error number (errno, WSAGetLastError);
+ * transfers return the bytes moved, or the negative error number. plat_word() turns the number into
+ * a word of the protocol. Nothing here allocates memory that the caller has to free. */
+#ifndef PLAT_H
+#define PLAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__linux__) || defined(__FreeBSD__) || defined(__APPLE__)
+#include <pthread.h>
+typedef pthread_t plat_thread;
+typedef pthread_mutex_t plat_mutex;
+typedef pthread_cond_t plat_cond;
+#elif defined(_WIN32)
+#include <winsock2.h>
+#include <windows.h>
+typedef HANDLE plat_thread;
+typedef SRWLOCK plat_mutex;
+typedef CONDITION_VARIABLE plat_cond;
+#else
+#error "netprobe has no platform file for this operating system: write plat_SYSTEM.c after plat.h"
+#endif
+
+/* ---- the process ---- */
+
+/* Once, before all else: sockets, binary output, no signal for a closed pipe. */
+int plat_start(void);
+
+/* The next bytes of standard input. Returns their number, 0 at its end (or when it is broken),
+ * PLAT_TIMED_OUT when none came within timeout_ms. Never busy. */
+#define PLAT_TIMED_OUT (-1)
+ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms);
+
+/* Writes all of it to standard output. Not 0: nobody reads any more. */
+int plat_output_write(const void *bytes, size_t length);
+
+/* Bytes that a stranger cannot guess. */
+int plat_random(void *into, size_t length);
+
+/* Who we are, as `hello` says it. Strings that the system does not have are empty. */
+struct plat_identity {
+    const char *os;           /* linux, windows, macos, freebsd */
+    const char *clock;        /* name of the clock behind plat_now_ns */
+    const char *capabilities; /* words with commas, docs/protocol.md */
+    char os_release[128];
+    char architecture[32];
+    char machine_id[64];
+    uint64_t network_id; /* 0: none */
+    unsigned pid;
+    unsigned cpu_count; /* CPUs that this process may use, at least 1 */
+};
+void plat_identify(struct plat_identity *out);
+
+/* Facts of this host as keys of a record that the caller has begun; `to` may be NULL. */
+struct json;
+void plat_facts(struct json *out, const char *to);
+
+/* The lock of docs/protocol.md, one a network namespace, gone with this process.
+ * 0: taken (or ours already). PLAT_LOCKED: another holds it, `holder` has its owner line.
+ * Else an error number. */
+#define PLAT_LOCKED (-2)
+int plat_lock_take(const char *owner, char *holder, size_t holder_capacity);
+void plat_lock_release(void);
+
+/* The protocol's word for an error number; "system" where it has none. */
+const char *plat_word(int error);
+/* A sentence for people. */
+void plat_describe(int error, char *into, size_t capacity);
+
+/* ---- clocks ---- */
+
+uint64_t plat_now_ns(void);              /* monotonic, never steps back, rate as disciplined */
+bool plat_raw_now_ns(uint64_t *out);     /* undisciplined hardware clock; false where there is none */
+uint64_t plat_wall_ns(void);             /* since 1970, UTC */
+void plat_sleep_ns(uint64_t nanoseconds); /* may take longer, never busy */
+
+/* ---- threads ---- */
+
+typedef void (*plat_routine)(void *argument);
+int plat_thread_start(plat_thread *out, plat_routine routine, void *argument);
+void plat_thread_join(plat_thread thread);
+/* CPU time of a thread that has not been joined; false where it cannot be read. */
+bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out);
+/* CPU time of the calling thread. */
+bool plat_own_cpu_ns(uint64_t *out);
+/* Ties the calling thread to one CPU, numbered as the system does. */
+int plat_pin(unsigned cpu);
+/* Whether this process may run on that CPU. */
+bool plat_cpu_usable(unsigned cpu);
+
+void plat_mutex_init(plat_mutex *mutex);
+void plat_mutex_destroy(plat_mutex *mutex);
+void plat_mutex_lock(plat_mutex *mutex);
+void plat_mutex_unlock(plat_mutex *mutex);
+void plat_cond_init(plat_cond *cond);
+void plat_cond_destroy(plat_cond *cond);
+/* Waits for plat_cond_wake, at the longest until plat_now_ns() reaches until_ns; may wake early. */
+void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns);
+void plat_cond_wake(plat_cond *cond); /* all who wait */
+
+/* ---- CPU and counters ---- */
+
+/* CPU time of this process so far. */
+bool plat_process_cpu_ns(uint64_t *user, uint64_t *system);
+
+#define PLAT_CPUS 512
+struct plat_cpu_times {
+    unsigned count; /* entries; 0 where the system does not say */
+    struct {
+        unsigned cpu;
+        uint64_t busy, steal, total; /* in the system's own unit */
+    } core[PLAT_CPUS];
+};
+void plat_cpu_times(struct plat_cpu_times *out);
+
+/* UDP datagrams that found their receive buffer full, system-wide. */
+bool plat_udp_receive_buffer_errors(uint64_t *out);
+
+/* ---- addresses ---- */
+
+struct plat_address {
+    union {
+        unsigned char bytes[128]; /* the system's socket address */
+        uint64_t alignment;
+    } at;
+    unsigned length; /* 0: no address */
+};
+/* A numeric address, IPv6 without brackets, with its zone where it needs one. False: not one. */
+bool plat_address_parse(const char *text, unsigned port, struct plat_address *out);
+bool plat_address_v6(const struct plat_address *address);
+unsigned plat_address_port(const struct plat_address *address);
+void plat_address_set_port(struct plat_address *address, unsigned port);
+bool plat_address_equal(const struct plat_address *one, const struct plat_address *other);
+#define PLAT_ADDRESS_TEXT 80
+void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRESS_TEXT]);
+
+/* Name of the interface by which a packet from `local` leaves for `peer`. */
+#define PLAT_INTERFACE_NAME 64
+bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
+                            char into[PLAT_INTERFACE_NAME]);
+bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received);
+
+/* ---- sockets ---- */
+
+typedef intptr_t plat_socket;
+#define PLAT_NO_SOCKET ((plat_socket)-1)
+
+/* A socket of the address's family, blocking, not inherited by children. */
+int plat_socket_open(plat_socket *out, bool udp, const struct plat_address *family);
+void plat_close(plat_socket socket);
+int plat_bind(plat_socket socket, const struct plat_address *address);
+int plat_listen(plat_socket socket, int backlog);
+int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
+/* TCP: the handshake, at the longest until until_ns; UDP: strangers are kept out from here on. */
+int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
+int plat_local_address(plat_socket socket, struct plat_address *out);
+int plat_peer_address(plat_socket socket, struct plat_address *out);
+
+/* One call, as the mode of the socket has it. UDP: one datagram. */
+ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length);
+ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity);
+/* The same without blocking, and without taking it out of the queue. */
+ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
+ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
+/* UDP before plat_connect. */
+ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
+                            struct plat_address *from);
+ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
+                       const struct plat_address *to);
+
+/* TCP: no more data, the peer reads an end. */
+void plat_finish(plat_socket socket);
+/* Makes calls that block on this socket in other threads return, now and from here on.
+ * Nothing more can be sent or received afterwards. */
+void plat_wake(plat_socket socket);
+
+struct plat_wait {
+    plat_socket socket;
+    bool ready; /* out: a call to receive or accept would not block, or would fail */
+};
+/* Until one of them is ready, or plat_now_ns() reaches until_ns. */
+void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
+
+enum plat_option {
+    PLAT_SEND_BUFFER,      /* bytes; read back as the system counts them */
+    PLAT_RECEIVE_BUFFER,
+    PLAT_NODELAY,
+    PLAT_DONT_FRAGMENT,
+    PLAT_DSCP,             /* 0 to 63 */
+    PLAT_REUSE,            /* a port whose last connection is not forgotten yet */
+    PLAT_BLOCKING,
+    PLAT_SEND_TIMEOUT_MS,
+    PLAT_RESET_ON_CLOSE,
+    PLAT_REPORT_DROPS      /* UDP: send calls fail where this host dropped the datagram */
+};
+int plat_option_set(plat_socket socket, enum plat_option option, int value);
+int plat_option_get(plat_socket socket, enum plat_option option, int *value);
+/* What the system makes of a requested buffer where nothing caps it: 2 where it doubles, else 1. */
+extern const int plat_buffer_factor;
+int plat_congestion_set(plat_socket socket, const char *name);
+int plat_congestion_get(plat_socket socket, char *into, size_t capacity);
+int plat_interface_set(plat_socket socket, const char *name);
+
+/* What stands in the receive queue; for UDP as memory, the only unit that systems tell. */
+bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out);
+/* Datagrams that this socket had no room for. */
+bool plat_queue_drops(plat_socket socket, uint64_t *out);
+
+/* Kinds of failure that the loops must tell apart. */
+bool plat_is_no_buffers(int error);       /* refused for want of memory or queue room, may pass */
+bool plat_is_too_long(int error);         /* message over what socket or path takes */
+bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
+bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
+bool plat_is_address_in_use(int error);
+
+/* ---- TCP's own view ---- */
+
+enum plat_tcp_fact {
+    PLAT_TCP_SND_MSS, PLAT_TCP_ADVMSS, PLAT_TCP_PMTU, PLAT_TCP_RTT_US, PLAT_TCP_RTTVAR_US,
+    PLAT_TCP_MIN_RTT_US, PLAT_TCP_SND_CWND, PLAT_TCP_SND_SSTHRESH, PLAT_TCP_SND_WND,
+    PLAT_TCP_RCV_SPACE, PLAT_TCP_TOTAL_RETRANS, PLAT_TCP_BYTES_SENT, PLAT_TCP_BYTES_ACKED,
+    PLAT_TCP_BYTES_RECEIVED, PLAT_TCP_BYTES_RETRANS, PLAT_TCP_SEGS_OUT, PLAT_TCP_SEGS_IN,
+    PLAT_TCP_DATA_SEGS_OUT, PLAT_TCP_DATA_SEGS_IN, PLAT_TCP_NOTSENT_BYTES,
+    PLAT_TCP_DELIVERY_RATE, PLAT_TCP_DELIVERY_RATE_APP_LIMITED, PLAT_TCP_PACING_RATE,
+    PLAT_TCP_BUSY_TIME_US, PLAT_TCP_RWND_LIMITED_US, PLAT_TCP_SNDBUF_LIMITED_US,
+    PLAT_TCP_DELIVERED_CE, PLAT_TCP_DSACK_DUPS, PLAT_TCP_REORD_SEEN, PLAT_TCP_RCV_OOOPACK,
+    PLAT_TCP_FACTS
+};
+struct plat_tcp_info {
+    uint64_t present; /* bit k: value[k] was returned by the system; 0: nothing was */
+    uint64_t value[PLAT_TCP_FACTS];
+    char options[64]; /* timestamps,sack,wscale,ecn: those in effect; empty where unknown */
+};
+void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a `send` or `receive` request asks for: its keys, checked, in the units of the code. */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataport.h"
+#include "plat.h"
+#include "request.h"
+
+#define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
+#define MESSAGE_MAX_BYTES 16777216u
+
+struct settings {
+    char id[REQUEST_ID_MAX + 1];
+    bool send, udp, check, listen;
+    bool nodelay, dont_fragment, spin;
+    uint32_t message_bytes;
+    uint64_t count;       /* 0: `seconds` bounds the test */
+    uint64_t seconds_ns, warm_up_ns;
+    uint64_t deadline_ns; /* from the request on */
+    uint64_t start_ns, open_ns, close_ns; /* of our own clock; 0: not given */
+    uint32_t socket_buffer_bytes; /* 0: the system's own tuning */
+    uint32_t receive_call_bytes;
+    uint64_t interval_ns;
+    /* Messages a second and stream as a fraction; rate_numerator 0: as fast as the socket takes them. */
+    uint64_t rate_numerator, rate_denominator;
+    uint64_t burst; /* 0: the default */
+    unsigned streams;
+    int cpu, dscp; /* -1: not given */
+    char congestion[32], interface[PLAT_INTERFACE_NAME];
+    unsigned char token[DATAPORT_TOKEN];
+    bool token_made;
+    struct plat_address bind; /* length 0: not given */
+    struct plat_address to[STREAMS_MAX];
+    unsigned to_count;
+    unsigned port_first, port_last;
+};
+
+/* What is wrong with a request: a word of docs/protocol.md, the key at fault, a sentence. */
+struct complaint {
+    const char *word; /* NULL: nothing is wrong */
+    char key[32];
+    char detail[200];
+    int error; /* the system's number; 0: none */
+};
+
+/* All keys of both verbs, NULL behind them. */
+extern const char *const settings_keys[];
+
+struct complaint complaint_about(const char *word, const char *key, const char *detail);
+
+/* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
+struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* Version and build, given by the Makefile. */
+#ifndef VERSION_H
+#define VERSION_H
+
+#ifndef NETPROBE_VERSION
+#define NETPROBE_VERSION "unknown"
+#endif
+#ifndef NETPROBE_BUILD /* hash of the sources */
+#define NETPROBE_BUILD "unknown"
+#endif
+
+#endif
