@@ -50,7 +50,7 @@ def main() -> NoReturn:
             click.echo(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # nobody reads it any more
+        sys.stdout = None  # nobody reads it any more
         _leave(1)
     _leave(0)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from netlab.cells import Cell
 from netlab.records import Record, Status
-from netlab.schedule import Trial
+from netlab.schedule import Trial, window_s
 from netlab.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ class Progress:
     def begin(self, folder: Path, trials: Iterable[Trial], done: int) -> None:
         """Say what is about to be measured, and where it goes."""
         for trial in trials:
-            stream = trial.cell.stream
-            window = (stream.duration_s or 0.0) + stream.warm_up_s
-            self._windows_s[trial.cell.key, trial.number] = window
+            self._windows_s[trial.cell.key, trial.number] = window_s(trial.cell)
         self._total, self._done = len(self._windows_s) + done, done
         self._left_s = sum(self._windows_s.values())
         went_on = f", {done} there already" if done else ""

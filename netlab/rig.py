@@ -145,7 +145,7 @@ class Rig:
                 return Unmeasured(Status.PENDING, "host-away", self._away[name], server, client)
         for blocked in self._blocked.get(cell.pairing, ()):
             if blocked.protocol == cell.stream.protocol:
-                return Unmeasured(Status.FAILED, blocked.word, blocked.sentence, server, client)
+                return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
         return None
 
     def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:

@@ -75,12 +75,11 @@ class Fake:
                 self._stop(keys)
                 return pending
             assert inbox is not None
-            self.running[pending.id] = (inbox, verb)
+            self.running[pending.id] = (lambda record: inbox(pending, record), verb)
             threading.Timer(0.01, self._begin, (pending, inbox, verb, keys)).start()
             return pending
 
     def _begin(self, pending: Any, inbox: Any, verb: str, keys: dict[str, Any]) -> None:
-        self.running[pending.id] = (lambda record: inbox(pending, record), verb)
         say = self.running[pending.id][0]
         if verb in self.faults:
             say({"type": "error", **self.faults[verb]})
@@ -103,7 +102,8 @@ class Fake:
 
 
 def trial_of(**settings: Any) -> Trial:
-    stream = Stream(**{"protocol": "TCP", "message_bytes": 1448, "duration_s": 1.0} | settings)
+    defaults: dict[str, Any] = {"protocol": "TCP", "message_bytes": 1448, "duration_s": 1.0}
+    stream = Stream(**defaults | settings)
     return Trial(cell=Cell(pairing="LL", test="stream", stream=stream), number=1)
 
 

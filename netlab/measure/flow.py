@@ -198,7 +198,7 @@ class Flow:
             self.stopped = True
             self._stop(self.sender)
 
-    def _stop(self, side: Side, **keys: int) -> None:
+    def _stop(self, side: Side, **keys: Any) -> None:
         if side.pending is not None:
             side.agent.start("stop", test=side.pending.id, **keys)
 

@@ -1,0 +1,332 @@
+"""The agent on a host: started, greeted, asked, and listened to. The protocol: docs/protocol.md."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import quote
+
+from netlab.errors import HostError, HostGone, LockedError, ProbeError
+from netlab.hosts import Host
+from netlab.transport import Process, Transport, connect
+from netlab.version import VERSION
+
+PROTOCOL = 1
+HEARTBEAT_S = 2.0
+SILENCE_S = 30.0
+"""A host from which nothing has come for this long is lost; it answers every heartbeat."""
+HELLO_S = 60.0
+"""A first start may have to wait for a virus scanner."""
+ANSWER_S = 10.0
+GOODBYE_S = 2.0
+LINE_MOST = 1 << 16
+"""Bytes of a record; the rest of a longer line is dropped."""
+EXCHANGES = 16
+TERMINAL = frozenset({"result", "error"})
+STREAMING = frozenset({"ready", "progress", "window"})
+
+Inbox = Callable[["Pending", Mapping[str, Any]], None]
+GONE = "gone"
+"""Type of the record that an inbox gets when the host is lost."""
+
+
+class Pending:
+    """A request under way; its records come one by one."""
+
+    def __init__(self, agent: Agent, request_id: str, inbox: Inbox | None) -> None:
+        self.id = request_id
+        self._agent = agent
+        self._inbox = inbox
+        self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+
+    def record(self, timeout_s: float) -> Mapping[str, Any]:
+        """The next record; ProbeError for an error record, HostGone when the host is lost."""
+        try:
+            record = self._records.get(timeout=timeout_s)
+        except queue.Empty:
+            name = self._agent.host.name
+            detail = f"nothing in {timeout_s:g} s"
+            raise ProbeError(name, "no-answer", detail=detail) from None
+        if record["type"] == GONE:
+            raise HostGone(str(record["detail"]))
+        if record["type"] == "error":
+            detail = str(record.get("detail") or record.get("key") or "")
+            word = str(record.get("error", "unknown-error"))
+            raise ProbeError(self._agent.host.name, word, errno=record.get("errno"), detail=detail)
+        return record
+
+    def deliver(self, record: Mapping[str, Any]) -> None:
+        """From the reading thread."""
+        if self._inbox is not None:
+            self._inbox(self, record)
+        else:
+            self._records.put(record)
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """An agent's monotonic clock against the controller's."""
+
+    offset_ns: int
+    """To add to a time of the controller."""
+    bound_ns: int
+    """The true offset is no further away: half of the smallest round trip."""
+
+
+class Agent:
+    """A resident ``netprobe agent``. Its methods may be called by several threads."""
+
+    def __init__(
+        self, host: Host, transport: Transport, process: Process, *, silence_s: float = SILENCE_S
+    ) -> None:
+        self.host = host
+        self.hello: Mapping[str, Any] = {}
+        self.skipped_lines = 0
+        """Lines that were no records, such as a login's banner."""
+        self._first_skipped = ""
+        self._transport = transport
+        self._process = process
+        self._silence_s = silence_s
+        self._pending: dict[str, Pending] = {}
+        self._number = 0
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._heard_at = time.monotonic()
+        self._gone: str | None = None
+        self._closing = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+
+    @classmethod
+    def open(
+        cls,
+        host: Host,
+        on_event: Callable[[str], None] | None = None,
+        *,
+        silence_s: float = SILENCE_S,
+    ) -> Self:
+        """Connect, put the right probe there, start its agent and greet it.
+
+        Raises HostError and its kin. ``on_event`` hears what takes long.
+        """
+        from netlab.deploy import commands
+
+        transport = connect(host)
+        try:
+            refusals: list[str] = []
+            for argv in commands(host, transport, on_event):
+                agent = cls(host, transport, transport.start(argv), silence_s=silence_s)
+                try:
+                    agent._greet()
+                except HostGone as gone:
+                    # Read-only, noexec, full: another directory may do.
+                    agent._let_go()
+                    refusals.append(str(gone))
+                except BaseException:
+                    agent._let_go()
+                    raise
+                else:
+                    return agent
+            raise HostError(f"{host.name}: the probe does not start: {'; '.join(refusals)}")
+        except BaseException:
+            transport.close()
+            raise
+
+    @property
+    def gone(self) -> bool:
+        """Whether the host is lost, or was let go."""
+        return self._gone is not None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What is the same for two names of one machine and network namespace."""
+        machine = self.hello.get("machine_id") or f"host {self.host.name}"
+        return str(self.host.machine or machine), str(self.hello.get("network_id", ""))
+
+    def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
+        """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
+        with self._lock:
+            self._number += 1
+            pending = Pending(self, str(self._number), inbox)
+            gone = self._gone
+            if gone is None:
+                self._pending[pending.id] = pending
+        if gone is not None:
+            pending.deliver({"type": GONE, "detail": gone})
+            return pending
+        words = [pending.id, verb, *(f"{key}={_encoded(value)}" for key, value in keys.items())]
+        try:
+            self._send(" ".join(words))
+        except (OSError, EOFError, ValueError) as error:
+            self._lose(f"{self.host.name}: cannot be written to ({error})")
+        return pending
+
+    def ask(self, verb: str, *, timeout_s: float = ANSWER_S, **keys: Any) -> Mapping[str, Any]:
+        """Send a request and wait for its answer; ProbeError or HostGone in place of one."""
+        return self.start(verb, **keys).record(timeout_s)
+
+    def facts(self, to: str | None = None) -> Mapping[str, Any]:
+        """The host's facts, with ``to`` those of the route to that address."""
+        return self.ask("facts") if to is None else self.ask("facts", to=to)
+
+    def clock_offset(self) -> ClockOffset:
+        """The agent's clock against ours, from the quickest of 16 exchanges."""
+        best: ClockOffset | None = None
+        for _ in range(EXCHANGES):
+            before = time.monotonic_ns()
+            there = int(self.ask("clock")["monotonic_ns"])
+            after = time.monotonic_ns()
+            bound = (after - before + 1) // 2
+            if best is None or bound < best.bound_ns:
+                best = ClockOffset(there - (before + after) // 2, bound)
+        assert best is not None  # noqa: S101  (told to the type checker)
+        return best
+
+    def close(self) -> None:
+        """End the agent and let go of the host. Safe to call again, and from another thread."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        try:
+            self._send("bye quit")
+        except (OSError, EOFError, ValueError):
+            self._gone = self._gone or f"{self.host.name}: gone"
+        self._process.close_input()
+        self._process.wait(0.1 if self._gone else GOODBYE_S)
+        self._lose(f"{self.host.name}: let go")
+        self._let_go()
+        self._transport.close()
+
+    def _let_go(self) -> None:
+        self._closing.set()
+        self._process.kill()
+        if threading.current_thread() is not self._reader:
+            self._reader.join(GOODBYE_S)
+
+    def _greet(self) -> None:
+        self.hello = self.ask("hello", timeout_s=HELLO_S)
+        theirs = (self.hello.get("protocol"), self.hello.get("version"))
+        if theirs != (PROTOCOL, VERSION):
+            raise HostError(
+                f"{self.host.name}: its probe is version {theirs[1]} (protocol {theirs[0]}), "
+                f"netlab is {VERSION} (protocol {PROTOCOL}); they have to be the same"
+            )
+        self._heart.start()
+
+    def _send(self, line: str) -> None:
+        with self._write_lock:
+            self._process.write(line.encode("ascii") + b"\n")
+
+    def _beat(self) -> None:
+        """Keep the lease, and notice a host that does not answer any more."""
+        while not self._closing.wait(HEARTBEAT_S):
+            silent_s = time.monotonic() - self._heard_at
+            if silent_s > self._silence_s:
+                self._lose(f"{self.host.name}: silent for {silent_s:.0f} s")
+                self._process.kill()
+                return
+            try:
+                self._send("beat heartbeat")
+            except (OSError, EOFError, ValueError) as error:
+                self._lose(f"{self.host.name}: the connection broke ({error})")
+                return
+
+    def _read(self) -> None:
+        """Split what comes into lines, in bounded memory, whatever it is."""
+        rest, dropping = b"", False
+        try:
+            while part := self._process.read():
+                self._heard_at = time.monotonic()
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    if not dropping:
+                        self._take(line)
+                    dropping = False
+                if len(rest) > LINE_MOST:
+                    self._skip(rest)
+                    rest, dropping = b"", True
+        except (OSError, EOFError, ValueError):
+            pass  # said below, with what the process left behind
+        status = self._process.wait(1.0)
+        self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+            self._skip(line)
+            return
+        request_id = record.get("id")
+        with self._lock:
+            pending = self._pending.get(request_id) if isinstance(request_id, str) else None
+            if pending is not None and record["type"] not in STREAMING:
+                del self._pending[pending.id]
+        if pending is not None:
+            pending.deliver(record)
+
+    def _skip(self, line: bytes) -> None:
+        if line.strip():
+            self.skipped_lines += 1
+            self._first_skipped = self._first_skipped or repr(line[:80])
+
+    def _last_words(self, status: int | None) -> str:
+        words = "" if status is None else f" with status {status}"
+        said = self._process.stderr_tail()
+        if said:
+            words += f": {said.splitlines()[-1][:200]}"
+        elif self._first_skipped:
+            words += f"; it said {self._first_skipped}"
+        return words
+
+    def _lose(self, sentence: str) -> None:
+        with self._lock:
+            if self._gone is None:
+                self._gone = sentence
+            waiting = list(self._pending.values())
+            self._pending.clear()
+        for pending in waiting:
+            pending.deliver({"type": GONE, "detail": self._gone})
+
+
+def same_host(one: Agent, other: Agent) -> bool:
+    """Whether two agents run on one machine and in one network namespace."""
+    return one.identity == other.identity
+
+
+def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> None:
+    """Hold every host for this controller until its agent ends; LockedError with the holder.
+
+    In sorted order, so that two controllers never wait for each other; two agents on one machine
+    and network namespace hold one lock.
+    """
+    by_identity: dict[tuple[str, str], Agent] = {}
+    for agent in agents:
+        by_identity.setdefault(agent.identity, agent)
+    give_up = time.monotonic() + wait_s
+    for _, agent in sorted(by_identity.items()):
+        while True:
+            try:
+                agent.ask("lock", owner=owner)
+                break
+            except ProbeError as error:
+                if error.word != "locked":
+                    raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
+                if time.monotonic() >= give_up:
+                    raise LockedError(
+                        f"{agent.host.name} is measured by {error.detail or 'another run'}; "
+                        "wait for it with --wait SECONDS"
+                    ) from None
+                time.sleep(0.2)
+
+
+def _encoded(value: Any) -> str:
+    """A value as the protocol writes it: no space, no control character, ``%XX`` for the rest."""
+    return quote(str(value), safe="/:,.[]@+~=-_") or "%00"
