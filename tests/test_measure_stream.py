@@ -91,7 +91,8 @@ class Fake:
             say({"type": "ready", "port": 40001})
         if verb == "receive":
             say({"type": "progress", "bytes": 1000, "elapsed_ns": 1_000_000})
-            say({"type": "window"})
+            # The sender's own first word comes before the window of its messages is over.
+            threading.Timer(0.05, say, ({"type": "window"},)).start()
 
     def _stop(self, keys: dict[str, Any]) -> None:
         say, verb = self.running[keys["test"]]
