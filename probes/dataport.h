@@ -1,0 +1,127 @@
+/* What goes over the data ports: preface, control datagrams, headers of data messages.
+ * Layouts as in docs/protocol.md, all integers big-endian. Readers are safe on any bytes of any
+ * length, compare tokens in constant time, and return false for all that is not the token's. */
+#ifndef DATAPORT_H
+#define DATAPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DATAPORT_TOKEN 16
+#define DATAPORT_PREFACE 32
+#define DATAPORT_CONTROL 48
+#define DATAPORT_HEADER_MAX 24
+#define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* a greater one is not ours */
+
+enum dataport_kind {
+    DATAPORT_HELLO = 1,
+    DATAPORT_ANSWER = 2,
+    DATAPORT_END = 3,
+    DATAPORT_DATA = 16
+};
+
+/* Equal or not, in a time that depends on the length alone. */
+bool dataport_equal(const unsigned char *one, const unsigned char *other, size_t length);
+
+/* TCP: the first bytes of a connection. */
+struct dataport_preface {
+    unsigned stream, flags;
+};
+void dataport_preface_write(unsigned char into[DATAPORT_PREFACE],
+                            const unsigned char token[DATAPORT_TOKEN], unsigned stream);
+bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
+                           const unsigned char token[DATAPORT_TOKEN],
+                           struct dataport_preface *out);
+
+/* UDP: hello, answer, end marker. `messages` is the sender's count in end markers, else 0. */
+struct dataport_control {
+    unsigned kind, flags, stream;
+    uint64_t messages;
+};
+void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_kind kind,
+                            unsigned stream, const unsigned char token[DATAPORT_TOKEN],
+                            uint64_t messages);
+/* True only for a datagram of 48 bytes that is a hello, an answer or an end marker with the token. */
+bool dataport_control_read(const unsigned char *bytes, size_t length,
+                           const unsigned char token[DATAPORT_TOKEN],
+                           struct dataport_control *out);
+
+/* UDP data. */
+struct dataport_data {
+    unsigned flags, stream;
+    uint64_t sequence;
+    uint64_t due_ns; /* of the sender's clock; only where `timed` */
+    bool timed;
+};
+/* The four 32-bit words of the token xored. */
+uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN]);
+
+/* Bytes of the header that messages of this size carry: 24, 16, or 0. */
+static inline unsigned dataport_header_bytes(size_t message_bytes)
+{
+    return message_bytes >= 24 ? 24 : message_bytes >= 16 ? 16 : 0;
+}
+
+static inline void dataport_put32(unsigned char *into, uint32_t value)
+{
+    into[0] = (unsigned char)(value >> 24);
+    into[1] = (unsigned char)(value >> 16);
+    into[2] = (unsigned char)(value >> 8);
+    into[3] = (unsigned char)value;
+}
+
+static inline void dataport_put64(unsigned char *into, uint64_t value)
+{
+    dataport_put32(into, (uint32_t)(value >> 32));
+    dataport_put32(into + 4, (uint32_t)value);
+}
+
+static inline uint32_t dataport_get32(const unsigned char *from)
+{
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+static inline uint64_t dataport_get64(const unsigned char *from)
+{
+    return (uint64_t)dataport_get32(from) << 32 | dataport_get32(from + 4);
+}
+
+/* Writes the header of a message of message_bytes; nothing where it is too short for one.
+ * `into` has message_bytes bytes. */
+static inline void dataport_data_write(unsigned char *into, size_t message_bytes, uint32_t tag,
+                                       unsigned stream, uint64_t sequence, uint64_t due_ns)
+{
+    if (message_bytes < 16)
+        return;
+    dataport_put32(into, tag);
+    dataport_put32(into + 4, (uint32_t)DATAPORT_DATA << 24 | (stream & 0xffff));
+    dataport_put64(into + 8, sequence);
+    if (message_bytes >= 24)
+        dataport_put64(into + 16, due_ns);
+}
+
+/* Reads the header of a datagram of `length` bytes. False: shorter than 16, another tag or kind, or
+ * an absurd sequence number. Whether the length is that of the test's messages, and the stream the
+ * socket's, is the caller's to compare. */
+static inline bool dataport_data_read(const unsigned char *bytes, size_t length, uint32_t tag,
+                                      struct dataport_data *out)
+{
+    if (length < 16 || dataport_get32(bytes) != tag || bytes[4] != DATAPORT_DATA)
+        return false;
+    out->flags = bytes[5];
+    out->stream = (unsigned)bytes[6] << 8 | bytes[7];
+    out->sequence = dataport_get64(bytes + 8);
+    out->timed = length >= 24;
+    out->due_ns = out->timed ? dataport_get64(bytes + 16) : 0;
+    return out->sequence <= DATAPORT_SEQUENCE_MAX;
+}
+
+/* Whether a datagram begins like data with this token's tag; of `length` the first 16 are looked at. */
+bool dataport_data_of(const unsigned char *bytes, size_t length,
+                      const unsigned char token[DATAPORT_TOKEN]);
+
+/* Pseudo-random filling, the same for the same seed; compresses badly. */
+void dataport_fill(unsigned char *into, size_t length, uint64_t seed);
+
+#endif

@@ -1,0 +1,71 @@
+/* Accounting of one UDP stream by its sequence numbers: sent = received (distinct) + lost.
+ * One writer. Duplicates and losses are told apart over the last 2^20 messages; what is older than
+ * that is `late`: neither received nor duplicate, because nobody can tell any more. */
+#ifndef SEQUENCE_H
+#define SEQUENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SEQUENCE_WINDOW (UINT32_C(1) << 20) /* messages that are remembered */
+
+/* All zero is a stream without a message yet: sequence_init or calloc. */
+struct sequence {
+    uint64_t next;       /* one above the greatest so far: NextExp of RFC 4737 */
+    uint64_t distinct;   /* first copies */
+    uint64_t duplicates; /* further copies, on top of the distinct ones */
+    uint64_t reordered;  /* part of the distinct ones: came after a greater number, RFC 4737 */
+    uint64_t late;
+    uint64_t transit_ns; /* arrival - due of the last message, modulo 2^64 (two clocks) */
+    uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
+    bool timed;          /* transit_ns holds something */
+    bool jittered;       /* two messages have been timed */
+    uint64_t seen[SEQUENCE_WINDOW / 64];
+};
+
+enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
+
+void sequence_init(struct sequence *s);
+
+/* All but the case of the next number in order. */
+enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
+
+/* Notes a message; `number` is at most DATAPORT_SEQUENCE_MAX (dataport.h checks that).
+ * Only for SEQUENCE_NEW do its bytes count. */
+static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t number)
+{
+    if (number != s->next)
+        return sequence_add_out_of_order(s, number);
+    s->seen[number % SEQUENCE_WINDOW / 64] |= UINT64_C(1) << (number % 64);
+    s->next = number + 1;
+    s->distinct++;
+    return SEQUENCE_NEW;
+}
+
+/* RFC 3550 interarrival jitter, 6.4.1; for first copies, in the order of their arrival. due_ns is of
+ * the sender's clock, arrived_ns of ours: only differences of differences enter. */
+static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t arrived_ns)
+{
+    uint64_t transit = arrived_ns - due_ns;
+    uint64_t step = transit - s->transit_ns;
+    s->transit_ns = transit;
+    if (!s->timed) {
+        s->timed = true;
+        return;
+    }
+    if (step >> 63)
+        step = 0 - step;
+    if (step >> 40) /* a peer's nonsense (18 minutes) must not overflow the sum */
+        step = UINT64_C(1) << 40;
+    s->jitter_16 += step - ((s->jitter_16 + 8) >> 4);
+    s->jittered = true;
+}
+
+/* Jitter in ns; false until two messages have been timed. */
+bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
+
+/* lost = sent - distinct. False, and nothing written, where more came than were sent: then one of
+ * the two numbers is wrong, and there is no figure. */
+bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *lost);
+
+#endif

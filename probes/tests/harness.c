@@ -1,0 +1,50 @@
+/* Runs every test of every table; exit code 1 where one failed. */
+#include "harness.h"
+
+unsigned failures;
+
+void check_u64(const char *file, int line, const char *what, uint64_t found, uint64_t expected)
+{
+    if (found == expected)
+        return;
+    failures++;
+    printf("  %s:%d: %s is %llu, not %llu\n", file, line, what, (unsigned long long)found,
+           (unsigned long long)expected);
+}
+
+void check_text(const char *file, int line, const char *what, const char *found,
+                const char *expected)
+{
+    if (found == expected || (found != NULL && expected != NULL && strcmp(found, expected) == 0))
+        return;
+    failures++;
+    printf("  %s:%d: %s is %s, not %s\n", file, line, what, found != NULL ? found : "NULL",
+           expected != NULL ? expected : "NULL");
+}
+
+void check_double(const char *file, int line, const char *what, double found, double expected)
+{
+    double off = found > expected ? found - expected : expected - found;
+    double size = expected < 0 ? -expected : expected;
+    if (off <= size * 1e-12)
+        return;
+    failures++;
+    printf("  %s:%d: %s is %.17g, not %.17g\n", file, line, what, found, expected);
+}
+
+int main(void)
+{
+    static const struct unit_test *const tables[] = {request_tests,  json_tests,   dataport_tests,
+                                                     sequence_tests, window_tests, pacing_tests};
+    unsigned ran = 0, failed = 0;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (const struct unit_test *test = tables[t]; test->name != NULL; test++) {
+            failures = 0;
+            test->run();
+            ran++;
+            failed += failures > 0;
+            printf("%s %s\n", failures > 0 ? "FAILED" : "ok", test->name);
+        }
+    printf("%u unit tests, %u failed\n", ran, failed);
+    return failed > 0 || ran == 0;
+}

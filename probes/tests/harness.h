@@ -1,0 +1,43 @@
+/* A unit test is a function whose name is a sentence; a failed check prints where and what. */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit_test {
+    const char *name;
+    void (*run)(void);
+};
+
+#define TEST(name) static void name(void)
+#define ENTRY(name) {#name, name}
+
+/* One table a file, ended by an entry without a name. */
+extern const struct unit_test request_tests[], json_tests[], dataport_tests[], sequence_tests[],
+    window_tests[], pacing_tests[];
+
+/* Failures of the running test. */
+extern unsigned failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            failures++;                                                                            \
+            printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition);                               \
+        }                                                                                          \
+    } while (0)
+
+#define CHECK_U64(found, expected) check_u64(__FILE__, __LINE__, #found, found, expected)
+#define CHECK_TEXT(found, expected) check_text(__FILE__, __LINE__, #found, found, expected)
+/* Whether two doubles are the same to one part in 10^12. */
+#define CHECK_DOUBLE(found, expected) check_double(__FILE__, __LINE__, #found, found, expected)
+
+void check_u64(const char *file, int line, const char *what, uint64_t found, uint64_t expected);
+void check_text(const char *file, int line, const char *what, const char *found,
+                const char *expected);
+void check_double(const char *file, int line, const char *what, double found, double expected);
+
+#endif

@@ -1,0 +1,134 @@
+/* The receiver's window over the sum of its streams.
+ *
+ * A mark is (t, B): the clock right after a receive call returned, and the payload bytes taken in so
+ * far. w0 = first mark of the last stream to begin + warm-up (or as given), w1 = w0 + duration;
+ * a = first mark at or after w0, b = first mark at or after w1; throughput = 8 (B_b - B_a)/(t_b - t_a):
+ * mark a starts the clock, its own bytes are not counted. No mark within max(50 ms, 20 mean gaps)
+ * after w1: t_b = w1, for silence is time. With a count, a and b are the first and the last mark.
+ *
+ * Threads: each stream's marks come from its own thread, by window_mark and without a lock. Where that
+ * returns true the same thread calls window_cross, and that, like every other function here, under one
+ * lock of the caller's. Marks of different threads can pass each other by the time of a function call. */
+#ifndef WINDOW_H
+#define WINDOW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WINDOW_STREAMS_MAX 64
+#define WINDOW_INTERVALS_MAX 1000
+#define WINDOW_MARKS_MIN 20                   /* from a to b, both counted; fewer: no figure */
+#define WINDOW_SILENCE_NS UINT64_C(50000000)
+#define WINDOW_SILENCE_GAPS 20
+#define WINDOW_NEVER_NS UINT64_MAX
+
+/* One stream's marks; all zero before its first. One writer, the stream's thread; everybody reads. */
+struct window_stream {
+    _Atomic uint64_t bytes;    /* payload so far, first copies only */
+    _Atomic uint64_t messages;
+    _Atomic uint64_t marks;
+    _Atomic uint64_t last_ns;  /* of the last mark */
+    _Atomic uint64_t longest_gap_ns, largest_bytes; /* since the window opened */
+    _Atomic bool within;       /* the two above are of the window */
+    uint64_t edge_seen_ns;     /* the thread's own */
+    uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
+    bool begun;                /* under the lock */
+};
+
+struct window_plan {
+    unsigned streams;       /* 1 to WINDOW_STREAMS_MAX */
+    bool by_count;          /* first mark to last; the times below are not used */
+    uint64_t warm_up_ns, duration_ns; /* duration above 0 */
+    uint64_t open_ns, close_ns;       /* a given window of the receiver's clock; 0: not given */
+    uint64_t interval_ns;   /* above 0; lengthened where more than WINDOW_INTERVALS_MAX would come */
+};
+
+/* What one mark or one look did; bits, both at once are possible. */
+enum window_event { WINDOW_NOTHING = 0, WINDOW_OPENED = 1, WINDOW_CLOSED = 2 };
+
+struct window_sum {
+    uint64_t bytes, messages, marks;
+};
+
+struct window {
+    _Atomic uint64_t edge_ns; /* no mark before this time changes anything; changes with each edge */
+    struct window_plan plan;
+    struct window_stream *stream[WINDOW_STREAMS_MAX];
+    unsigned begun;            /* streams that had their first mark */
+    unsigned begun_at_open;    /* fewer than plan.streams: a given window that not all flows fill */
+    uint64_t w0_ns, w1_ns;     /* WINDOW_NEVER_NS while unknown */
+    bool opened, closed, closed_by_silence;
+    uint64_t a_ns, b_ns;
+    struct window_sum a, b;
+    uint64_t longest_gap_ns;   /* longest silence of a stream between a and b */
+    uint64_t largest_bytes;    /* largest receive call after a, up to b */
+    uint64_t interval_ns;      /* in effect */
+    uint64_t interval_base_bytes;
+    unsigned intervals;
+    /* Bytes between a + k intervals and a + (k + 1) intervals; their sum is b.bytes - a.bytes.
+     * The last one ends at b and is half to one and a half intervals long (or it is the only one). */
+    uint64_t interval_bytes[WINDOW_INTERVALS_MAX];
+};
+
+/* streams[i] point to all-zero window_streams which live as long as the window. */
+void window_init(struct window *window, const struct window_plan *plan,
+                 struct window_stream *const *streams);
+
+/* A receive call returned at t_ns and brought this much (bytes and messages 0: a further copy).
+ * True: take the lock and call window_cross with the same arguments, before the next mark. */
+static inline bool window_mark(struct window *window, struct window_stream *stream, uint64_t t_ns,
+                               uint64_t bytes, uint64_t messages)
+{
+    uint64_t last = atomic_load_explicit(&stream->last_ns, memory_order_relaxed);
+    atomic_store_explicit(&stream->last_ns, t_ns, memory_order_relaxed);
+    atomic_store_explicit(&stream->marks,
+                          atomic_load_explicit(&stream->marks, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&stream->messages,
+                          atomic_load_explicit(&stream->messages, memory_order_relaxed) + messages,
+                          memory_order_relaxed);
+    /* Released last: who sees these bytes sees that the mark came at t_ns. */
+    atomic_store_explicit(&stream->bytes,
+                          atomic_load_explicit(&stream->bytes, memory_order_relaxed) + bytes,
+                          memory_order_release);
+    uint64_t edge = atomic_load_explicit(&window->edge_ns, memory_order_relaxed);
+    if (t_ns >= edge || edge != stream->edge_seen_ns) {
+        stream->gap_from_ns = last;
+        return true;
+    }
+    if (t_ns - last > atomic_load_explicit(&stream->longest_gap_ns, memory_order_relaxed))
+        atomic_store_explicit(&stream->longest_gap_ns, t_ns - last, memory_order_relaxed);
+    if (bytes > atomic_load_explicit(&stream->largest_bytes, memory_order_relaxed))
+        atomic_store_explicit(&stream->largest_bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
+/* The rare part of a mark. Returns window_event bits: what the caller samples at the edges is to be
+ * read right then. */
+unsigned window_cross(struct window *window, struct window_stream *stream, uint64_t t_ns,
+                      uint64_t bytes, uint64_t messages);
+
+/* When window_look has something to do unless marks come first; WINDOW_NEVER_NS: nothing yet.
+ * Ask again after each look and after the window has opened. */
+uint64_t window_look_at_ns(const struct window *window);
+/* Closes the window by silence where that time has passed without a mark at or after w1.
+ * WINDOW_CLOSED or WINDOW_NOTHING. */
+unsigned window_look(struct window *window, uint64_t now_ns);
+
+/* With a count: no more marks will come; b is the last one. WINDOW_CLOSED unless already closed, or
+ * no mark ever came (WINDOW_NOTHING). */
+unsigned window_finish(struct window *window);
+
+/* Sum of all streams so far. */
+struct window_sum window_total(const struct window *window);
+
+/* Of a closed window; false: no figure (fewer than WINDOW_MARKS_MIN marks, or no time passed). */
+bool window_throughput_bit_per_s(const struct window *window, double *out);
+/* Marks from a to b, both counted; 0 where the window never opened. */
+uint64_t window_marks(const struct window *window);
+/* Whether largest receive + change of the queue exceed 0.1 % of the window's bytes. */
+bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
+                   uint64_t queue_close_bytes);
+
+#endif
