@@ -59,10 +59,11 @@ def overview_text(run: Run) -> str:
     from netlab.report.layout import lay_out
     from netlab.report.readings import readings
     from netlab.report.tables import overview
-    from netlab.report.writers import one_line, plain
+    from netlab.report.words import printable
+    from netlab.report.writers import plain
 
     found = readings(run)
-    title = one_line(f"{run.plan.title}, {summary(found)}")
+    title = printable(f"{run.plan.title}, {summary(found)}")
     return f"{title}\n\n{plain(overview(lay_out(found)))}"
 
 

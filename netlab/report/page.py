@@ -14,6 +14,7 @@ from netlab.report import coverage
 from netlab.report.plots import Picture
 from netlab.report.readings import Reading
 from netlab.report.tables import Row, Section, Table
+from netlab.report.words import printable
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -43,6 +44,7 @@ def page(contents: Contents) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
+        finalize=_finalize,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -101,8 +103,16 @@ def link_words(link: LinkLike | None) -> str:
     return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}"
 
 
+def _finalize(value: object) -> object:
+    """What a host or a file said, without terminal escapes and what turns text around."""
+    return printable(value, keep="\n\t") if type(value) is str else value
+
+
 def _data_uri(svg: bytes) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+    from markupsafe import Markup
+
+    data = base64.b64encode(svg).decode("ascii")
+    return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
 
 
 def _capitalize_first(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 
 from netlab.records import Value
@@ -86,10 +87,20 @@ def figure(value: float) -> str:
     return str(rounded(value, decimals))
 
 
+def printable(text: str, keep: str = "") -> str:
+    """Without line ends, terminal escapes and other control or format characters, save ``keep``."""
+    return "".join(
+        " " if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each
+        for each in text
+    )
+
+
 def count(number: int, noun: str) -> str:
     """``1 cell``, ``2 cells``."""
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
+
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 _FORMS: Mapping[str, Callable[[float], str]] = {
     "_bytes": lambda value: format_bytes(int(value)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from netlab.export import harmless
 from netlab.report.tables import Entry, Row, Table
+from netlab.report.words import printable
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
 
@@ -49,15 +49,7 @@ def _letters(entry: Entry) -> list[str]:
 
 def markdown_text(text: str) -> str:
     """Text as Markdown shows it, and nothing else: on one line, no markup, no HTML."""
-    return _MARKDOWN.sub(r"\\\1", one_line(text))
-
-
-def one_line(text: str) -> str:
-    """Without line ends, terminal escapes and other control or format characters."""
-    return "".join(
-        " " if unicodedata.category(each) in ("Cc", "Cf", "Zl", "Zp", "Cs") else each
-        for each in text
-    )
+    return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
 def comma_separated(tables: Sequence[Table]) -> str:
@@ -85,7 +77,7 @@ def comma_separated(tables: Sequence[Table]) -> str:
 
 
 def _cell(text: str) -> str:
-    return harmless(one_line(text).lstrip())
+    return harmless(printable(text).lstrip())
 
 
 def _notes_of(table: Table, row: Row) -> str:
@@ -106,7 +98,7 @@ def plain(table: Table) -> str:
             for row in table.rows
         ),
     ]
-    flat = [[one_line(text) for text in line] for line in lines]
+    flat = [[printable(text) for text in line] for line in lines]
     wide = [max(len(line[index]) for line in flat) for index in range(len(table.columns) + 1)]
     body = [
         "  ".join(
@@ -115,8 +107,8 @@ def plain(table: Table) -> str:
         ).rstrip()
         for line in flat
     ]
-    footnotes = [f"  {letter}  {one_line(sentence)}" for letter, sentence in table.footnotes]
-    return "\n".join([one_line(table.caption), *body, *footnotes])
+    footnotes = [f"  {letter}  {printable(sentence)}" for letter, sentence in table.footnotes]
+    return "\n".join([printable(table.caption), *body, *footnotes])
 
 
 def _marks(entry: Entry) -> list[str]:

@@ -1,0 +1,416 @@
+"""The report as files: what is written, the page's soundness, its bytes, and hostile names."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netlab.frame import Run, load
+from netlab.header import Link, Plan, PlannedCell
+from netlab.records import Record, Status, Value
+from netlab.report import overview_text, write_report
+from netlab.report.charts import MAX_CHARTS, Chart, Line, charts
+from netlab.report.layout import lay_out
+from netlab.report.plots import draw
+from netlab.report.readings import readings
+from netlab.store import RunFolder
+
+HOSTILE = '"><script>alert(1)</script>&<!--\x1b[31m\n|`=cmd`'
+
+
+def planned(pairing: str = "LL", **settings: Value) -> PlannedCell:
+    asked: dict[str, Value] = {
+        "protocol": "UDP",
+        "message_bytes": 64,
+        "socket_buffer_bytes": 16384,
+        "duration_s": 1.0,
+        **settings,
+    }
+    key = "-".join([pairing, *(re.sub(r"\W+", "", str(value)) for value in asked.values())])
+    return PlannedCell(key, pairing, "stream", asked)
+
+
+def result(cell: PlannedCell, trial: int = 1, **keys: Any) -> Record:
+    values = {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": 0}
+    return Record(
+        **{
+            "cell": cell.key,
+            "trial": trial,
+            "attempt": 1,
+            "status": Status.OK,
+            "pairing": cell.pairing,
+            "server": "alpha",
+            "client": "beta",
+            "test": cell.test,
+            "started_at": "2026-01-31T12:00:00.000000Z",
+            "settings": cell.settings,
+            "values": values,
+            **keys,
+        }
+    )
+
+
+def failure(cell: PlannedCell, reason: str = "no-traffic", **keys: Any) -> Record:
+    return result(cell, **{"status": Status.FAILED, "reason": reason, "values": {}, **keys})
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Run]:
+    """Make a run folder out of cells, records and notes, and read it."""
+
+    def make_run(
+        cells: list[PlannedCell],
+        records: list[Record] | None = None,
+        notes: list[tuple[str, dict[str, Any]]] | None = None,
+        **plan: Any,
+    ) -> Run:
+        fields: dict[str, Any] = {
+            "title": "made up",
+            "content": {},
+            "content_hash": "0" * 64,
+            "matrix_text": "title: made up\n",
+            "link": Link(1e8, 1500),
+            "repeats": 1,
+            **plan,
+        }
+        path = tmp_path / f"run-{len(list(tmp_path.iterdir()))}"
+        with RunFolder.open_for_writing(path, Plan(cells=tuple(cells), **fields)) as folder:
+            for kind, data in notes or []:
+                folder.note(kind, **data)
+            for record in [result(cell) for cell in cells] if records is None else records:
+                folder.append(record)
+        return load(path)
+
+    return make_run
+
+
+class Page(HTMLParser):
+    """A page's elements, and whether they are nested as HTML wants it."""
+
+    VOID = frozenset({"meta", "img", "br", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def read_page(run: Run) -> Page:
+    return Page(write_report(run).read_text(encoding="utf-8"))
+
+
+def several_cells() -> list[PlannedCell]:
+    return [
+        planned(pairing, protocol=protocol, message_bytes=size, socket_buffer_bytes=buffer)
+        for pairing, protocol, size, buffer in product(
+            ("LL", "WL"), ("TCP", "UDP"), (64, 1500), (16384, 32768)
+        )
+    ]
+
+
+def test_a_report_is_tables_charts_and_a_page_beside_the_run(make: Callable[..., Run]) -> None:
+    run = make(several_cells())
+    page = write_report(run)
+    assert page == run.path / "index.html"
+    written = {str(each.relative_to(run.path)) for each in run.path.rglob("*") if each.is_file()}
+    assert {"index.html", "tables.md", "tables.csv"} <= written
+    pictures = {name for name in written if name.startswith("charts/")}
+    assert {Path(name).suffix for name in pictures} == {".png", ".svg"}
+    assert len(pictures) == 2 * (2 + 4)
+
+
+def test_rendering_the_same_run_twice_gives_the_same_bytes(make: Callable[..., Run]) -> None:
+    run = make(several_cells())
+
+    def render() -> dict[str, bytes]:
+        write_report(run)
+        return {str(p): p.read_bytes() for p in run.path.rglob("*") if p.is_file()}
+
+    first, second = render(), render()
+    assert len(first) > 15
+    assert first == second
+
+
+def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
+    make: Callable[..., Run],
+) -> None:
+    run = make(several_cells())
+    names = ("index.html", "tables.md", "tables.csv", "charts/message-size-udp.svg")
+    write_report(run)
+    before = [(run.path / name).read_bytes() for name in names]
+    code = (
+        "import sys, pathlib, netlab; from netlab.report import write_report;"
+        "write_report(netlab.load(pathlib.Path(sys.argv[1])))"
+    )
+    other = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
+    command = [sys.executable, "-c", code, str(run.path)]
+    subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", **other})
+    assert [(run.path / name).read_bytes() for name in names] == before
+
+
+def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
+    make: Callable[..., Run],
+) -> None:
+    run = make(several_cells())
+    (run.path / "charts").mkdir()
+    (run.path / "charts" / "old.svg").write_text("old")
+    (run.path / "charts" / "notes.txt").write_text("mine")
+    write_report(run)
+    assert not (run.path / "charts" / "old.svg").exists()
+    assert (run.path / "charts" / "notes.txt").read_text() == "mine"
+
+
+def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(
+    make: Callable[..., Run],
+) -> None:
+    page = read_page(make(several_cells()))
+    assert page.all("html") == [{"lang": "en"}]
+    assert not page.all("script")
+    assert not page.all("link")
+    identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert Counter(identifiers).most_common(1)[0][1] == 1
+    targets = [str(link["href"]) for link in page.all("a")]
+    assert all(target.startswith("#") and target[1:] in identifiers for target in targets)
+    images = page.all("img")
+    assert len(images) == 6
+    for image in images:
+        assert str(image["src"]).startswith("data:image/svg+xml;base64,")
+        assert str(image["alt"]).startswith("Line chart: ")
+        ET.fromstring(base64.b64decode(str(image["src"]).partition(",")[2]))  # noqa: S314
+    style = page.text
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_every_heading_of_a_table_has_its_scope(make: Callable[..., Run]) -> None:
+    page = read_page(make(several_cells()))
+    assert len(page.all("th")) > 50
+    assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}
+    assert len(page.all("caption")) >= 3
+
+
+def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
+    make: Callable[..., Run],
+) -> None:
+    cells = [planned(interface=HOSTILE), planned(interface="b", pairing="<b>")]
+    records = [
+        result(cells[0], server=HOSTILE, client="<img src=x onerror=alert(1)>"),
+        failure(cells[1], detail=HOSTILE),
+    ]
+    notes: list[tuple[str, dict[str, Any]]] = [
+        ("session", {"netlab": HOSTILE, "hosts": {HOSTILE: {HOSTILE: HOSTILE}}}),
+        ("facts", {"host": HOSTILE, "when": "before", "facts": {HOSTILE: HOSTILE}}),
+    ]
+    run = make(cells, records, notes, title=HOSTILE, matrix_text=HOSTILE, source=HOSTILE)
+    page = read_page(run)
+    assert not page.all("script")
+    assert not [image for image in page.all("img") if image.get("src") == "x"]
+    assert "onerror" not in [name for _, attributes in page.elements for name in attributes]
+    assert page.text.count("<script>alert(1)</script>") >= 6
+    assert "\x1b" not in page.text
+    markdown = (run.path / "tables.md").read_text(encoding="utf-8")
+    assert "<script>" not in markdown
+    assert "\x1b" not in markdown
+    assert "\x1b" not in overview_text(run)
+
+
+def test_names_in_other_scripts_and_math_signs_are_drawn_without_complaint(
+    make: Callable[..., Run],
+) -> None:
+    cells = [
+        planned(interface=name, socket_buffer_bytes=buffer)
+        for name in ("$\\frac{1}{0}$", "网络", "_hidden")
+        for buffer in (1024, 2048)
+    ]
+    run = make(cells)
+    write_report(run)
+    assert len(list((run.path / "charts").glob("*.svg"))) == 3
+
+
+def test_a_run_without_a_single_record_has_a_page_that_says_so(make: Callable[..., Run]) -> None:
+    cells = several_cells()
+    run = make(cells, [])
+    page = read_page(run)
+    assert f"{len(cells)} cells: {len(cells)} pending" in page.text
+    assert "Not measured yet (not-measured-yet)." in page.text
+    assert not page.all("img")
+    assert " 0.00" not in (run.path / "tables.md").read_text(encoding="utf-8")
+
+
+def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details(
+    make: Callable[..., Run],
+) -> None:
+    cells = [planned(socket_buffer_bytes=size) for size in (1, 2, 3, 4, 5)]
+    records = [
+        result(cells[0], attempt=2),
+        failure(cells[1], detail="alpha: nothing came"),
+        failure(
+            cells[2], "no-buffers", status=Status.IMPOSSIBLE, errno=105, detail="beta: refused"
+        ),
+        failure(cells[3], "host-away", status=Status.PENDING, detail="beta: no answer"),
+    ]
+    page = read_page(make(cells, records))
+    assert "5 cells: 1 ok, 1 failed, 1 impossible, 2 pending" in page.text
+    assert "1 needed more than one attempt" in page.text
+    for words in ("alpha: nothing came", "beta: refused", "error number 105", "beta: no answer"):
+        assert words in page.text
+
+
+def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
+    make: Callable[..., Run],
+) -> None:
+    def facts(when: str, governor: str) -> tuple[str, dict[str, Any]]:
+        return ("facts", {"host": "alpha", "when": when, "facts": {"governor": governor, "n": 1}})
+
+    session = {"netlab": "0.1", "overrides": {"duration": "1s"}, "hosts": {"alpha": {"os": "L"}}}
+    notes = [("session", session), facts("before", "performance"), facts("after", "powersave")]
+    page = read_page(make([planned()], None, notes))
+    assert {"class": "changed"} in page.all("td")
+    for words in ("alpha", "performance", "powersave", "duration 1s"):
+        assert words in page.text
+
+
+def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Run]) -> None:
+    page = read_page(make([planned()], source="table.csv"))
+    assert "Imported from table.csv." in page.text
+    assert "netlab measured none of them" in page.text
+    assert "the receiver’s clock" not in page.text
+
+
+def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Run]) -> None:
+    run = make(several_cells())
+    with (run.path / "journal.jsonl").open("ab") as journal:
+        journal.write(b"torn")
+    page = read_page(load(run.path))
+    assert "The journal is damaged in 1 place;" in page.text
+
+
+def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., Run]) -> None:
+    cells = [planned(direction="both", socket_buffer_bytes=size) for size in (1024, 2048)]
+    values = {"to_server_throughput_bit_per_s": 40e6, "to_client_throughput_bit_per_s": 30e6}
+    run = make(cells, [result(cell, values=values) for cell in cells])
+    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    assert [line.label for line in chart.lines] == ["LL, to client", "LL, to server"]
+    assert "they are not added" in read_page(run).text
+
+
+def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Run]) -> None:
+    cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
+    run = make(cells, [result(cells[0]), failure(cells[1]), result(cells[2])])
+    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    assert chart.lines[0].points == ((1024.0, 48.0), (2048.0, None), (3072.0, 48.0))
+    (picture,) = draw([chart])
+    whole = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
+    assert _moves(picture.svg) > _moves(draw([whole])[0].svg)
+
+
+def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart(
+    make: Callable[..., Run],
+) -> None:
+    cells = several_cells()
+    records = [
+        failure(cell)
+        if cell.pairing == "LL" and cell.settings["protocol"] == "UDP"
+        else result(cell)
+        for cell in cells
+    ]
+    run = make(cells, records)
+    drawn, _ = charts(lay_out(readings(run)), run.plan.link)
+    places = {(line.label, line.place) for chart in drawn for line in chart.lines}
+    assert places == {("LL", 0), ("WL", 1)}
+    svg = draw(drawn[:1])[0].svg.decode()
+    assert len(set(re.findall(r"stroke-dasharray: [0-9., ]+; [^\"]*stroke-width: 1.4", svg))) == 1
+
+
+def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_missing(
+    make: Callable[..., Run],
+) -> None:
+    cells = [
+        planned(source_port=port, socket_buffer_bytes=buffer)
+        for port in range(1, MAX_CHARTS + 4)
+        for buffer in (1024, 2048)
+    ]
+    run = make(cells)
+    drawn, left_out = charts(lay_out(readings(run)), None)
+    assert (len(drawn), left_out) == (MAX_CHARTS, 3)
+    assert len({chart.name for chart in drawn}) == MAX_CHARTS
+
+
+def test_conditions_that_make_the_same_file_name_overwrite_nothing(
+    make: Callable[..., Run],
+) -> None:
+    cells = [
+        planned(interface=name, socket_buffer_bytes=buffer)
+        for name in ("a-b", "a_b")
+        for buffer in (1024, 2048)
+    ]
+    drawn, _ = charts(lay_out(readings(make(cells))), None)
+    assert [chart.name[-2:] for chart in drawn] == ["-b", "-2"]
+
+
+def test_pictures_are_of_the_size_that_the_page_expects(make: Callable[..., Run]) -> None:
+    run = make(several_cells())
+    write_report(run)
+    for path in (run.path / "charts").glob("*.png"):
+        width, height = struct.unpack(">II", path.read_bytes()[16:24])
+        assert 1100 < width < 1200
+        assert 0.5 < height / width < 0.6
+
+
+def test_importing_the_report_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, netlab.report; "
+        "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def _fields(chart: Chart) -> dict[str, Any]:
+    return {name: getattr(chart, name) for name in Chart.__slots__}
+
+
+def _filled(line: Line) -> Line:
+    return Line(line.label, line.place, tuple((x, 48.0) for x, _ in line.points))
+
+
+def _moves(svg: bytes) -> int:
+    """How often the pen is lifted and set down anew in the measured lines."""
+    lines = re.findall(
+        r'<path d="([^"]+)" clip-path="[^"]*" style="[^"]*stroke-width: 1.4', _open(svg)
+    )
+    lines += re.findall(r'<path d="([^"]+)" style="[^"]*stroke-width: 1.4', _open(svg))
+    return sum(path.count("M") for path in lines)
+
+
+def _open(svg: bytes) -> str:
+    return svg.decode("utf-8").replace("\n", " ")
