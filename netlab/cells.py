@@ -163,9 +163,9 @@ def expand(matrix: Matrix) -> tuple[Cell, ...]:
 
 
 def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
-    """The cells of ``grids`` between ``pairings``. Problems are returned, each of them once."""
+    """The cells of ``grids`` between ``pairings``. Of problems of one kind and place the first."""
     cells: dict[Cell, int] = {}
-    problems: dict[Problem, None] = {}
+    problems: dict[object, Problem] = {}
     used: set[tuple[int, str, int]] = set()
     filled: set[int] = set()
     for pairing in pairings:
@@ -173,17 +173,19 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
             for settings in _combinations(pairing, index, grid, used, problems):
                 filled.add(index)
                 stream = Stream(**settings)  # type: ignore[arg-type]  # checked by the model
-                problems |= dict.fromkeys(_problems_of(index, stream))
+                for problem in _problems_of(index, stream):
+                    problems.setdefault(problem, problem)
                 cell = Cell(pairing=pairing, test=grid.test, stream=stream)
                 other = cells.setdefault(cell, index)
                 if other != index:
                     message = f"the cell {cell.key} stands in tests[{other}] as well"
-                    problems[Problem(index, "test", message)] = None
+                    problems.setdefault((index, other), Problem(index, "test", message))
+    found = list(problems.values())
     for index, grid in enumerate(grids):
-        problems |= dict.fromkeys(_idle_rules(index, grid, used))
+        found += _idle_rules(index, grid, used)
         if index not in filled:
-            problems[Problem(index, "test", "every cell of the test is excluded")] = None
-    return Expansion(tuple(cells), tuple(problems))
+            found.append(Problem(index, "test", "every cell of the test is excluded"))
+    return Expansion(tuple(cells), tuple(found))
 
 
 def _combinations(
@@ -191,7 +193,7 @@ def _combinations(
     index: int,
     grid: Grid,
     used: set[tuple[int, str, int]],
-    problems: dict[Problem, None],
+    problems: dict[object, Problem],
 ) -> Iterator[dict[str, Level]]:
     """The settings of a grid's cells, rules applied; those that do not apply are left out.
 
@@ -222,7 +224,8 @@ def _combinations(
             continue
         content = tuple(combination.values())
         if content in made:
-            problems[_made_equal(index, grid, last, combination)] = None
+            equal = _made_equal(index, grid, last, combination)
+            problems.setdefault((index, equal.kind, equal.rule), equal)
         made.add(content)
         del combination["pairing"]
         yield _applicable(combination)
@@ -233,7 +236,7 @@ def _made_equal(
 ) -> Problem:
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
-    message = f"makes two cells equal: {cell}"
+    message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
     if last is None:
         # The rule stood earlier: it turned another combination into this one.
         rules = [("replace", number) for number in range(len(grid.replace))]

@@ -237,6 +237,8 @@ def _overrides(overrides: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, 
             continue
         try:
             document = load_document(f"{name}: {text}", f"--set {name}={text}")
+            if len(document.data) > 1:
+                wrong.append(f"--set {name}: one value on one line is what it takes")
             into[name] = getattr(validate(document, section), name)
         except MatrixError as error:
             wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]

@@ -64,10 +64,11 @@ def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
     for path, section in sections(model):
         given: set[str] = getattr(section, "model_fields_set", set())
         for pair in EXCLUSIVE:
-            first, second = (NAME_OF[field] for field in pair)
-            if first in given and second in given:
-                message = f"`{first}` and `{second}` exclude each other: give one of them"
-                yield document.fault((*path, second), message, at_key=True)
+            both = [NAME_OF[field] for field in pair if NAME_OF[field] in given]
+            if len(both) == 2:
+                written = list(document.at(path))
+                message = "`{}` and `{}` exclude each other: give one of them".format(*both)
+                yield document.fault((*path, max(both, key=written.index)), message, at_key=True)
 
 
 def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -146,7 +146,8 @@ def format_seconds(time_s: float) -> str:
     """
     if time_s < 0:
         return "-" + format_seconds(-time_s)
-    for factor, unit in ((1e-6, "us"), (1e-3, "ms"), (1.0, "s")):
+    time_s = round(time_s, 12)
+    for factor, unit in ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")):
         figures = f"{time_s / factor:.3g}"
         if time_s and float(figures) < (60 if unit == "s" else 1000):
             return f"{figures} {unit}"

@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no reason for a property to fail.
+settings.register_profile(
+    "netlab", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("netlab")
 
 NO_SKIP = os.environ.get("CI") == "true"
 

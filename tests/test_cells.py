@@ -1,0 +1,176 @@
+"""Cells: products, rules and content keys."""
+
+from __future__ import annotations
+
+from netlab.cells import DEFAULTS, Cell, Expansion, Grid, Level, Rule, Stream, expansion
+
+
+def grid(**changes: object) -> Grid:
+    """Two protocols by two message sizes, and what else is given."""
+    axes: dict[str, tuple[Level, ...]] = {
+        "protocol": ("TCP", "UDP"),
+        "message_bytes": (64, 1500),
+        **{name: (level,) for name, level in DEFAULTS.items()},
+    }
+    rules = {
+        name: changes.pop(name) for name in ("replace", "exclude", "override") if name in changes
+    }
+    axes |= changes  # type: ignore[arg-type]
+    return Grid(test="stream", axes=axes, **rules)  # type: ignore[arg-type]
+
+
+def when(then: dict[str, Level] | None = None, **conditions: Level) -> Rule:
+    return Rule({name: frozenset({level}) for name, level in conditions.items()}, then or {})
+
+
+def sizes(found: Expansion) -> list[tuple[str, int]]:
+    return [(cell.stream.protocol, cell.stream.message_bytes) for cell in found.cells]
+
+
+def test_a_grid_is_the_product_of_its_axes_the_last_varies_fastest() -> None:
+    found = expansion(["LL"], [grid()])
+    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1500)]
+    assert found.problems == ()
+    assert grid().size == 4
+
+
+def test_cells_come_by_pairing_then_by_test() -> None:
+    grids = [
+        grid(protocol=("TCP",), message_bytes=(1,)),
+        grid(protocol=("TCP",), message_bytes=(2,)),
+    ]
+    found = expansion(["WL", "LL"], grids)
+    assert [(c.pairing, c.stream.message_bytes) for c in found.cells] == [
+        ("WL", 1),
+        ("WL", 2),
+        ("LL", 1),
+        ("LL", 2),
+    ]
+
+
+def test_a_replacement_gives_other_values_where_it_matches() -> None:
+    found = expansion(
+        ["LL"], [grid(replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),))]
+    )
+    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1400)]
+
+
+def test_an_exclusion_sees_replaced_values_and_can_name_the_pairing() -> None:
+    rules = grid(
+        replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),),
+        exclude=(when(pairing="WW", message_bytes=1400),),
+    )
+    found = expansion(["LL", "WW"], [rules])
+    assert found.problems == ()
+    assert [c.pairing for c in found.cells if c.stream.message_bytes == 1400] == ["LL"]
+    assert len(found.cells) == 7
+
+
+def test_later_overrides_win() -> None:
+    rules = grid(
+        override=(
+            when({"duration_s": 20.0, "dscp": 1}, message_bytes=64),
+            when({"duration_s": 30.0}, message_bytes=64, protocol="TCP"),
+        )
+    )
+    cells = expansion(["LL"], [rules]).cells
+    found = {(c.stream.protocol, c.stream.message_bytes): c.stream for c in cells}
+    assert (found["TCP", 64].duration_s, found["TCP", 64].dscp) == (30.0, 1)
+    assert (found["UDP", 64].duration_s, found["UDP", 64].dscp) == (20.0, 1)
+    assert (found["UDP", 1500].duration_s, found["UDP", 1500].dscp) == (10.0, None)
+
+
+def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() -> None:
+    found = expansion(
+        ["LL"],
+        [
+            grid(
+                message_bytes=(64,),
+                congestion=("cubic", "bbr"),
+                nodelay=(True, False),
+                dont_fragment=(True,),
+            )
+        ],
+    )
+    assert found.problems == ()
+    tcp = [c.stream for c in found.cells if c.stream.protocol == "TCP"]
+    (udp,) = (c.stream for c in found.cells if c.stream.protocol == "UDP")
+    assert {(s.congestion, s.nodelay, s.dont_fragment) for s in tcp} == {
+        ("cubic", True, False),
+        ("cubic", False, False),
+        ("bbr", True, False),
+        ("bbr", False, False),
+    }
+    assert (udp.congestion, udp.nodelay, udp.dont_fragment) == (None, False, True)
+
+
+def test_rules_that_make_cells_equal_are_a_problem_and_the_cell_comes_once() -> None:
+    found = expansion(
+        ["LL", "WW"], [grid(replace=(when({"message_bytes": 64}, message_bytes=1500),))]
+    )
+    assert sizes(found) == [("TCP", 64), ("UDP", 64)] * 2
+    (problem,) = found.problems
+    assert (problem.grid, problem.kind, problem.rule) == (0, "replace", 0)
+
+
+def test_a_replaced_value_that_meets_a_later_level_is_the_replacements_problem() -> None:
+    found = expansion(["LL"], [grid(replace=(when({"message_bytes": 1500}, message_bytes=64),))])
+    assert [(p.kind, p.rule) for p in found.problems] == [("replace", 0)]
+
+
+def test_idle_rules_and_empty_tests_are_problems() -> None:
+    found = expansion(
+        ["LL"],
+        [
+            grid(exclude=(when(message_bytes=65), when(pairing="LL"))),
+            grid(override=(when({"dscp": 1}, protocol="SCTP"),)),
+        ],
+    )
+    assert [(p.grid, p.kind, p.rule) for p in found.problems] == [
+        (0, "exclude", 0),
+        (0, "test", 0),
+        (1, "override", 0),
+    ]
+
+
+def test_a_cell_of_two_tests_is_a_problem_of_the_later_one() -> None:
+    found = expansion(["LL"], [grid(), grid(protocol=("UDP",))])
+    assert [(p.grid, p.kind) for p in found.problems] == [(1, "test")]
+    assert len(found.cells) == 4
+
+
+def test_what_no_host_could_measure_is_a_problem_with_its_setting() -> None:
+    found = expansion(["LL"], [grid(message_bytes=(64, 65508), source_port=(5000,), streams=(2,))])
+    assert {(p.kind, p.field, p.level) for p in found.problems} == {
+        ("setting", "message_bytes", 65508),
+        ("setting", "source_port", 5000),
+    }
+    assert expansion(["LL"], [grid(message_bytes=(65527,), ip_version=(6,))]).problems == ()
+
+
+def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
+    cell = Cell(pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64))
+    assert cell.key.startswith("LL-stream-tcp-64-auto-")
+    others = [
+        Cell(pairing="WL", test="stream", stream=cell.stream),
+        Cell(pairing="LL", test="stream", stream=Stream(protocol="UDP", message_bytes=64)),
+        Cell(pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64, dscp=0)),
+        Cell(
+            pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64, streams=2)
+        ),
+    ]
+    digests = {each.key.rpartition("-")[2] for each in [cell, *others]}
+    assert len(digests) == 5
+
+
+def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
+    stream = Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536)
+    assert (
+        Cell(pairing="WW", test="stream", stream=stream).key == "WW-stream-udp-64512-65536-197ad868"
+    )
+
+
+def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
+    found = Stream(protocol="TCP", message_bytes=64).settings()
+    assert "socket_buffer_bytes" not in found
+    assert (found["message_bytes"], found["duration_s"], found["nodelay"]) == (64, 10.0, False)
