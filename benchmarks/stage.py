@@ -1,0 +1,76 @@
+"""What the benchmarks share: a lab for as long as it is needed, netlab's command, and tables."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from netlab import lab
+
+ROOT = Path(__file__).resolve().parent.parent
+LAB_REPORT = ROOT / "matrices" / "lab-report.yaml"
+NETLAB = [sys.executable, "-m", "netlab"]
+
+
+@contextmanager
+def a_lab(rate_bit_per_s: float | None = None) -> Iterator[lab.LabState]:
+    """A lab of this benchmark's own, taken down whatever happens."""
+    name = f"bench-{os.getpid()}"
+    try:
+        yield lab.up(lab.LabOptions(name=name, rate=rate_bit_per_s))
+    finally:
+        lab.down(name)
+
+
+def netlab(*words: str, accept: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:
+    """Run netlab's command to its end; its words are shown when its exit status is another."""
+    done = subprocess.run(
+        [*NETLAB, *words], cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False
+    )
+    if done.returncode not in accept:
+        raise SystemExit(
+            f"netlab {' '.join(words)}: exit status {done.returncode}\n{done.stderr.strip()}"
+        )
+    return done
+
+
+def run_words(matrix: Path, hosts: Path | None, into: Path, *more: str) -> list[str]:
+    """Words of a `netlab run` without a report."""
+    return ["run", str(matrix), "--hosts", str(hosts), "--into", str(into), "--no-report", *more]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns for the eye: the first to the left, the others to the right."""
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *rows]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One criterion, what was measured for it, and whether it is met."""
+
+    met: bool
+    criterion: str
+    measured: str
+
+    def __str__(self) -> str:
+        return f"{'met' if self.met else 'NOT MET':8} {self.criterion}: {self.measured}"
+
+
+def finish(verdicts: Sequence[Verdict], figures: str) -> int:
+    """Print the verdicts and, as the last line, the figures; the exit status: 0 if all are met."""
+    for verdict in verdicts:
+        print(verdict)
+    print(figures)
+    return 0 if all(verdict.met for verdict in verdicts) else 1

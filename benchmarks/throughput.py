@@ -1,0 +1,126 @@
+"""netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
+
+iperf3, iperf2, nuttcp, and netperf where it is installed.
+The same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in
+interleaved rounds whose order turns, so that nobody always has the machine at its best. A row with
+the system's own buffers and one with large ones. The figure is what the receiver took in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from pathlib import Path
+
+from stage import Verdict, a_lab, finish, table
+from tools import TOOLS, Cable, Case, Reading, Tool, ToolFailedError
+
+LEAST_RATIO = 0.97
+OURS = ("netlab", "netlab spinning")
+LARGE_BUFFER_BYTES = 2 * 1024 * 1024
+Readings = dict[Case, dict[str, list[Reading]]]
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--seconds", type=int, default=2, help="a measurement")
+    words.add_argument("--only", help="cases whose name holds this, such as 'UDP 64'")
+    asked = words.parse_args()
+    if (os.cpu_count() or 1) < 2:
+        raise SystemExit("two CPUs are needed: one for the sender, one for the receiver")
+    tools = [tool for tool in TOOLS if tool.installed]
+    for tool in TOOLS:
+        if tool not in tools:
+            print(f"{tool.name} is not installed and left out: apt-get install {tool.package}")
+    cases = [case for case in all_cases(asked.seconds) if (asked.only or "") in str(case)]
+    with a_lab() as lab:
+        readings = measure(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
+    return judge(readings, tools)
+
+
+def all_cases(seconds: int) -> list[Case]:
+    """Five message sizes, each with the system's buffers and with large ones."""
+    most = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    large = min(LARGE_BUFFER_BYTES, most)
+    sizes = [("UDP", 64), ("UDP", 1472), ("TCP", 64), ("TCP", 1500), ("TCP", 65536)]
+    return [
+        Case(protocol, size, buffer, seconds)
+        for protocol, size in sizes
+        for buffer in (None, large)
+    ]
+
+
+def measure(cases: list[Case], tools: list[Tool], cable: Cable, rounds: int) -> Readings:
+    """Every case with every tool, once a round; the tool that begins is another each round."""
+    readings: Readings = {case: {tool.name: [] for tool in tools} for case in cases}
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        turned = tools[number % len(tools) :] + tools[: number % len(tools)]
+        for case in cases:
+            for tool in turned:
+                try:
+                    readings[case][tool.name].append(tool.measure(case, cable))
+                except (ToolFailedError, KeyError, ValueError) as error:
+                    print(f"{case}: {tool.name} gave no figure: {error}", file=sys.stderr)
+    return readings
+
+
+def judge(readings: Readings, tools: list[Tool]) -> int:
+    """The table of medians, the ratio to the best of the others, and the loss."""
+    others = [tool.name for tool in tools if tool.name not in OURS]
+    rows, ratios, worse_loss = [], {}, []
+    for case, by_tool in readings.items():
+        medians = {
+            name: statistics.median(each.mbit_per_s for each in found)
+            for name, found in by_tool.items()
+            if found
+        }
+        rivals = {name: medians[name] for name in others if name in medians}
+        row = [str(case), *(f"{medians[t.name]:.1f}" if t.name in medians else "" for t in tools)]
+        if "netlab" not in medians or not rivals:
+            rows.append([*row, "", "", "", ""])
+            continue
+        best = max(rivals, key=lambda name: rivals[name])
+        ratios[case] = medians["netlab"] / rivals[best]
+        row += [f"{ratios[case]:.3f}", best]
+        if case.udp:
+            ours, theirs = median_loss(by_tool["netlab"]), median_loss(by_tool[best])
+            row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
+            if ours > theirs:
+                worse_loss.append(f"{case}: {ours * 100:.2f} % against {theirs * 100:.2f} %")
+        else:
+            row += ["", ""]
+        rows.append(row)
+    head = ["Mbit/s at the receiver, median", *(tool.name for tool in tools)]
+    print(table([*head, "ratio", "to", "loss %", "its loss %"], rows))
+    met = [case for case, ratio in ratios.items() if ratio >= LEAST_RATIO]
+    least = min(ratios, key=lambda case: ratios[case], default=None)
+    weakest = "no figures" if least is None else f"least ratio {ratios[least]:.3f} ({least})"
+    datagrams = [case for case in ratios if case.udp]
+    return finish(
+        [
+            Verdict(
+                len(met) == len(readings),
+                f"ratio to the best of them at least {LEAST_RATIO}",
+                f"{len(met)} of {len(readings)} rows; {weakest}",
+            ),
+            Verdict(
+                not worse_loss,
+                "UDP loss no higher than the best one's",
+                "; ".join(worse_loss) or f"in {len(datagrams)} of {len(datagrams)} rows",
+            ),
+        ],
+        f"throughput: {weakest}, {len(met)} of {len(readings)} rows at least {LEAST_RATIO}; UDP "
+        f"loss no higher in {len(datagrams) - len(worse_loss)} of {len(datagrams)} rows",
+    )
+
+
+def median_loss(found: list[Reading]) -> float:
+    return statistics.median(each.loss for each in found if each.loss is not None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
