@@ -15,8 +15,9 @@ from netlab.report import overview_text, write_report
 from netlab.report.ceilings import ceiling_of
 from netlab.report.charts import charts
 from netlab.report.layout import Column, Layout, lay_out
+from netlab.report.nouns import Table
 from netlab.report.readings import readings
-from netlab.report.tables import Section, Table, overview, sections
+from netlab.report.tables import Section, overviews, sections
 from netlab.stats import rounded
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +73,7 @@ def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
 ) -> None:
     pairing, column = where
     assert place(parts[pairing].tables[0], "mean", column)[0] == mean
-    assert place(overview(layout), pairing, column)[0] == mean
+    assert place(overviews(layout)[0], pairing, column)[0] == mean
 
 
 def test_ww_udp_is_blank_with_a_reason_and_never_zero(
@@ -84,7 +85,7 @@ def test_ww_udp_is_blank_with_a_reason_and_never_zero(
         assert set(column_texts(table, column)) == {""}
         assert place(table, "mean", column) == ("", 0)
         assert place(table, "mean / ceiling, %", column) == ("", 0)
-        assert place(overview(layout), "WW", column) == ("", 0)
+        assert place(overviews(layout)[0], "WW", column) == ("", 0)
     assert (
         "The imported document has no value here (not-recorded)." in dict(table.footnotes).values()
     )

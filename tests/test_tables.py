@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from netlab.header import Link
 from netlab.report.ceilings import ceiling_of
 from netlab.report.layout import Column, lay_out
+from netlab.report.nouns import Row, Table
 from netlab.report.readings import Flow, Reading
-from netlab.report.tables import Row, Table, overview, sections
+from netlab.report.tables import overviews, sections
 from netlab.report.words import figure
 from netlab.report.writers import comma_separated, markdown, plain
 
@@ -146,7 +147,7 @@ def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() ->
 
 def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
     readings = (reading(94), blank(protocol="UDP"))
-    for table in (table_of(*readings, link=LINK), overview(lay_out(readings))):
+    for table in (table_of(*readings, link=LINK), overviews(lay_out(readings))[0]):
         means = [row.entries[1] for row in table.rows if row.kind in ("mean", "median")]
         assert all(entry.value is None and entry.n == 0 and entry.notes for entry in means)
         assert " 0.00" not in plain(table)
@@ -229,6 +230,18 @@ def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
     assert "110" not in plain(table)
 
 
+def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None:
+    both = {"to_server_": Flow(throughput_bit_per_s=1e6), "to_client_": Flow()}
+    one_way = [reading(direction=way) for way in ("client-sends", "server-sends")]
+    first, second = overviews(lay_out([*one_way, reading(direction="both", flows=both)]))
+    assert [row.label for row in first.rows] == [
+        "LL, direction client-sends",
+        "LL, direction server-sends",
+    ]
+    assert [row.label for row in second.rows] == ["LL, direction both"]
+    assert not first.footnotes
+
+
 def test_directions_that_vary_have_tables_of_their_own() -> None:
     both = {"to_server_": Flow(throughput_bit_per_s=1e6), "to_client_": Flow()}
     tables = tables_of(
@@ -240,6 +253,24 @@ def test_directions_that_vary_have_tables_of_their_own() -> None:
     ]
 
 
+def test_tables_too_wide_for_a_page_are_cut_by_protocol_and_lose_nothing() -> None:
+    sizes = (64, 128, 256, 512, 1024, 1280)
+    readings = [reading(protocol=p, message=size) for p in ("TCP", "UDP") for size in sizes]
+    tables = tables_of(*readings)
+    assert [table.groups for table in tables] == [(("TCP", 6),), (("UDP", 6),)]
+    assert [table.groups for table in overviews(lay_out(readings))] == [
+        table.groups for table in tables
+    ]
+    many = tables_of(*(reading(message=size) for size in range(1, 24)))
+    assert [len(table.columns) for table in many] == [10, 10, 3]
+    assert [c.message_bytes for table in many for c in table.columns] == list(range(1, 24))
+
+
+def test_trials_not_measured_yet_are_counted_as_a_sentence() -> None:
+    table = table_of(reading(trial=1), blank("pending", "not-measured-yet", trial=2))
+    assert table.footnotes == (("a", "1 of 2 trials: Not measured yet (not-measured-yet)."),)
+
+
 def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
     def udp(lost: int, **keys: Any) -> Reading:
         counted = {"sent_messages": 1_000_000, "lost_messages": lost}
@@ -248,13 +279,13 @@ def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
     assert len(tables_of(udp(0), reading())) == 1
     _, lost = tables_of(udp(1, buffer=1), udp(250_000, buffer=2), udp(0, buffer=3), reading())
     assert [column.words for column in lost.columns] == ["UDP 64"]
-    assert [texts(lost, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0.00"]]
+    assert [texts(lost, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
 
 
 def test_a_measured_figure_is_never_printed_as_nothing() -> None:
     assert figure(0.14) == "0.14"
     assert figure(0.0004) == "0.00040"
-    assert figure(0.0) == "0.00"
+    assert figure(0.0) == "0"
     assert figure(12345.678) == "12345.68"
 
 
@@ -266,7 +297,7 @@ def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> No
             reading(4393, pairing="WW", same_host=True),
         )
     )
-    table = overview(layout)
+    table = overviews(layout)[0]
     assert [row.label for row in table.rows] == ["LL", "WL", "WW (same host)", "all pairings"]
     everything = row_of(table, "all pairings").entries[0]
     assert (everything.value, everything.n) == (85e6, 2)
@@ -274,7 +305,7 @@ def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> No
 
 def test_one_pairing_with_a_cable_has_no_mean_of_all() -> None:
     layout = lay_out((reading(pairing="LL"), reading(pairing="WW", same_host=True)))
-    assert [row.kind for row in overview(layout).rows] == ["mean", "mean"]
+    assert [row.kind for row in overviews(layout)[0].rows] == ["mean", "mean"]
 
 
 def test_same_host_trials_have_no_wire_ceiling() -> None:

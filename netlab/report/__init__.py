@@ -27,15 +27,15 @@ def write_report(run: Run) -> Path:
     from netlab.report.page import Contents, link_words, page
     from netlab.report.plots import draw
     from netlab.report.readings import readings
-    from netlab.report.tables import overview, sections
+    from netlab.report.tables import overviews, sections
 
     found = readings(run)
     layout = lay_out(found)
-    means = overview(layout)
+    means = overviews(layout)
     parts = sections(layout, run.plan.link, imported=run.plan.source is not None)
     drawn, left_out = charts(layout, run.plan.link)
     pictures = draw(drawn)
-    tables = [means, *(table for part in parts for table in part.tables)]
+    tables = [*means, *(table for part in parts for table in part.tables)]
 
     notes = [f"Link: {link_words(run.plan.link)}."]
     files = {
@@ -58,13 +58,13 @@ def overview_text(run: Run) -> str:
     from netlab.report.coverage import summary
     from netlab.report.layout import lay_out
     from netlab.report.readings import readings
-    from netlab.report.tables import overview
+    from netlab.report.tables import overviews
     from netlab.report.words import printable
     from netlab.report.writers import plain
 
     found = readings(run)
     title = printable(f"{run.plan.title}, {summary(found)}")
-    return f"{title}\n\n{plain(overview(lay_out(found)))}"
+    return "\n\n".join([title, *map(plain, overviews(lay_out(found)))])
 
 
 def _clear_pictures(folder: Path, keep: frozenset[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from netlab.header import LinkLike
 from netlab.report.ceilings import Ceiling, ceiling_of
@@ -18,6 +19,9 @@ MAX_CHARTS = 32
 """A matrix with many settings has many diagrams; the tables hold what these leave out."""
 
 _CURVE_STEPS = 120
+
+_EVEN_STEPS = 3
+"""Rows whose steps differ by more than this factor stand side by side, not at their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +159,15 @@ def _places(rows: Sequence[Level]) -> dict[Level, float]:
 
     A level without a number among numbers, such as ``auto``, stands one step to their right.
     """
-    numbers = [row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)]
-    others = [row for row in rows if row not in numbers or isinstance(row, bool)]
-    even = not numbers or len(numbers) < len(rows) - 1 or max(numbers) > 16 * max(min(numbers), 1)
-    if even:
-        return {row: float(index) for index, row in enumerate([*sorted(numbers), *others])}
-    step = (max(numbers) - min(numbers)) / max(len(numbers) - 1, 1) or 1.0
-    places: dict[Level, float] = {row: float(row) for row in sorted(numbers)}
-    places |= {row: max(numbers) + 1.5 * step for row in others}
+    numbers = sorted(
+        row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)
+    )
+    others = [row for row in rows if isinstance(row, bool) or row not in numbers]
+    steps = [after - before for before, after in pairwise(numbers)]
+    if not steps or len(others) > 1 or max(steps) > _EVEN_STEPS * min(steps):
+        return {row: float(index) for index, row in enumerate([*numbers, *others])}
+    places: dict[Level, float] = {row: float(row) for row in numbers}
+    places |= dict.fromkeys(others, numbers[-1] + 1.5 * steps[-1])
     return places
 
 

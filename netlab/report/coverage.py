@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from netlab.frame import Run
 
 _SHOWN_DETAILS = 3
-_COMPARED = ("facts", "hosts")
+_SHOWN_ELSEWHERE = ("hosts",)
+_NOTHING: tuple[object, ...] = (None, "", {}, [], ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,11 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
     return tuple(
         HostFacts(
             name,
-            tuple((key, as_words(value)) for key, value in _mapping(found.get(name)).items()),
+            tuple(
+                (str(key), as_words(value))
+                for key, value in _mapping(found.get(name)).items()
+                if value not in _NOTHING
+            ),
             _facts(before.get(name, {}), after.get(name, {})),
         )
         for name in names
@@ -132,7 +137,11 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
 def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
     """What was noted when each session began, hosts aside."""
     return tuple(
-        tuple((key, as_words(value)) for key, value in session.items() if key not in _COMPARED)
+        tuple(
+            (str(key), as_words(value))
+            for key, value in session.items()
+            if key not in _SHOWN_ELSEWHERE and value not in _NOTHING
+        )
         for session in run.sessions
     )
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from netlab.header import LinkLike
 from netlab.records import Status
 from netlab.report import coverage
+from netlab.report.nouns import Row, Table
 from netlab.report.plots import Picture
 from netlab.report.readings import Reading
-from netlab.report.tables import Row, Section, Table
+from netlab.report.tables import Section
 from netlab.report.words import printable
 from netlab.units import format_rate
 from netlab.version import VERSION
@@ -30,7 +31,7 @@ class Contents:
 
     run: Run
     readings: tuple[Reading, ...]
-    overview: Table
+    overviews: tuple[Table, ...]
     sections: tuple[Section, ...]
     pictures: tuple[Picture, ...]
     left_out: int
@@ -61,7 +62,7 @@ def page(contents: Contents) -> str:
         version=VERSION,
         plan=run.plan,
         summary=coverage.summary(readings),
-        overview=contents.overview,
+        overviews=contents.overviews,
         sections=contents.sections,
         by_size=[p for p in contents.pictures if p.chart.log_x],
         by_row=[p for p in contents.pictures if not p.chart.log_x],

@@ -1,78 +1,21 @@
-"""Readings → Tables: the tables of the lab report as plain nouns, for every writer. Pure."""
+"""Layout → Tables: the tables of the lab report, and their overview. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from netlab.header import LinkLike
 from netlab.report.ceilings import IMPORTED_TOLERANCE, TOLERANCE, Ceiling, ceiling_of
 from netlab.report.layout import Bin, Column, Grid, Layout
+from netlab.report.nouns import Entry, Kind, Notes, Row, Table, Unit
 from netlab.report.words import figure, setting_name, setting_value, systems
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
-Kind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
-Unit = Literal["Mbit/s", "%"]
+MAX_COLUMNS = 10
+"""More of them do not fit on a printed page: then each protocol has a table of its own."""
 
 NOT_PLANNED = "not asked for by the matrix."
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One place of a table. A blank has no value, and notes that say why."""
-
-    value: float | None
-    """bit/s, or per cent."""
-    n: int = 1
-    """How many figures it is the mean of; 0 where it is blank."""
-    notes: tuple[str, ...] = ()
-    """Letters of the table's footnotes."""
-    shows_n: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row: its heading and an entry a column."""
-
-    label: str
-    kind: Kind
-    unit: Unit
-    entries: tuple[Entry, ...]
-
-    def text(self, entry: Entry) -> str:
-        """An entry's figure as printed, without its n and notes; empty for a blank."""
-        if entry.value is None:
-            return ""
-        return figure(entry.value / 1e6 if self.unit == "Mbit/s" else entry.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table with its footnotes."""
-
-    pairing: str
-    conditions: str
-    quantity: str
-    """What its figures are, with their unit."""
-    corner: str
-    """Heading of the rows."""
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    footnotes: tuple[tuple[str, str], ...]
-    """(letter, sentence), in the order of their first use."""
-
-    @property
-    def groups(self) -> tuple[tuple[str, int], ...]:
-        """(protocol, number of its columns), from left to right."""
-        names = [column.protocol for column in self.columns]
-        return tuple((name, names.count(name)) for name in dict.fromkeys(names))
-
-    @property
-    def caption(self) -> str:
-        """``LL, streams 4: throughput, Mbit/s``."""
-        words = ", ".join(word for word in (self.pairing, self.conditions) if word)
-        return f"{words}: {self.quantity}" if words else self.quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +28,6 @@ class Section:
     tables: tuple[Table, ...]
 
 
-@dataclass(slots=True)
-class _Notes:
-    """Footnotes of one table: equal sentences share a letter."""
-
-    letters: dict[str, str] = field(default_factory=dict)
-
-    def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
-        return tuple(
-            self.letters.setdefault(each[:1].upper() + each[1:], _letter(len(self.letters)))
-            for each in dict.fromkeys(sentences)
-        )
-
-    @property
-    def footnotes(self) -> tuple[tuple[str, str], ...]:
-        return tuple((letter, sentence) for sentence, letter in self.letters.items())
-
-
 def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[Section, ...]:
     """The tables of each pairing: throughput, and beside it loss and intervals where there are."""
     return tuple(
@@ -110,10 +36,11 @@ def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[
             _ends(grid),
             tuple(
                 table
+                for narrow in _narrow(grid)
                 for table in (
-                    _throughput(grid, link, imported=imported),
-                    _lost(grid),
-                    _half_widths(grid),
+                    _throughput(narrow, link, imported=imported),
+                    _lost(narrow),
+                    _half_widths(narrow),
                 )
                 if table is not None
             ),
@@ -122,20 +49,34 @@ def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[
     )
 
 
-def overview(layout: Layout) -> Table:
-    """The means of all pairings, each with its n; then the mean over all that used a cable."""
-    columns = tuple(sorted({column for grid in layout.grids for column in grid.columns}))
-    notes = _Notes()
+def overviews(layout: Layout) -> tuple[Table, ...]:
+    """The means of all pairings, each with its n; then the mean over all that used a cable.
+
+    One table, unless combinations of settings have other columns (``direction: both``).
+    """
+    combinations: dict[str, list[Grid]] = {}
+    for grid in layout.grids:
+        combinations.setdefault(grid.conditions, []).append(grid)
+    alike: dict[tuple[Column, ...], list[list[Grid]]] = {}
+    for grids in combinations.values():
+        columns = tuple(sorted({column for grid in grids for column in grid.columns}))
+        alike.setdefault(columns, []).append(grids)
+    return tuple(
+        _overview(part, groups) for columns, groups in alike.items() for part in _parts(columns)
+    )
+
+
+def _overview(columns: tuple[Column, ...], groups: Sequence[Sequence[Grid]]) -> Table:
+    notes = Notes()
     rows: list[Row] = []
-    for conditions in dict.fromkeys(grid.conditions for grid in layout.grids):
-        grids = [grid for grid in layout.grids if grid.conditions == conditions]
+    for grids in groups:
         for grid in grids:
             label = f"{grid.title} (same host)" if grid.same_host else grid.title
             means = tuple(_mean_of([grid], column, notes) for column in columns)
             rows.append(Row(label, "mean", "Mbit/s", means))
         wired = [grid for grid in grids if not grid.same_host]
         if len(wired) > 1:
-            label = ", ".join(word for word in ("all pairings", conditions) if word)
+            label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
             means = tuple(_mean_of(wired, column, notes) for column in columns)
             rows.append(Row(label, "all", "Mbit/s", means))
     return Table(
@@ -149,7 +90,29 @@ def overview(layout: Layout) -> Table:
     )
 
 
-def _mean_of(grids: Sequence[Grid], column: Column, notes: _Notes) -> Entry:
+def _narrow(grid: Grid) -> list[Grid]:
+    """The grid, or several of no more columns than a printed page is wide."""
+    return [_with_columns(grid, part) for part in _parts(grid.columns)]
+
+
+def _parts(columns: tuple[Column, ...]) -> list[tuple[Column, ...]]:
+    if len(columns) <= MAX_COLUMNS:
+        return [columns]
+    protocols = dict.fromkeys(column.protocol for column in columns)
+    each = [tuple(c for c in columns if c.protocol == protocol) for protocol in protocols]
+    return [
+        part[start : start + MAX_COLUMNS]
+        for part in each
+        for start in range(0, len(part), MAX_COLUMNS)
+    ]
+
+
+def _with_columns(grid: Grid, columns: tuple[Column, ...]) -> Grid:
+    bins = {(row, column): found for (row, column), found in grid.bins.items() if column in columns}
+    return replace(grid, columns=columns, bins=bins)
+
+
+def _mean_of(grids: Sequence[Grid], column: Column, notes: Notes) -> Entry:
     """The mean over the cells that have a figure; a blank tells why none has."""
     places = [place for grid in grids for place in grid.column(column)]
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
@@ -160,7 +123,7 @@ def _mean_of(grids: Sequence[Grid], column: Column, notes: _Notes) -> Entry:
 
 
 def _throughput(grid: Grid, link: LinkLike | None, *, imported: bool) -> Table:
-    notes = _Notes()
+    notes = Notes()
     ceilings = {c: ceiling_of(c, grid.column(c), link) for c in grid.columns}
     repeated = any(len(place.readings) > 1 for place in grid.bins.values())
 
@@ -189,7 +152,7 @@ def _summary(
     kind: Kind,
     of: Callable[[Sequence[float]], float],
     body: Sequence[Row],
-    notes: _Notes,
+    notes: Notes,
 ) -> Row:
     """A row that sums up each column over the cells that have a figure, with their number."""
     entries = []
@@ -203,7 +166,7 @@ def _summary(
     return Row(label, kind, "Mbit/s", tuple(entries))
 
 
-def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: _Notes) -> list[Row]:
+def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: Notes) -> list[Row]:
     ceiling_entries, efficiency_entries = [], []
     for ceiling, entry in zip(ceilings, means.entries, strict=True):
         if ceiling is None:
@@ -223,12 +186,12 @@ def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: _Notes)
 
 def _lost(grid: Grid) -> Table | None:
     """The share of the sent messages that was lost; ``None`` where nothing was."""
-    columns = [column for column in grid.columns if column.protocol == "UDP"]
+    columns = tuple(column for column in grid.columns if column.protocol == "UDP")
     if not any(
         flow.lost_messages for c in columns for place in grid.column(c) for flow in place.flows
     ):
         return None
-    notes = _Notes()
+    notes = Notes()
 
     def entry(place: Bin, _: Column) -> Entry:
         counts = [
@@ -241,9 +204,7 @@ def _lost(grid: Grid) -> Table | None:
         share = 100 * lost / sent if sent else None
         return Entry(share, len(counts), notes([*_why(place), *uncounted]))
 
-    narrow = Grid(
-        grid.pairing, grid.conditions, grid.row_setting, grid.rows, tuple(columns), grid.bins
-    )
+    narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)
     return _table(narrow, "lost, % of the messages sent", rows, notes)
 
@@ -252,23 +213,21 @@ def _half_widths(grid: Grid) -> Table | None:
     """How far the mean of repeated trials is certain; ``None`` where no cell has enough."""
     if not any(len(p.throughputs_bit_per_s) >= MIN_TRIALS for p in grid.bins.values()):
         return None
-    notes = _Notes()
+    notes = Notes()
 
     def entry(place: Bin, _: Column) -> Entry:
         figures = place.throughputs_bit_per_s
         if len(figures) >= MIN_TRIALS:
             return Entry(interval(figures).half_width, len(figures), shows_n=True)
         few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return Entry(None, 0, notes([*_why(place), few]))
+        return Entry(None, 0, notes([few] if figures else _why(place)))
 
     rows = _body(grid, "Mbit/s", notes, entry)
     quantity = "95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)"
     return _table(grid, quantity, rows, notes)
 
 
-def _body(
-    grid: Grid, unit: Unit, notes: _Notes, entry: Callable[[Bin, Column], Entry]
-) -> list[Row]:
+def _body(grid: Grid, unit: Unit, notes: Notes, entry: Callable[[Bin, Column], Entry]) -> list[Row]:
     """A row a level; a place that the matrix left out says so."""
     rows = []
     for row in grid.rows:
@@ -281,7 +240,7 @@ def _body(
     return rows
 
 
-def _table(grid: Grid, quantity: str, rows: Sequence[Row], notes: _Notes) -> Table:
+def _table(grid: Grid, quantity: str, rows: Sequence[Row], notes: Notes) -> Table:
     return Table(
         pairing=f"{grid.pairing} (same host)" if grid.same_host else grid.pairing,
         conditions=grid.conditions,
@@ -300,7 +259,8 @@ def _why(place: Bin) -> list[str]:
         return sentences
     total = len(place.readings)
     return [
-        f"{sentences.count(each)} of {total} trials {each}" for each in dict.fromkeys(sentences)
+        f"{sentences.count(each)} of {total} trials{': ' if each[0].isupper() else ' '}{each}"
+        for each in dict.fromkeys(sentences)
     ]
 
 
@@ -327,13 +287,3 @@ def _range(ceiling: Ceiling) -> str:
         "without TCP timestamps; whether they were in use is not recorded. With them the ceiling "
         f"is {figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s."
     )
-
-
-def _letter(index: int) -> str:
-    """a to z, then aa to az, ba …"""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("a") + rest) + letters
-    return letters

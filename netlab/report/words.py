@@ -81,8 +81,10 @@ def systems(pairing: str) -> str:
 
 def figure(value: float) -> str:
     """Two decimals, as the lab report prints; more for what they would turn into nothing."""
+    if not value:
+        return "0"
     decimals = 2
-    while decimals < 12 and value and abs(value) < 10 ** (1 - decimals):
+    while decimals < 12 and abs(value) < 10 ** (1 - decimals):
         decimals += 1
     return str(rounded(value, decimals))
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from netlab.export import harmless
-from netlab.report.tables import Entry, Row, Table
+from netlab.report.nouns import Entry, Row, Table
 from netlab.report.words import printable
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
