@@ -300,6 +300,25 @@ def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
         assert words in page.text
 
 
+def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Run]) -> None:
+    def facts(host: str, machine: str) -> tuple[str, dict[str, Any]]:
+        return ("facts", {"host": host, "when": "before", "facts": {"machine_id": machine}})
+
+    apart = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "2")]))
+    assert "share its CPUs" not in apart.text
+    together = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "1")]))
+    assert "alpha, beta: one machine, so they share its CPUs" in together.text
+
+
+def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Run]) -> None:
+    sized = [planned(socket_buffer_bytes=size) for size in (1024, 2048)]
+    asked = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
+    run = make([*sized, PlannedCell("auto", "LL", "stream", asked)])
+    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    assert [label for _, label in chart.x_ticks] == ["1 KiB", "2 KiB", "auto"]
+    assert [y for _, y in chart.lines[0].points] == [48.0, 48.0, None, 48.0]
+
+
 def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Run]) -> None:
     page = read_page(make([planned()], source="table.csv"))
     assert "Imported from table.csv." in page.text

@@ -135,8 +135,7 @@ def _over_rows(
     lines, known = [], []
     for grid in grids:
         for column in columns:
-            points = [(x, _figure(grid, row, column)) for row, x in places.items()]
-            lines.append(_line(grid, column.flow, pairings, sorted(points)))
+            lines.append(_line(grid, column.flow, pairings, _points(grid, places, column)))
             known.append(ceiling_of(column, grid.column(column), link))
     conditions = grids[0].conditions
     ends = (min(places.values()), max(places.values()))
@@ -169,6 +168,18 @@ def _places(rows: Sequence[Level]) -> dict[Level, float]:
     places: dict[Level, float] = {row: float(row) for row in numbers}
     places |= dict.fromkeys(others, numbers[-1] + 1.5 * steps[-1])
     return places
+
+
+def _points(
+    grid: Grid, places: dict[Level, float], column: Column
+) -> list[tuple[float, float | None]]:
+    """The figures of a column from left to right; no line leads to a level that is no number."""
+    points: list[tuple[float, float | None]] = []
+    for row, x in places.items():
+        if points and (isinstance(row, bool) or not isinstance(row, int | float)):
+            points.append(((points[-1][0] + x) / 2, None))
+        points.append((x, _figure(grid, row, column)))
+    return points
 
 
 def _figure(grid: Grid, row: Level, column: Column) -> float | None:

@@ -126,11 +126,25 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
             tuple(
                 (str(key), as_words(value))
                 for key, value in _mapping(found.get(name)).items()
-                if value not in _NOTHING
+                if value not in _NOTHING and value != before.get(name, {}).get(key)
             ),
             _facts(before.get(name, {}), after.get(name, {})),
         )
         for name in names
+    )
+
+
+def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
+    """A sentence for each machine that several of the hosts run on, as their machine id tells."""
+    machines: dict[str, list[str]] = {}
+    for host in found:
+        known = dict(host.found) | {fact.name: fact.before or fact.after for fact in host.facts}
+        if known.get("machine_id"):
+            machines.setdefault(known["machine_id"], []).append(host.name)
+    return tuple(
+        f"{', '.join(names)}: one machine, so they share its CPUs and their load figures."
+        for names in machines.values()
+        if len(names) > 1
     )
 
 

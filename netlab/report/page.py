@@ -57,6 +57,7 @@ def page(contents: Contents) -> str:
         "parts": _parts,
     }
     run, readings = contents.run, contents.readings
+    found = coverage.hosts(run)
     return environment.get_template("page.html.j2").render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         version=VERSION,
@@ -72,7 +73,8 @@ def page(contents: Contents) -> str:
         blanks=coverage.blanks(readings),
         again=sum(1 for reading in readings if (reading.attempt or 1) > 1),
         damage=[str(each) for each in run.damage],
-        hosts=coverage.hosts(run),
+        hosts=found,
+        shared=coverage.shared_machines(found),
         sessions=coverage.sessions(run),
         settings=coverage.settings(readings),
         link=link_words(run.plan.link),
