@@ -44,6 +44,7 @@ class Progress:
         self._trial_began: dict[tuple[str, int], float] = {}
         self._windows_s: dict[tuple[str, int], float] = {}
         self._excess_s: list[float] = []
+        self._told: set[str | None] = set()
 
     def begin(self, folder: Path, trials: Iterable[Trial], done: int) -> None:
         """Say what is about to be measured, and where it goes."""
@@ -88,6 +89,9 @@ class Progress:
         if record.status is Status.FAILED:
             self._failed += 1
             self._say(f"{record.cell}: failed: {record.detail or record.reason}")
+        if record.status is Status.PENDING and record.detail not in self._told:
+            self._told.add(record.detail)
+            self._say(f"{record.cell} and others are pending: {record.detail}")
         if self._json:
             print(json.dumps(_event(record)), flush=True)
         if self._bar is not None:

@@ -67,6 +67,7 @@ class Rig:
         self._away: dict[str, str] = {}
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._blocked: dict[str, tuple[Blocked, ...]] = {}
+        self._holders: list[Agent] = []
         self._mending = threading.Lock()
         self._closing = False
         self.warnings: list[str] = []
@@ -74,7 +75,7 @@ class Rig:
     def __enter__(self) -> Self:
         try:
             self._connect()
-            lock_hosts(list(self._agents.values()), self._owner, wait_s=self._wait_s)
+            self._lock(self._agents.values(), self._wait_s)
             self._pair_up()
             self._try_pairs()
         except BaseException:
@@ -231,11 +232,17 @@ class Rig:
         if isinstance(found, Agent):
             self._agents[host.name] = found
             try:
-                lock_hosts([found], self._owner, wait_s=0)
+                self._lock([found], 0.0)
             except LockedError as error:
                 self._away[host.name] = str(error)
         else:
             self._away[host.name] = str(found)
+
+    def _lock(self, agents: Iterable[Agent], wait_s: float) -> None:
+        """Hold the hosts of these agents, but for those that another agent of ours holds."""
+        held = {agent.identity for agent in self._holders if not agent.gone}
+        free = [agent for agent in agents if agent.identity not in held]
+        self._holders += lock_hosts(free, self._owner, wait_s=wait_s)
 
     def _peers(self) -> dict[str, str]:
         """For each host the test address of one it measures with."""

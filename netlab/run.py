@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netlab.cells import Cell, expand
-from netlab.errors import HostError, HostGone, IncompleteRun, UsageError
+from netlab.errors import HostError, HostGone, IncompleteRun, Interrupted, UsageError
 from netlab.hosts import load_inventory
 from netlab.matrix import Matrix, load_matrix
 from netlab.measure import stream
@@ -37,6 +38,14 @@ class Options:
     redo: frozenset[str] = frozenset()
     wait_s: float = 0.0
 
+    def to_go_on(self, folder: Path) -> str:
+        """The command that goes on with this run."""
+        words = ["netlab", "run", str(self.matrix), "--into", str(folder)]
+        words += [] if self.hosts is None else ["--hosts", str(self.hosts)]
+        words += [word for pairing in self.only for word in ("--only", pairing)]
+        words += [word for pair in self.overrides.items() for word in ("--set", "=".join(pair))]
+        return shlex.join(words)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -47,15 +56,17 @@ class Outcome:
     """Trials of the selected pairings by status; those not measured yet are pending."""
     unreachable: tuple[str, ...]
     """A sentence for each host that no other system of its machine stands in for."""
+    to_go_on: str
+    """The command that measures what is left."""
 
     def raise_for_status(self) -> None:
         """Raise the error whose exit code says how the run ended; all well raises nothing."""
         if self.unreachable:
-            raise HostError("; ".join(self.unreachable))
+            raise HostError("; ".join((*self.unreachable, f"to go on: {self.to_go_on}")))
         left = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
         if any(left.values()):
             words = ", ".join(f"{count} {word}" for word, count in left.items() if count)
-            raise IncompleteRun(f"{words}; the same command with --into {self.folder} goes on")
+            raise IncompleteRun(f"{words}; to go on: {self.to_go_on}")
 
 
 def run(options: Options, progress: Progress) -> Outcome:
@@ -82,10 +93,15 @@ def run(options: Options, progress: Progress) -> Outcome:
                     hosts_of=rig.hosts_of,
                     parallel=matrix.parallel,
                 )
-                _measure(plan, rig, folder, options.retries, progress)
+                try:
+                    _measure(plan, rig, folder, options.retries, progress)
+                except Interrupted as signal:
+                    going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
+                    raise Interrupted(signal.signal_number, going_on) from None
                 rig.note_facts(folder, "after")
                 folder.note("session-end")
-        return Outcome(folder.path, _counts(folder, chosen, matrix.repeats), unreachable)
+        counts = _counts(folder, chosen, matrix.repeats)
+        return Outcome(folder.path, counts, unreachable, options.to_go_on(folder.path))
 
 
 def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
