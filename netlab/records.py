@@ -75,7 +75,7 @@ _SENTENCES = {
     "too-few-messages": "Fewer than 20 marks fell into the window: too few for a figure.",
     "deadline": "The trial's own deadline passed before it ended.",
     "stopped": "The trial was stopped before it had a result.",
-    "cannot-pin": "The CPU to pin to does not exist or may not be used.",
+    "cannot-pin": "The CPU to pin to may not be used, or spinning would take every CPU.",
     "out-of-memory": "The host had no memory for the trial.",
     "system": "A system call failed in a way that has no word of its own.",
     "locked": "Another controller was measuring with this host.",
