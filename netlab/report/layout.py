@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from netlab.cells import DEFAULTS
 from netlab.records import Value
 from netlab.report.readings import FLOWS, Flow, Reading
 from netlab.report.words import setting
@@ -137,6 +138,10 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
     )
 
 
+_CONDITIONS_SHOWN = 3
+"""Of more conditions than these the defaults are left out: they stand in the settings."""
+
+
 def level(reading: Reading, name: str) -> Level:
     """What a reading was asked to do as for one setting; ``None`` where it was not said."""
     return reading.test if name == "test" else reading.settings.get(name)
@@ -179,7 +184,10 @@ def _row_setting(varying: dict[str, int]) -> str:
 
 
 def _conditions(names: tuple[str, ...], levels: Levels) -> str:
-    pairs = zip(names, levels, strict=True)
+    """The levels in words; of more than a few only those that are not the default."""
+    pairs = tuple(zip(names, levels, strict=True))
+    if len(pairs) > _CONDITIONS_SHOWN:
+        pairs = tuple((n, each) for n, each in pairs if each != DEFAULTS.get(n)) or pairs
     return ", ".join(setting(name, each) for name, each in pairs)
 
 
