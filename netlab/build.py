@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +12,16 @@ from netlab.errors import NetlabError, UsageError
 
 SOURCES = Path(__file__).resolve().parent.parent / "probes"
 BUILD_S = 300.0
+_building = threading.Lock()
 
 
 def local_probe(on_event: Callable[[str], None] | None = None) -> Path:
     """The path of a netprobe that is as new as its sources; UsageError names what is missing."""
+    with _building:
+        return _built(on_event)
+
+
+def _built(on_event: Callable[[str], None] | None) -> Path:
     binary = SOURCES / "build" / "netprobe"
     if _is_current(binary):
         return binary

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netlab.ssh import SshTransport
 
 PLATFORM_S = 20.0
+ANSWER_MOST_BYTES = 1 << 16
 MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 """Other names of an architecture."""
 
@@ -38,46 +39,52 @@ class Platform:
     architecture: str
 
 
-def commands(host: Host, transport: Transport, on_event: Say) -> Iterator[list[str]]:
-    """Command lines that start the agent, each of another place, the best first.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the probe lies ready on a host."""
+
+    argv: tuple[str, ...]
+    """Starts its agent. Over SSH the words mean the same to every shell, without quoting."""
+    binary: bytes
+    """What lies there."""
+
+
+def places(host: Host, transport: Transport, on_event: Say, refusals: list[str]) -> Iterator[Place]:
+    """Places from which the agent can be started, the best first.
 
     The next is for when the probe does not start from the one before: a directory may be full,
-    read-only, or mounted noexec. HostError where there is no place, or no probe for the host.
+    read-only, or mounted noexec. Those that cannot hold it are added to ``refusals`` and passed
+    over. HostError where there is no probe for the host, or no way to put one there.
     """
     if host.local:
-        yield [str(local_probe(on_event)), "agent"]
+        path = local_probe(on_event)
+        yield Place((str(path), "agent"), path.read_bytes())
         return
     from netlab.ssh import SshTransport
 
     assert isinstance(transport, SshTransport)  # noqa: S101  (told to the type checker)
     binary = _binary_for(host, _platform(host, transport), on_event)
     name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
-    refusals: list[str] = []
-    sftp = transport.sftp()
-    try:
+    with contextlib.closing(transport.sftp()) as sftp:
         for directory in _directories(sftp):
             try:
                 _put(sftp, directory, name, binary)
             except (OSError, EOFError) as error:
                 refusals.append(f"{directory}: {str(error) or type(error).__name__}")
                 continue
-            yield [f"{directory}/{name}", "agent"]
-    finally:
-        sftp.close()
-    if refusals:
-        raise HostError(f"{host.name}: no place for the probe: {'; '.join(refusals)}")
+            yield Place((f"{directory}/{name}", "agent"), binary)
 
 
 def _platform(host: Host, transport: SshTransport) -> Platform:
     """Asked, not guessed: one harmless command, understood by POSIX shells only."""
     process = transport.start(["uname", "-s", "-m"])
     try:
-        said = b""
-        while part := process.read():
-            said += part
-            if len(said) > 1 << 20:
-                break
-        process.wait(PLATFORM_S)
+        said = process.read_all(ANSWER_MOST_BYTES, PLATFORM_S)
+    except TimeoutError:
+        raise HostError(
+            f"{host.name}: the login works, and no command answers in {PLATFORM_S:g} s; "
+            "does its shell wait for something (.bashrc, ForceCommand)?"
+        ) from None
     finally:
         process.kill()
     for line in reversed(said.decode("utf-8", "replace").splitlines()):
@@ -85,8 +92,12 @@ def _platform(host: Host, transport: SshTransport) -> Platform:
         system = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}.get(words[0]) if words else None
         if system and len(words) == 2:
             return Platform(system, MACHINES.get(words[1].lower(), words[1].lower()))
-    shown = repr(said[-200:]) if said else "nothing"
-    raise HostError(f"{host.name}: cannot tell its system: `uname -s -m` said {shown}")
+    last = said.decode("utf-8", "replace")[-200:] or process.stderr_tail()[-200:]
+    shown = repr(last) if last else "nothing"
+    windows = "; there is no probe for Windows here" if host.os == "W" else ""
+    raise HostError(
+        f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}{windows}"
+    )
 
 
 def _binary_for(host: Host, target: Platform, on_event: Say) -> bytes:

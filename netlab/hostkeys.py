@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import paramiko
 
 from netlab.errors import HostKeyError
 
-SYSTEM_FILES = (Path("/etc/ssh/ssh_known_hosts"), Path("/etc/ssh/ssh_known_hosts2"))
 RSA = ("rsa-sha2-512", "rsa-sha2-256")
 """How an ``ssh-rsa`` key signs today (RFC 8332)."""
 
@@ -26,6 +26,8 @@ class KnownKey:
     """Base64."""
     where: str
     """``file:line``."""
+    name: str
+    """The name of the host that the line matched."""
     revoked: bool
 
 
@@ -35,62 +37,75 @@ def fingerprint(blob: bytes) -> str:
     return "SHA256:" + digest.rstrip("=")
 
 
-def entry_name(host: str, port: int) -> str:
-    """How known_hosts names a host: ``host``, or ``[host]:port`` for a port that is not 22."""
-    return host if port == 22 else f"[{host}]:{port}"
-
-
 class HostKeys:
-    """What is known of one host's key."""
+    """What is known of one host's key.
 
-    def __init__(self, shown: str, name: str, pinned: str | None, files: Iterable[Path]) -> None:
+    ``names`` are those of known_hosts, the exact one first; a further one (the host without its
+    port) can confirm a key, as in OpenSSH, but never makes one wrong.
+    """
+
+    def __init__(
+        self, shown: str, names: tuple[str, ...], pinned: str | None, files: Iterable[Path]
+    ) -> None:
         self._shown = shown
         """The host in sentences."""
-        self._name = name
+        self._names = names
         self._pinned = pinned
         self._files = tuple(files)
-        self._known = () if pinned else tuple(self._read())
+        read = tuple(self._read())
+        self._revoked = tuple(known for known in read if known.revoked)
+        self._known = tuple(known for known in read if not known.revoked)
 
-    def algorithms(self, offered: Iterable[str]) -> tuple[str, ...]:
-        """Those of ``offered`` to ask for: a key that is known can only be checked as its kind."""
-        kinds = {known.kind for known in self._known if not known.revoked}
-        if self._pinned and not self._pinned.startswith("SHA256:"):
-            kinds = {self._pinned.split()[0]}
-        wanted = {name for kind in kinds for name in (RSA if kind == "ssh-rsa" else (kind,))}
-        return tuple(name for name in offered if not wanted or name in wanted)
+    @property
+    def pinned_by_fingerprint(self) -> bool:
+        """Whether nothing is known of the key's kind: each that the host has may be the one."""
+        return self._pinned is not None and self._pinned.startswith("SHA256:")
+
+    def algorithms(self, offered: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
+        """``offered``, first those of the kinds that are known: only such a key can be checked.
+
+        ``without``: kinds of keys (``ssh-ed25519``) that have been seen, and were not the one.
+        """
+        kinds = dict.fromkeys(known.kind for known in self._known)
+        if self._pinned is not None:
+            kinds = {} if self.pinned_by_fingerprint else {self._pinned.split()[0]: None}
+        first = [name for kind in kinds for name in _signatures(kind)]
+        seen = {name for kind in without for name in _signatures(kind)}
+        left = [name for name in offered if name not in seen]
+        known = [name for name in first if name in left]
+        return (*known, *(name for name in left if name not in known))
 
     def check(self, key: paramiko.PKey) -> None:
         """Return for the right key; HostKeyError with the fingerprint and what to do otherwise."""
         blob = base64.b64encode(key.asbytes()).decode("ascii")
         seen = f"{key.get_name()} {fingerprint(key.asbytes())}"
-        for known in self._known:
-            if known.revoked and known.blob == blob:
+        for known in self._revoked:
+            if known.blob == blob:
                 raise HostKeyError(f"{self._shown}: its key {seen} is revoked in {known.where}")
-        if self._pinned:
-            self._check_pinned(key, blob, seen)
+        if self._pinned is not None:
+            self._check_pinned(self._pinned, key, blob, seen)
             return
-        same = [known for known in self._known if not known.revoked]
-        if any(known.blob == blob for known in same):
+        if any(known.blob == blob for known in self._known):
             return
+        same = [known for known in self._known if known.name == self._names[0]]
         if same:
             raise HostKeyError(
                 f"{self._shown}: its key has CHANGED: it is {seen}, and {same[0].where} has "
                 f"{same[0].kind} {fingerprint(base64.b64decode(same[0].blob))}. Somebody may be in "
-                f"between. If the host was set up anew: ssh-keygen -R '{self._name}', "
-                "then log in once with ssh"
+                f"between. If the host was set up anew, forget the old key (ssh-keygen -R "
+                f"'{self._names[0]}'), and netlab says how to add the new one"
             )
         raise HostKeyError(
             f"{self._shown}: unknown host key {seen}. Compare it with the host's own "
-            f"(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub), then log in once with ssh, "
-            f"or pin it in the inventory: host_key: {key.get_name()} {blob}"
+            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub on the host). Where they agree, add it: "
+            f"echo '{self._names[0]} {key.get_name()} {blob}' >> {self._files[0]}"
         )
 
-    def _check_pinned(self, key: paramiko.PKey, blob: str, seen: str) -> None:
-        assert self._pinned is not None  # noqa: S101  (told to the type checker)
-        if self._pinned.startswith("SHA256:"):
-            right = self._pinned.rstrip("=") == fingerprint(key.asbytes())
+    def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, seen: str) -> None:
+        if self.pinned_by_fingerprint:
+            right = pinned.rstrip("=") == fingerprint(key.asbytes())
         else:
-            right = self._pinned.split()[1] == blob
+            right = pinned.split()[1] == blob
         if not right:
             raise HostKeyError(
                 f"{self._shown}: its key is {seen}, not the one that the inventory pins (host_key:)"
@@ -107,28 +122,34 @@ class HostKeys:
                 marker = words.pop(0) if words and words[0].startswith("@") else ""
                 if len(words) < 3 or words[0].startswith("#") or marker == "@cert-authority":
                     continue
-                if self._matches(words[0]) and _is_base64(words[2]):
+                name = next((name for name in self._names if _means(words[0], name)), None)
+                if name is not None and _is_base64(words[2]):
                     where = f"{file}:{number}"
-                    yield KnownKey(words[1], words[2], where, marker == "@revoked")
+                    yield KnownKey(words[1], words[2], where, name, marker == "@revoked")
 
-    def _matches(self, patterns: str) -> bool:
-        """Whether the first field of a line means this host (sshd(8), SSH_KNOWN_HOSTS)."""
-        if patterns.startswith("|1|"):
-            try:
-                return paramiko.HostKeys.hash_host(self._name, patterns) == patterns
-            except (ValueError, IndexError, AssertionError):
+
+def _signatures(kind: str) -> tuple[str, ...]:
+    """The algorithms that a key of this kind signs with."""
+    return RSA if kind == "ssh-rsa" else (kind,)
+
+
+def _means(patterns: str, name: str) -> bool:
+    """Whether the first field of a line means the host ``name`` (sshd(8), SSH_KNOWN_HOSTS)."""
+    name = name.lower()
+    if patterns.startswith("|1|"):
+        try:
+            return paramiko.HostKeys.hash_host(name, patterns) == patterns
+        except (ValueError, IndexError, AssertionError):
+            return False
+    found = False
+    for pattern in patterns.lower().split(","):
+        # Of the shell's patterns known_hosts has * and ?, and brackets are the port's.
+        text = pattern.removeprefix("!").replace("[", "[[]")
+        if fnmatchcase(name, text):
+            if pattern.startswith("!"):
                 return False
-        from fnmatch import fnmatchcase
-
-        found = False
-        for pattern in patterns.split(","):
-            text = pattern.removeprefix("!").replace("[", "[[]") if "[" in pattern else pattern
-            text = text.removeprefix("!")
-            if fnmatchcase(self._name.lower(), text.lower()):
-                if pattern.startswith("!"):
-                    return False
-                found = True
-        return found
+            found = True
+    return found
 
 
 def _is_base64(text: str) -> bool:

@@ -25,7 +25,9 @@ HELLO_S = 60.0
 ANSWER_S = 10.0
 GOODBYE_S = 2.0
 LINE_MOST = 1 << 16
-"""Bytes of a record; the rest of a longer line is dropped."""
+"""Bytes of a record; a longer line is dropped."""
+SKIPPED_MOST = 1 << 20
+"""Bytes that are no record, in all: more is no login's banner."""
 EXCHANGES = 16
 TERMINAL = frozenset({"result", "error"})
 STREAMING = frozenset({"ready", "progress", "window"})
@@ -86,8 +88,10 @@ class Agent:
     ) -> None:
         self.host = host
         self.hello: Mapping[str, Any] = {}
+        self._machine = f"host {host.name}"
         self.skipped_lines = 0
         """Lines that were no records, such as a login's banner."""
+        self._skipped_bytes = 0
         self._first_skipped = ""
         self._transport = transport
         self._process = process
@@ -115,25 +119,26 @@ class Agent:
 
         Raises HostError and its kin. ``on_event`` hears what takes long.
         """
-        from netlab.deploy import commands
+        from netlab.deploy import places
 
         transport = connect(host)
         try:
             refusals: list[str] = []
-            for argv in commands(host, transport, on_event):
-                agent = cls(host, transport, transport.start(argv), silence_s=silence_s)
+            for place in places(host, transport, on_event, refusals):
+                process = transport.start(place.argv)
+                agent = cls(host, transport, process, silence_s=silence_s)
                 try:
-                    agent._greet()
+                    agent.greet(place.binary)
                 except HostGone as gone:
                     # Read-only, noexec, full: another directory may do.
-                    agent._let_go()
-                    refusals.append(str(gone))
+                    agent.let_go()
+                    refusals.append(f"{place.argv[0]}: {gone}")
                 except BaseException:
-                    agent._let_go()
+                    agent.let_go()
                     raise
                 else:
                     return agent
-            raise HostError(f"{host.name}: the probe does not start: {'; '.join(refusals)}")
+            raise HostError(f"{host.name}: no place to start the probe from: {'; '.join(refusals)}")
         except BaseException:
             transport.close()
             raise
@@ -146,8 +151,7 @@ class Agent:
     @property
     def identity(self) -> tuple[str, str]:
         """What is the same for two names of one machine and network namespace."""
-        machine = self.hello.get("machine_id") or f"host {self.host.name}"
-        return str(self.host.machine or machine), str(self.hello.get("network_id", ""))
+        return self._machine, str(self.hello.get("network_id", ""))
 
     def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
         """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
@@ -200,24 +204,42 @@ class Agent:
         self._process.close_input()
         self._process.wait(0.1 if self._gone else GOODBYE_S)
         self._lose(f"{self.host.name}: let go")
-        self._let_go()
+        self.let_go()
         self._transport.close()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
+        """End the process without a word. For ``close`` and for what never was an agent."""
         self._closing.set()
         self._process.kill()
         if threading.current_thread() is not self._reader:
             self._reader.join(GOODBYE_S)
 
-    def _greet(self) -> None:
-        self.hello = self.ask("hello", timeout_s=HELLO_S)
+    def greet(self, binary: bytes | None, *, hello_s: float = HELLO_S) -> None:
+        """Ask who it is; HostError where it is not the probe in ``binary`` (``None``: any)."""
+        name = self.host.name
+        try:
+            self.hello = self.ask("hello", timeout_s=hello_s)
+            self._machine = str(self.hello.get("machine_id") or self._stand_in())
+        except ProbeError as error:
+            raise HostError(f"{name}: no probe answers: {error.detail or error.word}") from None
         theirs = (self.hello.get("protocol"), self.hello.get("version"))
         if theirs != (PROTOCOL, VERSION):
             raise HostError(
-                f"{self.host.name}: its probe is version {theirs[1]} (protocol {theirs[0]}), "
+                f"{name}: its probe is version {theirs[1]} (protocol {theirs[0]}), "
                 f"netlab is {VERSION} (protocol {PROTOCOL}); they have to be the same"
             )
+        # The build is a hash of the sources, and stands in every binary that was made from them.
+        build = str(self.hello.get("build", ""))
+        if binary is not None and (not build or build.encode() not in binary):
+            raise HostError(
+                f"{name}: its probe is build {build or 'unknown'}, not the one that was put there; "
+                "something else answers in its place"
+            )
         self._heart.start()
+
+    def _stand_in(self) -> str:
+        """For a machine without an id: that of its last start, which all its containers share."""
+        return str(self.ask("facts").get("boot_id") or f"host {self.host.name}")
 
     def _send(self, line: str) -> None:
         with self._write_lock:
@@ -241,27 +263,27 @@ class Agent:
         """Split what comes into lines, in bounded memory, whatever it is."""
         rest, dropping = b"", False
         try:
-            while part := self._process.read():
+            while self._gone is None and (part := self._process.read()):
                 self._heard_at = time.monotonic()
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
-                    if not dropping:
+                    if dropping or len(line) > LINE_MOST:
+                        self._skip(line)
+                    else:
                         self._take(line)
                     dropping = False
                 if len(rest) > LINE_MOST:
                     self._skip(rest)
                     rest, dropping = b"", True
-        except (OSError, EOFError, ValueError):
-            pass  # said below, with what the process left behind
-        status = self._process.wait(1.0)
-        self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
+        except (OSError, EOFError, ValueError) as error:
+            self._lose(f"{self.host.name}: the connection broke ({error})")
+        if self._gone is None:
+            status = self._process.wait(1.0)
+            self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
 
     def _take(self, line: bytes) -> None:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+        record = _record_in(line)
+        if record is None:
             self._skip(line)
             return
         request_id = record.get("id")
@@ -275,7 +297,12 @@ class Agent:
     def _skip(self, line: bytes) -> None:
         if line.strip():
             self.skipped_lines += 1
-            self._first_skipped = self._first_skipped or repr(line[:80])
+            self._skipped_bytes += len(line)
+            self._first_skipped = self._first_skipped or repr(line[:80])[1:]
+        if self._skipped_bytes > SKIPPED_MOST:
+            self._lose(
+                f"{self.host.name}: prints without end what is no record: {self._first_skipped}"
+            )
 
     def _last_words(self, status: int | None) -> str:
         words = "" if status is None else f" with status {status}"
@@ -296,13 +323,32 @@ class Agent:
             pending.deliver({"type": GONE, "detail": self._gone})
 
 
+def _record_in(line: bytes) -> dict[str, Any] | None:
+    """The record that a line is, or ends with: a prompt or a colour may stand before it."""
+    start = line.find(b'{"type":')
+    for text in (line, line[start:]) if start > 0 else (line,):
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(record.get("type"), str):
+            return record
+    return None
+
+
 def same_host(one: Agent, other: Agent) -> bool:
-    """Whether two agents run on one machine and in one network namespace."""
-    return one.identity == other.identity
+    """Whether two agents run on one machine and in one network namespace.
+
+    One ``machine:`` of the inventory is one machine, whatever its systems say.
+    """
+    named = one.host.machine is not None and one.host.machine == other.host.machine
+    return named or one.identity == other.identity
 
 
-def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> None:
+def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> list[Agent]:
     """Hold every host for this controller until its agent ends; LockedError with the holder.
+
+    Returns the agents that hold the locks.
 
     In sorted order, so that two controllers never wait for each other; two agents on one machine
     and network namespace hold one lock.
@@ -325,6 +371,7 @@ def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> N
                         "wait for it with --wait SECONDS"
                     ) from None
                 time.sleep(0.2)
+    return list(by_identity.values())
 
 
 def _encoded(value: Any) -> str:

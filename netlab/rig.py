@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from netlab.cells import Cell
-from netlab.errors import HostError, HostGone, HostRefused, LockedError
-from netlab.fitness import Blocked, preflight
+from netlab.errors import HostError, HostGone, HostRefused, LockedError, UsageError
 from netlab.hosts import Host, Inventory
-from netlab.measure import Ends
+from netlab.measure import Ends, address_of
+from netlab.preflight import Blocked, common_addresses, preflight
 from netlab.probe import Agent, lock_hosts, same_host
 from netlab.records import Record, Status, Value, utc_now
 from netlab.schedule import Trial
@@ -144,8 +144,14 @@ class Rig:
         for name in (server, client):
             if name in self._away:
                 return Unmeasured(Status.PENDING, "host-away", self._away[name], server, client)
+        try:
+            addresses = address_of(pair[0], cell), address_of(pair[1], cell)
+        except UsageError as error:
+            reason = "address-not-available"
+            return Unmeasured(Status.FAILED, reason, str(error), server, client)
         for blocked in self._blocked.get(cell.pairing, ()):
-            if blocked.protocol == cell.stream.protocol:
+            between = (blocked.server_address, blocked.client_address)
+            if blocked.protocol == cell.stream.protocol and between == addresses:
                 return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
         return None
 
@@ -192,14 +198,20 @@ class Rig:
 
     def _connect(self) -> None:
         hosts = self._inventory.needed(self._pairings)
+        refused: dict[str, HostRefused] = {}
         with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
             for host, found in zip(hosts, executor.map(_open, hosts), strict=True):
                 if isinstance(found, Agent):
                     self._agents[host.name] = found
-                elif isinstance(found, HostRefused):
-                    raise found
                 else:
                     self._away[host.name] = str(found)
+                    if isinstance(found, HostRefused):
+                        refused[host.name] = found
+        here = {agent.host.machine for agent in self._agents.values()}
+        for host in hosts:
+            # The other system of a machine answers at the same address with a key of its own.
+            if host.name in refused and (host.machine is None or host.machine not in here):
+                raise refused[host.name]
 
     def _pair_up(self) -> None:
         for pairing in self._pairings:
@@ -248,8 +260,9 @@ class Rig:
         """For each host the test address of one it measures with."""
         peers: dict[str, str] = {}
         for server, client in self._pairs.values():
-            peers.setdefault(server.name, client.address(None))
-            peers.setdefault(client.name, server.address(None))
+            there, here = common_addresses(server, client)[0]
+            peers.setdefault(server.name, here)
+            peers.setdefault(client.name, there)
         return peers
 
 

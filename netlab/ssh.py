@@ -1,86 +1,17 @@
-"""SSH: one connection a host, its key checked, no password ever; SFTP for the probe's file."""
+"""SSH: one connection a host, a channel a program, SFTP for the probe's file."""
 
 from __future__ import annotations
 
-import getpass
-import socket
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import paramiko
-from paramiko.pkey import UnknownKeyType
-from paramiko.ssh_exception import (
-    AuthenticationException,
-    BadAuthenticationType,
-    IncompatiblePeer,
-    PasswordRequiredException,
-    SSHException,
-)
+from paramiko.ssh_exception import SSHException
 
-from netlab.errors import HostError, HostGone, HostRefused
-from netlab.hostkeys import SYSTEM_FILES, HostKeys, entry_name
-from netlab.hosts import Host, SshTarget, parse_ssh
-from netlab.transport import Process, Tail
-
-CONNECT_S = 10.0
-LOGIN_S = 20.0
-USER_TIMEOUT_MS = 30_000
-"""Data that nobody acknowledges for this long end the connection (RFC 5482)."""
-TRIES = 4
-"""A server with many logins at once drops some (MaxStartups of sshd_config(5))."""
-MAX_JUMPS = 8
-DEFAULT_IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A place to log in, with all that ~/.ssh/config says of it."""
-
-    shown: str
-    """In sentences."""
-    host: str
-    port: int
-    user: str
-    key_name: str
-    """How known_hosts names it."""
-    identities: tuple[Path, ...]
-    known_hosts: tuple[Path, ...]
-    jumps: tuple[SshTarget, ...]
-
-
-def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endpoint:
-    """``target`` with what ~/.ssh/config adds: HostName, User, Port, IdentityFile, ProxyJump."""
-    home = Path.home() / ".ssh"
-    said: dict[str, Any] = {}
-    config = home / "config"
-    if config.is_file():
-        try:
-            said = dict(paramiko.SSHConfig.from_path(str(config)).lookup(target.host))
-        except (SSHException, OSError, UnicodeDecodeError) as error:
-            raise HostError(f"{shown}: {config} cannot be read: {error}") from None
-    host = str(said.get("hostname", target.host))
-    port = target.port or int(said.get("port", 22))
-    named = [identity] if identity else list(said.get("identityfile", ()))
-    defaults = [] if named else [str(home / name) for name in DEFAULT_IDENTITIES]
-    files = str(said.get("userknownhostsfile", "")).split() or [
-        str(home / "known_hosts"),
-        str(home / "known_hosts2"),
-    ]
-    jump = str(said.get("proxyjump", "none"))
-    return Endpoint(
-        shown=shown,
-        host=host,
-        port=port,
-        user=target.user or str(said.get("user", "")) or getpass.getuser(),
-        key_name=entry_name(str(said.get("hostkeyalias", host)), port),
-        identities=tuple(Path(name).expanduser() for name in named + defaults),
-        known_hosts=(*(Path(name).expanduser() for name in files), *SYSTEM_FILES),
-        jumps=() if jump == "none" else tuple(parse_ssh(each) for each in jump.split(",")),
-    )
+from netlab.errors import HostError, HostGone
+from netlab.hosts import Host
+from netlab.login import LOGIN_S, log_in
+from netlab.transport import Tail
 
 
 class SshTransport:
@@ -98,15 +29,15 @@ class SshTransport:
             raise HostError(f"{host.name} has no `ssh:`")
         connections: list[paramiko.Transport] = []
         try:
-            _log_in(host.name, host.ssh, host, connections, 0)
+            log_in(host.name, host.ssh, host, connections, 0)
         except BaseException:
             for connection in reversed(connections):
                 connection.close()
             raise
         return cls(host.name, connections)
 
-    def start(self, argv: Sequence[str]) -> Process:
-        """Run a command; its words are written so that no shell quotes or expands anything."""
+    def start(self, argv: Sequence[str]) -> SshProcess:
+        """Run a command; its words must mean the same to every shell, without any quoting."""
         try:
             channel = self._connections[-1].open_session(timeout=LOGIN_S)
             channel.exec_command(" ".join(argv))
@@ -140,11 +71,22 @@ class SshProcess:
 
     def write(self, data: bytes) -> None:
         """Hand all of ``data`` to its standard input."""
-        self._channel.sendall(data)
+        try:
+            self._channel.sendall(data)
+        except SSHException as error:
+            raise OSError(str(error)) from None
 
     def read(self) -> bytes:
         """What has come from its standard output; ``b""`` at its end."""
         return self._channel.recv(65536)
+
+    def read_all(self, most_bytes: int, timeout_s: float) -> bytes:
+        """All of a short answer; TimeoutError where more than that time passes without any."""
+        said = b""
+        self._channel.settimeout(timeout_s)
+        while len(said) < most_bytes and (part := self.read()):
+            said += part
+        return said
 
     def stderr_tail(self) -> str:
         """The last of what it said on standard error."""
@@ -175,130 +117,3 @@ class SshProcess:
                 self._tail.add(part)
         except OSError:
             return
-
-
-def _log_in(
-    shown: str,
-    target: SshTarget,
-    host: Host | None,
-    connections: list[paramiko.Transport],
-    depth: int,
-) -> None:
-    """Append a connection to ``target``, after those of the jump hosts before it."""
-    if depth > MAX_JUMPS:
-        raise HostError(
-            f"{shown}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
-        )
-    place = endpoint(shown, target, host.identity if host else None)
-    before = len(connections)
-    for jump in place.jumps:
-        _log_in(f"{shown} (jump host {jump.host})", jump, None, connections, depth + 1)
-    through = connections[-1] if len(connections) > before else None
-    keys = HostKeys(shown, place.key_name, host.host_key if host else None, place.known_hosts)
-    connection = _handshake(place, keys, through)
-    connections.append(connection)
-    _authenticate(place, connection)
-
-
-def _handshake(
-    place: Endpoint, keys: HostKeys, through: paramiko.Transport | None
-) -> paramiko.Transport:
-    """An encrypted connection to a host whose key is right."""
-    for attempt in range(1, TRIES + 1):
-        channel = _socket(place, through)
-        connection = paramiko.Transport(channel)
-        try:
-            options = connection.get_security_options()
-            options.key_types = keys.algorithms(options.key_types)
-            connection.start_client(timeout=LOGIN_S)
-            keys.check(connection.get_remote_server_key())
-        except IncompatiblePeer as error:
-            connection.close()
-            raise HostRefused(f"{place.shown}: no common algorithm: {error}") from None
-        except (SSHException, EOFError, OSError) as error:
-            connection.close()
-            if attempt == TRIES:
-                raise HostError(
-                    f"{place.shown}: {place.host} port {place.port} answers, but not as SSH does: "
-                    f"{error or type(error).__name__}"
-                ) from None
-            # Staggered by the name, so that many hosts behind one server do not come again at once.
-            time.sleep(0.2 * attempt + (hash(place.shown) % 100) / 500)
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    raise AssertionError("every attempt returns or raises")
-
-
-def _socket(place: Endpoint, through: paramiko.Transport | None) -> Any:
-    where = f"{place.host} port {place.port}"
-    try:
-        if through is not None:
-            there = (place.host, place.port)
-            return through.open_channel("direct-tcpip", there, ("", 0), timeout=CONNECT_S)
-        channel = socket.create_connection((place.host, place.port), timeout=CONNECT_S)
-    except socket.gaierror as error:
-        raise HostError(
-            f"{place.shown}: no address for {place.host!r} ({error.strerror})"
-        ) from None
-    except TimeoutError:
-        raise HostError(f"{place.shown}: {where} did not answer in {CONNECT_S:g} s") from None
-    except (OSError, SSHException, EOFError) as error:
-        raise HostError(f"{place.shown}: cannot reach {where}: {_words(error)}") from None
-    channel.settimeout(None)
-    # A request is one small segment: waiting to fill it costs 40 ms and more.
-    channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
-    return channel
-
-
-def _words(error: BaseException) -> str:
-    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
-
-
-def _authenticate(place: Endpoint, connection: paramiko.Transport) -> None:
-    """Log in with the agent's keys and the key files; HostRefused where none is taken."""
-    tried: list[str] = []
-    locked: list[str] = []
-    for name, key in _keys(place, locked):
-        tried.append(name)
-        try:
-            if not connection.auth_publickey(place.user, key):
-                return
-        except BadAuthenticationType as error:
-            wanted = ", ".join(error.allowed_types)
-            raise HostRefused(f"{place.shown}: it takes no keys, only {wanted}") from None
-        except AuthenticationException:
-            continue
-        except (SSHException, EOFError, OSError) as error:
-            raise HostRefused(
-                f"{place.shown}: the login as {place.user} broke off: {error}"
-            ) from None
-    hint = f"; {', '.join(locked)} has a passphrase: add it to ssh-agent" if locked else ""
-    keys = ", ".join(tried) if tried else "there was none"
-    raise HostRefused(
-        f"{place.shown}: {place.user}@{place.host} took no key ({keys}){hint}. "
-        "Put your public key there (ssh-copy-id), or name the right one with identity:"
-    )
-
-
-def _keys(place: Endpoint, locked: list[str]) -> Iterator[tuple[str, paramiko.PKey]]:
-    """The files first where the inventory or the configuration names them, then the agent's."""
-    for path in place.identities:
-        if not path.is_file():
-            continue
-        try:
-            yield str(path), paramiko.PKey.from_path(str(path))
-        except PasswordRequiredException:
-            locked.append(str(path))
-        except (SSHException, UnknownKeyType, OSError, ValueError, TypeError):
-            continue
-    agent = paramiko.Agent()
-    try:
-        for key in agent.get_keys():
-            yield f"agent's {key.get_name()}", key
-    finally:
-        agent.close()

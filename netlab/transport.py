@@ -107,6 +107,7 @@ class LocalProcess:
             argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
         self._tail = Tail()
+        self._reading = threading.Lock()
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
 
@@ -120,7 +121,8 @@ class LocalProcess:
     def read(self) -> bytes:
         """What has come from its standard output; ``b""`` at its end."""
         assert self._child.stdout is not None  # noqa: S101
-        return self._child.stdout.read(65536)
+        with self._reading:
+            return b"" if self._child.stdout.closed else self._child.stdout.read(65536)
 
     def stderr_tail(self) -> str:
         """The last of what it said on standard error."""
@@ -147,10 +149,14 @@ class LocalProcess:
         if self._child.poll() is None:
             self._child.kill()
         self._child.wait()
-        self._drain.join()
-        for pipe in (self._child.stdout, self._child.stderr):
-            if pipe is not None:
-                pipe.close()
+        # Its end ends both readers; a pipe is closed only once nobody reads it. Where a child of
+        # its own still holds the pipes, they are left to it.
+        self._drain.join(1.0)
+        if self._child.stderr is not None and not self._drain.is_alive():
+            self._child.stderr.close()
+        if self._child.stdout is not None and self._reading.acquire(timeout=1.0):
+            self._child.stdout.close()
+            self._reading.release()
 
     def _drain_stderr(self) -> None:
         assert self._child.stderr is not None  # noqa: S101
