@@ -21,6 +21,7 @@ from pathlib import Path
 
 from stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
 
+from netlab.journal import Line, read_journal
 from netlab.lab import LabState
 
 KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
@@ -57,7 +58,7 @@ def main() -> int:
         before = record_lines(into)
         netlab(*command)
         after = record_lines(into)
-    toll.changed += unchanged_prefix(before, after)
+    toll.changed += changed(before, after)
     measured = Counter(
         (record["cell"], record["trial"])
         for record in map(json.loads, after)
@@ -106,6 +107,9 @@ def kill_once(
         frames = received_frames(lab)
         time.sleep(0.03)
         busy = received_frames(lab) - frames >= 20
+        if len(probes_of(lab)) < len(lab.hosts):
+            run.kill()
+            raise SystemExit("no netprobe is seen while the run goes on: this check is blind")
         run.kill()
     killed_at = time.monotonic()
     during = busy and trial_begun(into)
@@ -118,7 +122,7 @@ def kill_once(
     toll.gone_after_s.append(gone_after_s)
     toll.alive += alive
     now = record_lines(into)
-    toll.changed += unchanged_prefix(before, now)
+    toll.changed += changed(before, now)
     print(
         f"kill {number + 1}: {len(now)} records, {'in a test' if during else 'between tests'}, "
         f"no netprobe after {gone_after_s:.2f} s",
@@ -126,26 +130,24 @@ def kill_once(
     )
 
 
-def journal_lines(into: Path) -> list[bytes]:
+def journal_lines(into: Path) -> tuple[Line, ...]:
     """Whole lines of the journal: a torn last one is none."""
-    try:
-        text = (into / "journal.jsonl").read_bytes()
-    except FileNotFoundError:
-        return []
-    return text.split(b"\n")[:-1]
+    path = into / "journal.jsonl"
+    return read_journal(path)[0] if path.exists() else ()
 
 
-def record_lines(into: Path) -> list[bytes]:
-    return [line for line in journal_lines(into) if b'"kind":"record"' in line.replace(b" ", b"")]
+def record_lines(into: Path) -> list[str]:
+    """The finished records, as they stand in the file."""
+    return [line.text for line in journal_lines(into) if line.data["kind"] == "record"]
 
 
 def trial_begun(into: Path) -> bool:
     """Whether the journal's last word is that a trial begins."""
     lines = journal_lines(into)
-    return bool(lines) and json.loads(lines[-1]).get("kind") == "attempt"
+    return bool(lines) and lines[-1].data["kind"] == "attempt"
 
 
-def unchanged_prefix(before: list[bytes], after: list[bytes]) -> int:
+def changed(before: list[str], after: list[str]) -> int:
     """How many of the earlier records are not there any more as they were."""
     return sum(old != new for old, new in zip(before, after, strict=False)) + max(
         0, len(before) - len(after)

@@ -27,14 +27,14 @@ from netlab.lab import LabState
 MOST_MS = 10.0
 DURATION_S = 0.5
 WARM_UP_S = 0.1
-MATRIX = f"""\
+MATRIX = """\
 title: Cost of setting up a cell
-link: {{rate: 100Mbit, mtu: 1500}}
+link: {rate: 100Mbit, mtu: 1500}
 pairings: [LL]
-repeats: {{repeats}}
+repeats: REPEATS
 defaults:
-  duration: {DURATION_S}s
-  warm_up: {WARM_UP_S}s
+  duration: DURATION
+  warm_up: WARM_UP
   congestion: cubic
 tests:
   - test: stream
@@ -77,7 +77,14 @@ def netlab_costs_ms(
 ) -> tuple[list[float], list[float], list[float]]:
     """Cost, drain and set-up of every cell but the first."""
     matrix, into = scratch / "set-up.yaml", scratch / "run"
-    matrix.write_text(MATRIX.format(repeats=repeats))
+    text = MATRIX
+    for word, value in (
+        ("REPEATS", str(repeats)),
+        ("DURATION", f"{DURATION_S:g}s"),
+        ("WARM_UP", f"{WARM_UP_S:g}s"),
+    ):
+        text = text.replace(word, value)
+    matrix.write_text(text)
     arrivals: list[tuple[float, str, int]] = []
     with subprocess.Popen(
         [*NETLAB, *run_words(matrix, lab.hosts_file, into, "--json")],

@@ -78,10 +78,13 @@ def netlab_blocking(case: Case, cable: Cable) -> Reading:
 
 
 def netlab_spinning(case: Case, cable: Cable) -> Reading:
-    return _netprobe(case, cable, ["spin=1"])
+    """Pinned by the probe itself, which refuses to spin where it may use one CPU only."""
+    return _netprobe(case, cable, ["spin=1", f"cpu={RECEIVER_CPU}"], receiver_cpu=None)
 
 
-def _netprobe(case: Case, cable: Cable, more: list[str]) -> Reading:
+def _netprobe(
+    case: Case, cable: Cable, more: list[str], receiver_cpu: int | None = RECEIVER_CPU
+) -> Reading:
     probe = str(local_probe())
     keys = [f"proto={case.protocol.lower()}", f"message={case.message_bytes}"]
     keys += [f"seconds={case.seconds}", f"deadline={case.seconds + 10}"]
@@ -89,7 +92,7 @@ def _netprobe(case: Case, cable: Cable, more: list[str]) -> Reading:
         keys.append(f"socket_buffer={case.buffer_bytes}")
     token = {"NETPROBE_TOKEN": secrets.token_hex(16)}
     receive = [probe, "receive", "open=listen", f"bind={cable.to}", f"port={PORT}", *keys, *more]
-    with _receiver(cable, receive, token) as receiver:
+    with _receiver(cable, receive, token, receiver_cpu) as receiver:
         _await_socket(receiver, case)
         send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys]
         _send(cable, send, case, token)
@@ -217,8 +220,9 @@ TOOLS = (
 )
 
 
-def _inside(host: LabHost, cpu: int, argv: list[str]) -> list[str]:
-    return ["ip", "netns", "exec", host.namespace, "taskset", "-c", str(cpu), *argv]
+def _inside(host: LabHost, cpu: int | None, argv: list[str]) -> list[str]:
+    pinned = [] if cpu is None else ["taskset", "-c", str(cpu)]
+    return ["ip", "netns", "exec", host.namespace, *pinned, *argv]
 
 
 def _environment(more: dict[str, str] | None) -> dict[str, str]:
@@ -226,10 +230,13 @@ def _environment(more: dict[str, str] | None) -> dict[str, str]:
 
 
 def _receiver(
-    cable: Cable, argv: list[str], more: dict[str, str] | None = None
+    cable: Cable,
+    argv: list[str],
+    more: dict[str, str] | None = None,
+    cpu: int | None = RECEIVER_CPU,
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        _inside(cable.receiver, RECEIVER_CPU, argv),
+        _inside(cable.receiver, cpu, argv),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
