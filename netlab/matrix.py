@@ -142,7 +142,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...]) -> M
         "repeats": model.repeats,
     }
     return Matrix(
-        title=model.title,
+        title=model.title or Path(document.file).stem,
         text=document.text,
         file=document.file,
         link=link,

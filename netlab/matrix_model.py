@@ -329,7 +329,11 @@ class Running(Section):
 class MatrixFile(Running):
     """A matrix: which tests run, between which systems, over which values."""
 
-    title: str = Field(min_length=1, max_length=200)
+    title: str = Field(
+        default="",
+        max_length=200,
+        description="What the report is headed with; without one the name of the file.",
+    )
     link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
     pairings: Annotated[
         list[Pairing], Field(min_length=1, max_length=676), AfterValidator(_distinct)

@@ -291,7 +291,6 @@ def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faul
         ("LL, WL", "LL, wl", "2:16: pairings[1]: `wl` is no pairing: two capital letters"),
         ("LL, WL", "LL, LL", "2:16: pairings[1]: the same value as number 1"),
         ("[LL, WL]", "[]", "2:11: pairings: is empty"),
-        ("title: small\n", "", "1:1: title: the key is missing"),
         ("[64, 1500]", "[64, 0]", "7:24: tests[0].message_size[1]: 0 is too little; at least 1 B"),
         ("[64, 1500]", "[64, 17MiB]", "7:24: tests[0].message_size[1]: 17MiB is too much; at most"),
         (
@@ -533,3 +532,7 @@ def test_keys_are_unique_stable_and_independent_of_order_and_format(
         assert len(set(keys)) == len(keys) == len(set(cells))
         found.append((sorted(keys), matrix.content_hash))
     assert found[0] == found[1]
+
+
+def test_a_matrix_without_a_title_is_called_by_its_file(load: Any) -> None:
+    assert load(SMALL.replace("title: small\n", "")).title == "m"
