@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types check probe schema clean benchmark-%
+.PHONY: docs help demo test lint format types check probe schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -37,6 +37,9 @@ schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
 
 benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here
 	@$(BIN)/python benchmarks/$(subst -,_,$*).py
+
+docs: $(VENV)/runs ## bring the code map and the commands help up to date
+	@$(BIN)/python docs/code_map.py
 
 clean: ## remove what was built; runs/ stays
 	@rm -rf $(VENV) build dist *.egg-info

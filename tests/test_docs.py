@@ -1,0 +1,101 @@
+"""The texts say what the code does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netlab.errors import HostError, IncompleteRun, LockedError, NetlabError, UsageError
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "docs" / "code_map.py"))
+
+
+def test_the_code_map_names_every_file_with_what_it_says_of_itself(made: dict[str, Any]) -> None:
+    assert (ROOT / "ARCHITECTURE.md").read_text() == made["architecture"](), "run `make docs`"
+
+
+def test_every_file_says_what_it_is_for(made: dict[str, Any]) -> None:
+    silent = [line for line in made["code_map"]().splitlines() if line.endswith("|  |")]
+    assert silent == []
+
+
+def test_the_commands_help_in_the_documentation_is_the_commands_own(made: dict[str, Any]) -> None:
+    assert (ROOT / "docs" / "commands.md").read_text() == made["commands"](), "run `make docs`"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_every_link_in_a_text_leads_somewhere(text: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text.read_text())
+    assert [link for link in links if not (text.parent / link).exists()] == []
+
+
+def test_the_exit_codes_are_those_of_the_error_classes() -> None:
+    rows = dict(re.findall(r"^\| (\d) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M))
+    assert set(rows) == {"0", "1", "2", "3", "4", "5", "6"}
+    for error, word in (
+        (NetlabError, "internal"),
+        (UsageError, "usage"),
+        (IncompleteRun, "pending"),
+        (HostError, "unreachable"),
+        (LockedError, "locked"),
+    ):
+        assert word in rows[str(error.exit_code)]
+
+
+def test_help_answers_without_loading_what_is_heavy() -> None:
+    heavy = "'pandas', 'matplotlib', 'paramiko', 'pydantic', 'jinja2', 'rich', 'yaml'"
+    script = f"""
+import sys
+from netlab.cli import cli
+try: cli.main(['--help'], standalone_mode=False)
+except SystemExit: pass
+loaded = [name for name in ({heavy}) if name in sys.modules]
+sys.exit(', '.join(loaded) or 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_matrix_of_the_documentation_is_the_one_that_runs(tmp_path: Path) -> None:
+    from netlab.matrix import load_matrix
+
+    text = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "matrix.md").read_text(), re.S)[0]
+    file = tmp_path / "matrix.yaml"
+    file.write_text(text)
+    shipped = load_matrix(ROOT / "matrices" / "lab-report.yaml")
+    assert load_matrix(file).content_hash == shipped.content_hash
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/hosts.md"])
+def test_the_inventories_of_the_documentation_are_right(name: str, tmp_path: Path) -> None:
+    from netlab.hosts import load_inventory
+
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / name).read_text(), re.S)
+    inventories = [block for block in blocks if "hosts:" in block]
+    assert inventories
+    for text in inventories:
+        file = tmp_path / "hosts.yaml"
+        file.write_text(text)
+        assert len(load_inventory(file).hosts) > 1
+
+
+def test_every_setting_of_a_matrix_is_documented() -> None:
+    from netlab.matrix_model import SETTINGS
+
+    text = (ROOT / "docs" / "matrix.md").read_text()
+    keys = [setting.name for setting in SETTINGS]
+    assert [key for key in keys if f"`{key}`" not in text] == []
