@@ -11,6 +11,7 @@
 #define BUDGET_NS UINT64_C(50000000)
 #define ASSUMED_NS UINT64_C(16000000) /* where no thread could measure: the worst timer known */
 
+static plat_mutex joining; /* several tests may ask at once */
 static plat_thread thread;
 static bool running;
 static uint64_t worst_sleep_ns = ASSUMED_NS;
@@ -39,14 +40,17 @@ static void measure(void *argument)
 
 void calibration_start(void)
 {
+    plat_mutex_init(&joining);
     running = plat_thread_start(&thread, measure, NULL) == 0;
 }
 
 void calibration_end(void)
 {
+    plat_mutex_lock(&joining);
     if (running)
         plat_thread_join(thread);
     running = false;
+    plat_mutex_unlock(&joining);
 }
 
 uint64_t calibration_worst_sleep_ns(void)
