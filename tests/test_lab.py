@@ -18,7 +18,7 @@ import pytest
 
 from netlab import lab
 from netlab.errors import HostError, UsageError
-from netlab.lab import life, network, programs, server, state
+from netlab.lab import congestion, life, network, programs, server, state
 from netlab.lab.inventory import first_line, inventory_text
 from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
 from netlab.lab.shaping import shape_of
@@ -551,3 +551,18 @@ def wait_until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end, "waited 10 s in vain"
         time.sleep(0.002)
+
+
+def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_path: Path) -> None:
+    kernel, root = tmp_path / "kernel", tmp_path / "root"
+    kernel.mkdir()
+    root.mkdir()
+    (kernel / congestion.AVAILABLE).write_text("reno bbr cubic\n")
+    (kernel / congestion.ALLOWED).write_text("reno bbr\n")
+    congestion.widen(root, kernel)
+    congestion.widen(root, kernel)
+    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr cubic"
+    congestion.restore(root, kernel)
+    congestion.restore(root, kernel)
+    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr"
+    assert list(root.iterdir()) == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import inventory, network, server, state
+from netlab.lab import congestion, inventory, network, server, state
 from netlab.lab.plan import LabHost, LabOptions, LabPlan, make_plan
 from netlab.lab.programs import missing_packages
 from netlab.units import format_rate
@@ -18,6 +19,8 @@ from netlab.units import format_rate
 IDENTITY = "id"
 KNOWN_HOSTS = "known_hosts"
 SSH_CONFIG = "ssh_config"
+ORPHAN_S = 0.3
+"""Longer than any one program takes that `up` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def up(options: LabOptions) -> LabState:
         try:
             plan = _plan(options, folder)
             state.write_plan(folder, plan)
+            congestion.widen(state.ROOT)
             network.make(plan)
             identity = folder / IDENTITY
             client_key = server.make_key(identity, f"netlab lab {options.name}")
@@ -142,7 +146,11 @@ def down(name: str = "lab") -> None:
     if not state.folder_of(name).exists():
         return
     with state.locked():
-        _remove(name, state.folder_of(name))
+        folder = state.folder_of(name)
+        if not state.is_complete(folder):
+            # A killed `up` leaves its last `ip` under way for a moment: what it makes goes as well.
+            time.sleep(ORPHAN_S)
+        _remove(name, folder)
 
 
 def _remove(name: str, folder: Path) -> None:
@@ -155,6 +163,8 @@ def _remove(name: str, folder: Path) -> None:
         if _is_inventory_of(plan.name, plan.hosts_file):
             plan.hosts_file.unlink()
     state.forget(folder)
+    if not state.names():
+        congestion.restore(state.ROOT)
 
 
 def _plan(options: LabOptions, folder: Path) -> LabPlan:
