@@ -1,4 +1,4 @@
-"""Which congestion controls the lab's hosts may choose: all that this kernel has, as an admin would.
+"""Which congestion controls the hosts may choose: all that this kernel has, as an admin would allow.
 
 The hosts' account is no root, and a kernel allows ordinary users some congestion controls only.
 That list is the whole machine's, not a namespace's. So the first lab widens it and the last one
