@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from netlab.ssh import SshTransport
 
 PLATFORM_S = 20.0
-ANSWER_MOST_BYTES = 1 << 16
+ANSWER_MOST_BYTES = 1 << 20
+FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
+SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
+"""What `uname -s` says → letter."""
+
 MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 """Other names of an architecture."""
 
@@ -76,7 +81,7 @@ def places(host: Host, transport: Transport, on_event: Say, refusals: list[str])
 
 
 def _platform(host: Host, transport: SshTransport) -> Platform:
-    """Asked, not guessed: one harmless command, understood by POSIX shells only."""
+    """Asked, not guessed: one harmless command, which every POSIX system answers."""
     process = transport.start(["uname", "-s", "-m"])
     try:
         said = process.read_all(ANSWER_MOST_BYTES, PLATFORM_S)
@@ -87,11 +92,11 @@ def _platform(host: Host, transport: SshTransport) -> Platform:
         ) from None
     finally:
         process.kill()
-    for line in reversed(said.decode("utf-8", "replace").splitlines()):
-        words = line.split()
-        system = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}.get(words[0]) if words else None
-        if system and len(words) == 2:
-            return Platform(system, MACHINES.get(words[1].lower(), words[1].lower()))
+    # At the end of a line: the login may have printed a prompt before it.
+    found = re.search(rb"(Linux|Darwin|FreeBSD) (\w+)\s*\Z", said)
+    if found is not None:
+        system, machine = found[1].decode(), found[2].decode().lower()
+        return Platform(SYSTEMS[system], MACHINES.get(machine, machine))
     last = said.decode("utf-8", "replace")[-200:] or process.stderr_tail()[-200:]
     shown = repr(last) if last else "nothing"
     windows = "; there is no probe for Windows here" if host.os == "W" else ""
@@ -119,9 +124,8 @@ def _directories(sftp: paramiko.SFTPClient) -> Iterator[str]:
     """Places to try: the home's cache, relative to where a login starts, then a private one."""
     yield ".cache/netlab"
     owner = sftp.stat(".").st_uid
-    yield f"/var/tmp/netlab-{owner}"  # noqa: S108  (private and checked, see _make_private)
-    yield f"/tmp/netlab-{owner}"  # noqa: S108
-    yield f"/dev/shm/netlab-{owner}"  # noqa: S108
+    for directory in FALLBACKS:
+        yield f"{directory}/netlab-{owner}"
 
 
 def _put(sftp: paramiko.SFTPClient, directory: str, name: str, binary: bytes) -> None:

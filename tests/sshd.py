@@ -1,0 +1,171 @@
+"""A real OpenSSH server for a test: on loopback, a high port, with keys and a home of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/local/sbin"])
+SSHD = shutil.which("sshd", path=SEARCH)
+KEYGEN = shutil.which("ssh-keygen", path=SEARCH)
+SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server")
+SFTP_SERVER = next((path for path in SFTP_SERVERS if Path(path).exists()), None)
+USER = pwd.getpwuid(os.geteuid()).pw_name
+READY_S = 10.0
+
+needs_sshd = pytest.mark.skipif(
+    SSHD is None or KEYGEN is None or SFTP_SERVER is None,
+    reason="needs OpenSSH's server: apt-get install openssh-server",
+)
+
+# Every command goes through this, as through a login shell whose home is the test's. Words are
+# split as any shell would, and nothing is quoted. Only commands see the noise, as with
+# internal-sftp.
+LOGIN = """\
+#!/bin/sh
+HOME='{home}'; export HOME; cd "$HOME"
+case "$SSH_ORIGINAL_COMMAND" in */sftp-server*) ;; *) [ ! -f .noise ] || cat .noise ;; esac
+exec $SSH_ORIGINAL_COMMAND
+"""
+
+
+def make_key(path: Path, kind: str = "ed25519", passphrase: str = "") -> Path:
+    """A key pair; RSA with 2048 bits."""
+    assert KEYGEN is not None
+    size = ["-b", "2048"] if kind == "rsa" else []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [KEYGEN, "-q", "-t", kind, *size, "-N", passphrase, "-C", "test", "-f", str(path)],
+        check=True,
+    )
+    return path
+
+
+def public(path: Path) -> str:
+    """Type and key of the public half."""
+    return " ".join(path.with_name(path.name + ".pub").read_text().split()[:2])
+
+
+def fingerprint(path: Path) -> str:
+    """``SHA256:…`` as ssh-keygen says it."""
+    assert KEYGEN is not None
+    told = subprocess.run(
+        [KEYGEN, "-l", "-f", f"{path}.pub"], check=True, capture_output=True, text=True
+    )
+    return told.stdout.split()[1]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@dataclass
+class Sshd:
+    """One server; ``start`` it, change ``options`` and start it again, ``stop`` it."""
+
+    folder: Path
+    authorized: Path
+    """Private key whose public half may log in."""
+    options: list[str] = field(default_factory=list)
+    kinds: Sequence[str] = ("ed25519",)
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.home = self.folder / "home"
+        self.home.mkdir(parents=True)
+        self.log = self.folder / "log"
+        for kind in self.kinds:
+            make_key(self.key(kind), kind)
+        (self.folder / "authorized").write_text(public(self.authorized) + "\n")
+        login = self.folder / "login"
+        login.write_text(LOGIN.format(home=self.home))
+        login.chmod(0o755)
+
+    @property
+    def name(self) -> str:
+        """How known_hosts names it."""
+        return f"[127.0.0.1]:{self.port}"
+
+    def key(self, kind: str = "ed25519") -> Path:
+        return self.folder / f"host_{kind}"
+
+    def line(self, kind: str = "ed25519") -> str:
+        """Its line of known_hosts."""
+        return f"{self.name} {public(self.key(kind))}\n"
+
+    def config(self) -> str:
+        keys = "".join(f"HostKey {self.key(kind)}\n" for kind in self.kinds)
+        return (
+            f"ListenAddress 127.0.0.1\nPort {self.port}\n{keys}"
+            f"AuthorizedKeysFile {self.folder / 'authorized'}\n"
+            f"ForceCommand {self.folder / 'login'}\nSubsystem sftp {SFTP_SERVER}\n"
+            "StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"
+            "KbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\nLogLevel VERBOSE\n"
+            + "".join(f"{option}\n" for option in self.options)
+        )
+
+    def start(self) -> Sshd:
+        assert SSHD is not None
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # privilege separation
+        file = self.folder / "config"
+        file.write_text(self.config() + "PerSourcePenalties no\n")
+        asked = [SSHD, "-t", "-f", str(file)]
+        if subprocess.run(asked, check=False, capture_output=True).returncode != 0:
+            file.write_text(self.config())  # older than 9.8
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [SSHD, "-D", "-e", "-f", str(file)], stdin=subprocess.DEVNULL, stderr=log
+            )
+        give_up = time.monotonic() + READY_S
+        while time.monotonic() < give_up:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        raise AssertionError(f"sshd does not start: {self.log.read_text()}")
+
+    def sessions(self) -> list[int]:
+        """Processes of the server that serve a connection each."""
+        assert self.process is not None
+        return children(self.process.pid)
+
+    def stop(self) -> None:
+        """End the server and the sessions that it started."""
+        if self.process is None:
+            return
+        started = [*self.sessions()]
+        started += [pid for each in started for pid in children(each)]
+        self.process.terminate()
+        for pid in started:
+            for number in (signal.SIGCONT, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+        self.process.wait(READY_S)
+        self.process = None
+
+
+def children(pid: int) -> list[int]:
+    """The processes whose parent is ``pid``."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            words = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(words[1]) == pid and words[0] != "Z":
+                found.append(int(stat.parent.name))
+    return found
