@@ -1,4 +1,4 @@
-"""Which congestion controls the hosts may choose: all that this kernel has, as an admin would allow.
+"""Which congestion controls the hosts may choose: all that this kernel has, as an admin allows.
 
 The hosts' account is no root, and a kernel allows ordinary users some congestion controls only.
 That list is the whole machine's, not a namespace's. So the first lab widens it and the last one
@@ -12,8 +12,8 @@ from pathlib import Path
 SETTINGS = Path("/proc/sys/net/ipv4")
 AVAILABLE = "tcp_available_congestion_control"
 ALLOWED = "tcp_allowed_congestion_control"
-BEFORE = "congestion-before"
-"""Among the labs' folders: the list as it was."""
+BEFORE = ".congestion-before"
+"""Among the labs' folders, and no lab's name: the list as it was."""
 
 
 def widen(root: Path, settings: Path = SETTINGS) -> None:
