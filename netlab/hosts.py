@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.errors import Fault, MatrixError, UsageError
+
+if TYPE_CHECKING:
+    from netlab.document import Document
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD"}
@@ -138,18 +141,49 @@ def load_inventory(path: Path) -> Inventory:
     model = validate(document, InventoryModel)
     hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
     pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
-    faults: list[Fault] = []
-    names = {host.name for host in hosts}
-    for pairing, pair in pairs.items():
-        for role, name in zip(("server", "client"), pair, strict=True):
-            if name not in names:
-                message = f"no host is called {name!r}; there are {', '.join(sorted(names))}"
-                faults.append(document.fault(("pairs", pairing, role), message))
-        if pair[0] == pair[1]:
-            faults.append(document.fault(("pairs", pairing), "a host cannot be its own peer"))
+    faults = [*_strange_keys(document), *_wrong_pairs(document, hosts, pairs)]
     if faults:
         raise MatrixError(faults)
     return Inventory(str(path), hosts, pairs)
+
+
+def _strange_keys(document: Document) -> Iterator[Fault]:
+    """Keys beside `hosts:` and `pairs:`, in a file that is an inventory and nothing else."""
+    from netlab.document import did_you_mean
+
+    known = ("hosts", "pairs")
+    if "tests" in document.data:
+        return
+    for key in document.data:
+        if key not in known:
+            message = f"no key of an inventory{did_you_mean(key, known)}"
+            yield document.fault((key,), message, at_key=True)
+
+
+def _wrong_pairs(
+    document: Document, hosts: tuple[Host, ...], pairs: Mapping[str, tuple[str, str]]
+) -> Iterator[Fault]:
+    by_name = {host.name: host for host in hosts}
+    for pairing, pair in pairs.items():
+        place = ("pairs", pairing)
+        if not re.fullmatch(f"[{''.join(OS_NAMES)}]{{2}}", pairing):
+            message = "no pairing: two of the letters L, W, M, F are wanted, such as WL"
+            yield document.fault(place, message, at_key=True)
+            continue
+        for role, letter, name in zip(("server", "client"), pairing, pair, strict=True):
+            host = by_name.get(name)
+            if host is None:
+                message = f"no host is called {name!r}; there are {', '.join(sorted(by_name))}"
+                yield document.fault((*place, role), message)
+            elif host.os != letter:
+                message = f"the {role} of {pairing} runs {letter}, and {name} has `os: {host.os}`"
+                yield document.fault((*place, role), message)
+        server, client = (by_name.get(name) for name in pair)
+        if pair[0] == pair[1]:
+            yield document.fault(place, "a host cannot be its own peer")
+        elif server and client and server.machine and server.machine == client.machine:
+            message = f"{pair[0]} and {pair[1]} are one machine ({server.machine})"
+            yield document.fault(place, message)
 
 
 def host_of(name: str, model: Any) -> Host:
@@ -175,7 +209,7 @@ def local_os() -> str:
 
 
 _TARGET = re.compile(
-    r"(?:(?P<user>[^@\s:/\[\]]+)@)?"
+    r"(?:(?P<user>[^\s:/\[\]]+)@)?"
     r"(?:\[(?P<v6>[0-9a-fA-F:.%a-z]+)\]|(?P<host>[^@\s:/\[\]]+))"
     r"(?::(?P<port>[0-9]{1,5}))?"
 )
