@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,6 @@ from netlab.units import format_rate
 IDENTITY = "id"
 KNOWN_HOSTS = "known_hosts"
 SSH_CONFIG = "ssh_config"
-ORPHAN_S = 0.3
-"""Longer than any one program takes that `up` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +143,7 @@ def down(name: str = "lab") -> None:
     if not state.folder_of(name).exists():
         return
     with state.locked():
-        folder = state.folder_of(name)
-        if not state.is_complete(folder):
-            # A killed `up` leaves its last `ip` under way for a moment: what it makes goes as well.
-            time.sleep(ORPHAN_S)
-        _remove(name, folder)
+        _remove(name, state.folder_of(name))
 
 
 def _remove(name: str, folder: Path) -> None:

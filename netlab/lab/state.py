@@ -36,6 +36,9 @@ def locked() -> Iterator[None]:
 
     The lock is on the folder itself, so that no lock file outlives the last lab. Whoever waited
     for a folder that is gone meanwhile begins anew.
+
+    Programs started by ``programs.run`` share the lock: when an ``up`` is killed, its last `ip`
+    goes on for a moment, and a ``down`` must not look before that one has made what it makes.
     """
     import fcntl  # not on every system that can import this room
 
@@ -44,6 +47,7 @@ def locked() -> Iterator[None]:
         descriptor = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.set_inheritable(descriptor, True)
             if not _is(ROOT, descriptor):
                 continue
             try:
