@@ -17,11 +17,15 @@ typedef pthread_t plat_thread;
 typedef pthread_mutex_t plat_mutex;
 typedef pthread_cond_t plat_cond;
 #elif defined(_WIN32)
-#include <winsock2.h>
-#include <windows.h>
-typedef HANDLE plat_thread;
-typedef SRWLOCK plat_mutex;
-typedef CONDITION_VARIABLE plat_cond;
+/* A HANDLE, an SRWLOCK, a CONDITION_VARIABLE: a pointer each. Its headers stay out of the core, for
+ * they turn many plain words, `interface` among them, into macros. */
+typedef void *plat_thread;
+typedef struct {
+    void *lock;
+} plat_mutex;
+typedef struct {
+    void *condition;
+} plat_cond;
 #else
 #error "netprobe has no platform file for this operating system: write plat_SYSTEM.c after plat.h"
 #endif

@@ -1,6 +1,7 @@
 /* Linux: the process, clocks, threads, CPU and counters. Sockets: plat_linux_socket.c. */
 #define _GNU_SOURCE
 #include "plat.h"
+#include "plat_coarse_sleep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -217,6 +218,7 @@ uint64_t plat_wall_ns(void)
 
 void plat_sleep_ns(uint64_t nanoseconds)
 {
+    nanoseconds = plat_coarse_sleep_ns(nanoseconds);
     struct timespec span = {.tv_sec = (time_t)(nanoseconds / SECOND_NS),
                             .tv_nsec = (long)(nanoseconds % SECOND_NS)};
     nanosleep(&span, NULL);

@@ -12,11 +12,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
 #include "plat.h"
+#include "plat_hypervisor.h"
 
 /* ---- files of one line ---- */
 
@@ -123,56 +121,28 @@ static void cpu_model(struct json *out)
     fclose(file);
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-/* The hypervisor says who it is in CPUID leaf 0x40000000, where the hypervisor bit is set. */
-static void virtual(struct json *out)
-{
-    static const struct {
-        const char *signature, *name;
-    } known[] = {{"KVMKVMKVM", "kvm"},       {"Linux KVM Hv", "kvm"},   {"Microsoft Hv", "hyper-v"},
-                 {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xen"},   {"TCGTCGTCGTCG", "qemu"},
-                 {"VBoxVBoxVBox", "virtualbox"}, {"bhyve bhyve ", "bhyve"}};
-    unsigned a, b, c, d;
-    char signature[13] = "";
-    if (!__get_cpuid(1, &a, &b, &c, &d))
-        return;
-    if ((c >> 31 & 1) == 0) {
-        json_text(out, "virtual", "none");
-        return;
-    }
-    __cpuid(0x40000000, a, b, c, d);
-    memcpy(signature, &b, 4);
-    memcpy(signature + 4, &c, 4);
-    memcpy(signature + 8, &d, 4);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(signature, known[i].signature) == 0) {
-            json_text(out, "virtual", known[i].name);
-            return;
-        }
-    json_text(out, "virtual", signature[0] != 0 ? signature : "unknown");
-}
-#else
 /* Where the CPU cannot be asked, the firmware's tables name what they were made by. */
-static void virtual(struct json *out)
+static const char *maker(void)
 {
     static const char *const makers[][2] = {{"QEMU", "qemu"},     {"KVM", "kvm"},
                                             {"Amazon EC2", "kvm"}, {"VMware", "vmware"},
                                             {"Microsoft Corporation", "hyper-v"}, {"Xen", "xen"}};
     char line[128];
-    if (access("/proc/device-tree/hypervisor", F_OK) == 0) {
-        json_text(out, "virtual", "kvm");
-        return;
-    }
+    if (access("/proc/device-tree/hypervisor", F_OK) == 0)
+        return "kvm";
     if (!read_line("/sys/class/dmi/id/sys_vendor", line, sizeof line))
-        return;
+        return NULL;
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
-        if (strncmp(line, makers[i][0], strlen(makers[i][0])) == 0) {
-            json_text(out, "virtual", makers[i][1]);
-            return;
-        }
-    json_text(out, "virtual", "none");
+        if (strncmp(line, makers[i][0], strlen(makers[i][0])) == 0)
+            return makers[i][1];
+    return "none";
 }
-#endif
+
+static void virtual(struct json *out)
+{
+    const char *name = plat_hypervisor();
+    json_text(out, "virtual", name != NULL ? name : maker());
+}
 
 static void turbo(struct json *out)
 {
