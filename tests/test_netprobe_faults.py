@@ -1,0 +1,358 @@
+"""What a peer, a stranger or the system can do to a test; and what options did, as read back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netprobe_agents import PATIENCE_S, Agent, agents, at, netprobe, open_trial, trial
+
+__all__ = ["agents", "netprobe"]
+
+Agents = tuple[Agent, Agent]
+TOKEN = "00112233445566778899aabbccddeeff"
+
+
+# ---- requested and effective ----
+
+
+def sysctl(name: str) -> int:
+    return int(Path(f"/proc/sys/{name}").read_text())
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_socket_buffers_are_read_back_from_both_ends(agents: Agents, protocol: str) -> None:
+    done = trial(agents, proto=protocol, socket_buffer=65536, count=50, message_rate=1000)
+    for side in (done.received, done.sent):
+        for which in ("send", "receive"):
+            assert side[f"{which}_buffer_requested_bytes"] == 65536
+            assert side[f"{which}_buffer_bytes"] == 131072
+            assert side[f"{which}_buffer_doubled"] == 1
+            assert f"{which}_buffer_capped" not in side
+
+
+def test_a_capped_socket_buffer_is_flagged(agents: Agents) -> None:
+    done = trial(agents, proto="udp", socket_buffer=1 << 30, count=50, message_rate=1000)
+    for side in (done.received, done.sent):
+        assert side["send_buffer_bytes"] <= 2 * sysctl("net/core/wmem_max")
+        assert side["receive_buffer_bytes"] <= 2 * sysctl("net/core/rmem_max")
+        assert side["send_buffer_capped"] == side["receive_buffer_capped"] == 1
+        assert "send_buffer_doubled" not in side
+
+
+def test_without_a_requested_buffer_nothing_is_flagged(agents: Agents) -> None:
+    received = trial(agents, count=50).received
+    assert received["receive_buffer_bytes"] > 0
+    assert not {"receive_buffer_requested_bytes", "receive_buffer_capped"} & received.keys()
+
+
+def test_tcp_options_are_read_back_and_tcp_tells_its_view(agents: Agents) -> None:
+    done = trial(agents, nodelay=1, congestion="reno", dscp=10, seconds=0.1)
+    for side in (done.received, done.sent):
+        assert (side["nodelay"], side["congestion"], side["dscp"]) == (1, "reno", 10)
+        assert "timestamps" in side["tcp_end_options"]
+        assert "dont_fragment" not in side
+    acked = done.sent["tcp_end_bytes_acked"] - done.sent["tcp_begin_bytes_acked"]
+    assert done.sent["sent_bytes"] == acked > 0
+    assert done.sent["tcp_open_snd_mss"] > 0
+    assert done.received["tcp_end_bytes_received"] > done.received["tcp_begin_bytes_received"]
+
+
+def test_cpu_clock_and_interface_are_recorded(agents: Agents) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    done = trial(agents, seconds=0.3, cpu=cpu)
+    for side in (done.received, done.sent):
+        assert side["cpu"] == cpu
+        assert 0 < side["thread_ns"] < 2 * side["elapsed_ns"]
+        assert 0 <= side["host_busy_share"] <= side["host_busiest_core_share"] <= 1
+        assert 0 <= side["host_steal_share"] <= 1
+        assert abs(side["raw_clock_ppm"]) < 1000
+        assert "wall_step_ns" not in side
+        assert side["user_ns"] + side["system_ns"] > 0
+        assert side["interface"] == "lo"
+    assert done.received["interface_received_bytes"] >= done.received["total_bytes"]
+
+
+def test_a_source_port_can_be_named(agents: Agents) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for _ in range(2):
+        done = trial(agents, count=30, send={"port": port})
+        assert done.received["peer_port"] == port
+
+
+# ---- strangers ----
+
+
+def tcp_attack(port: int, stop: threading.Event) -> None:
+    """Wrong tokens, half a preface and silence, random bytes, connections that go at once."""
+    attacks = (secrets.token_bytes(32), bytes(32), b"slow", b"", os.urandom(5000))
+    with ExitStack() as callers:
+        while not stop.is_set():
+            for attack in attacks:
+                caller = callers.enter_context(socket.socket())
+                try:
+                    caller.connect(("127.0.0.1", port))
+                    caller.sendall(attack)
+                except OSError:
+                    return  # the listener is closed: all streams are there
+                if attack not in (b"slow", b""):
+                    caller.close()
+            stop.wait(0.005)
+
+
+def udp_attack(port: int, stop: threading.Event, heard: list[bytes]) -> None:
+    """Hellos with a wrong token, data, nonsense, empty datagrams; must never be answered."""
+    hello = b"NLPH" + bytes([1, 0, 0, 0]) + secrets.token_bytes(16) + bytes(24)
+    answer = b"NLPH" + bytes([2, 0, 0, 0]) + bytes.fromhex(TOKEN)[:15] + bytes(25)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
+        caller.setblocking(False)
+        caller.connect(("127.0.0.1", port))
+        while not stop.is_set():
+            for attack in (hello, answer, b"", b"x", os.urandom(48), os.urandom(1000), bytes(12)):
+                try:
+                    caller.send(attack)
+                except OSError:
+                    continue
+            try:
+                heard.append(caller.recv(4096))
+            except OSError:
+                stop.wait(0.002)
+
+
+def attacked_trial(
+    agents: Agents, attack: Callable[[int, threading.Event], None], **keys: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    receiver, sender = agents
+    keys |= {"token": TOKEN}
+    listening = receiver.start("receive", bind="127.0.0.1", **keys)
+    ready = receiver.next(listening)
+    stop = threading.Event()
+    attacker = threading.Thread(target=attack, args=(ready["port"], stop))
+    attacker.start()
+    try:
+        time.sleep(0.3)
+        sending = sender.start("send", to=at("127.0.0.1", ready), **keys)
+        receiver.next(listening, "window", "error")
+        sender.ask("stop", test=sending)
+        sent = sender.next(sending, "result", "error")
+        receiver.ask("stop", test=listening, sent=sent.get("sent_messages", 0))
+        received = receiver.next(listening, "result", "error")
+    finally:
+        stop.set()
+        attacker.join()
+    assert received["type"] == sent["type"] == "result", (received, sent)
+    assert receiver.ask("heartbeat")["type"] == "heartbeat"
+    return received, sent
+
+
+def test_strangers_on_a_tcp_port_change_nothing(agents: Agents) -> None:
+    received, sent = attacked_trial(
+        agents, tcp_attack, seconds=0.3, message=1000, message_rate=2000
+    )
+    assert received["strangers"] > 5
+    assert received["peer_port"] == sent["local_port"]
+    assert received["throughput_bit_per_s"] == pytest.approx(16e6, rel=0.15)
+
+
+@pytest.mark.parametrize("message", [12, 1000])
+def test_strangers_on_a_udp_port_are_never_answered_nor_counted(
+    agents: Agents, message: int
+) -> None:
+    heard: list[bytes] = []
+
+    def attack(port: int, stop: threading.Event) -> None:
+        udp_attack(port, stop, heard)
+
+    received, sent = attacked_trial(
+        agents, attack, proto="udp", seconds=0.3, message=message, message_rate=2000
+    )
+    assert received["strangers"] > 5
+    assert heard == []
+    assert received["foreign_messages"] == 0
+    assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
+    assert received["peer_port"] == sent["local_port"]
+
+
+def test_a_preface_that_comes_slowly_is_waited_for(agents: Agents) -> None:
+    receiver, _ = agents
+    listening = receiver.start("receive", bind="127.0.0.1", token=TOKEN, count=40, message=100)
+    ready = receiver.next(listening)
+    preface = bytes.fromhex(TOKEN) + struct.pack(">HH12x", 0, 0)
+    with socket.create_connection(("127.0.0.1", ready["port"])) as caller:
+        for byte in preface:
+            caller.send(bytes([byte]))
+            time.sleep(0.005)
+        caller.sendall(bytes(4000))
+        caller.shutdown(socket.SHUT_WR)
+        assert receiver.next(listening, "result", "error")["total_bytes"] == 4000
+
+
+def test_foreign_and_duplicate_datagrams_of_the_peer_are_told_apart(agents: Agents) -> None:
+    receiver, _ = agents
+    listening = receiver.start(
+        "receive", bind="127.0.0.1", token=TOKEN, proto="udp", count=30, message=100
+    )
+    ready = receiver.next(listening)
+    token = bytes.fromhex(TOKEN)
+    words = struct.unpack(">4I", token)
+    tag = words[0] ^ words[1] ^ words[2] ^ words[3]
+    hello = struct.pack(">4sBBH16s24x", b"NLPH", 1, 0, 0, token)
+
+    def data(number: int) -> bytes:
+        return struct.pack(">IBBHQQ76x", tag, 16, 0, 0, number, time.monotonic_ns())
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
+        caller.settimeout(5)
+        caller.connect(("127.0.0.1", ready["port"]))
+        for _ in range(2):  # the second one is answered by the running stream
+            caller.send(hello)
+            assert caller.recv(4096) == struct.pack(">4sBBH16s24x", b"NLPH", 2, 0, 0, token)
+        for number in [*range(20), 25, 24, 3, 3, 27]:
+            caller.send(data(number))
+        caller.send(data(28)[:-1])
+        caller.send(data(28) + b"x")
+        caller.send(b"\0" * 100)
+        caller.send(b"")
+        caller.send(struct.pack(">4sBBH16sQ16x", b"NLPH", 3, 0, 0, token, 30))
+        result = receiver.next(listening, "result", "error")
+    assert result["total_messages"] == 23
+    assert result["lost_messages"] == 7
+    assert result["duplicate_messages"] == 2
+    assert result["reordered_messages"] == 1
+    assert result["foreign_messages"] == 4
+
+
+# ---- peers that go away ----
+
+
+def test_a_killed_tcp_sender_is_a_vanished_peer(netprobe: Path) -> None:
+    with Agent(netprobe) as receiver, Agent(netprobe) as sender:
+        opened = open_trial((receiver, sender), seconds=20)
+        time.sleep(0.2)
+        sender.process.kill()
+        assert receiver.next(opened.receiving, "error")["error"] == "peer-vanished"
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_killed_receiver_is_a_vanished_peer(netprobe: Path, protocol: str) -> None:
+    with Agent(netprobe) as receiver, Agent(netprobe) as sender:
+        opened = open_trial((receiver, sender), proto=protocol, seconds=20)
+        time.sleep(0.2)
+        receiver.process.kill()
+        assert sender.next(opened.sending, "error")["error"] == "peer-vanished"
+
+
+@pytest.mark.parametrize("seconds", [0.4, 20])
+def test_a_killed_udp_sender_ends_the_receiver_by_its_deadline(
+    netprobe: Path, seconds: float
+) -> None:
+    with Agent(netprobe) as receiver, Agent(netprobe) as sender:
+        opened = open_trial((receiver, sender), proto="udp", seconds=seconds, deadline=1.5)
+        time.sleep(0.2)
+        sender.process.kill()
+        began = time.monotonic()
+        word = receiver.next(opened.receiving, "error")["error"]
+        assert word == ("peer-vanished" if seconds < 1 else "deadline")
+        assert time.monotonic() - began < 2.5
+
+
+def test_a_stopped_peer_that_reads_nothing_does_not_hold_a_sender(agents: Agents) -> None:
+    _, sender = agents
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        sending = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=0.2)
+        mute, _ = listener.accept()
+        with mute:
+            result = sender.next(sending, "result", "error", patience_s=2)
+    assert result["type"] == "result"
+    assert result["total_bytes"] > 0
+
+
+def test_a_blocked_sender_obeys_a_stop_at_once(agents: Agents) -> None:
+    _, sender = agents
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        sending = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=20)
+        mute, _ = listener.accept()
+        with mute:
+            time.sleep(0.3)
+            began = time.monotonic()
+            sender.ask("stop", test=sending)
+            assert sender.next(sending, "result", "error")["type"] == "result"
+            assert time.monotonic() - began < 0.2
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_peer_that_opens_and_says_nothing_is_no_traffic(agents: Agents, protocol: str) -> None:
+    receiver, _ = agents
+    listening = receiver.start(
+        "receive", bind="127.0.0.1", token=TOKEN, proto=protocol, deadline=0.5
+    )
+    port = receiver.next(listening)["port"]
+    token = bytes.fromhex(TOKEN)
+    kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_INET, kind) as caller:
+        caller.connect(("127.0.0.1", port))
+        if protocol == "tcp":
+            caller.sendall(token + bytes(16))
+        else:
+            caller.send(struct.pack(">4sBBH16s24x", b"NLPH", 1, 0, 0, token))
+        assert receiver.next(listening, "error")["error"] == "no-traffic"
+
+
+# ---- what the system refuses (a network namespace whose loopback has an MTU of 1500) ----
+
+
+def in_namespace(netprobe: Path, script: str) -> list[str]:
+    if os.geteuid() != 0:
+        pytest.skip("a network namespace of its own needs root")
+    script = f"ip link set lo up mtu 1500; export NETPROBE_TOKEN={TOKEN}; {script}"
+    done = subprocess.run(
+        ["unshare", "--net", "bash", "-c", script.replace("@PROBE@", str(netprobe))],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    return done.stdout.splitlines()
+
+
+def test_a_datagram_that_the_send_buffer_cannot_hold_is_no_buffers(netprobe: Path) -> None:
+    lines = in_namespace(
+        netprobe,
+        "@PROBE@ receive proto=udp message=64512 port=5001 deadline=1 >/dev/null & sleep 0.3;"
+        "@PROBE@ send proto=udp message=64512 to=127.0.0.1:5001 socket_buffer=16384 seconds=1;"
+        "wait",
+    )
+    assert '"error":"no-buffers","errno":105' in lines[-1]
+
+
+def test_a_datagram_over_the_mtu_with_df_is_message_too_long(netprobe: Path) -> None:
+    lines = in_namespace(
+        netprobe,
+        "@PROBE@ receive proto=udp message=1473 port=5001 deadline=1 >/dev/null & sleep 0.3;"
+        "@PROBE@ send proto=udp message=1473 to=127.0.0.1:5001 dont_fragment=1 seconds=1; wait",
+    )
+    assert '"error":"message-too-long","errno":90' in lines[-1]
+
+
+def test_an_unreachable_network_is_told(netprobe: Path) -> None:
+    for protocol in ("tcp", "udp"):
+        lines = in_namespace(netprobe, f"@PROBE@ send proto={protocol} to=192.0.2.1:5001 seconds=1")
+        assert '"error":"unreachable","errno":101' in lines[-1]
