@@ -120,7 +120,9 @@ def _handshake(
     """
     first_refusal: HostKeyError | None = None
     while True:
+        began = time.monotonic()
         connection = _Connection(_socket(place, through))
+        connection.banner_timeout = CONNECT_S
         key: paramiko.PKey | None = None
         try:
             options = connection.get_security_options()
@@ -141,6 +143,11 @@ def _handshake(
             raise HostRefused(_nothing_in_common(place, connection, error)) from None
         except (SSHException, EOFError, OSError) as error:
             connection.close()
+            if time.monotonic() - began >= CONNECT_S:
+                raise HostError(
+                    f"{place.shown}: {_where(place)} accepts the connection, and then says nothing "
+                    f"of SSH for {CONNECT_S:g} s"
+                ) from None
             raise _Dropped(str(error) or type(error).__name__) from None
         except BaseException:
             connection.close()
