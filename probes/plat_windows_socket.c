@@ -133,7 +133,8 @@ bool plat_address_parse(const char *text, unsigned port, struct plat_address *ou
 {
     struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
-    if (text[0] == 0 || getaddrinfo(text, NULL, &wanted, &found) != 0)
+    /* An empty name is this host, and brackets are taken for a part of the address. */
+    if (text[0] == 0 || text[0] == '[' || getaddrinfo(text, NULL, &wanted, &found) != 0)
         return false;
     bool known = found->ai_family == AF_INET || found->ai_family == AF_INET6;
     struct sockaddr *place = raw_out(out);

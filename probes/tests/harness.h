@@ -19,6 +19,9 @@ struct unit_test {
 extern const struct unit_test request_tests[], json_tests[], dataport_tests[], sequence_tests[],
     window_tests[], pacing_tests[];
 
+/* Runs them all and prints a line each, and a last one: "12 unit tests, 0 failed". 0: none failed. */
+int run_tables(const struct unit_test *const *tables, size_t count, const char *kind);
+
 /* Failures of the running test. */
 extern unsigned failures;
 

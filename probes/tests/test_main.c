@@ -1,0 +1,9 @@
+/* Runs every unit test; exit code 1 where one failed. */
+#include "harness.h"
+
+int main(void)
+{
+    static const struct unit_test *const tables[] = {request_tests,  json_tests,   dataport_tests,
+                                                     sequence_tests, window_tests, pacing_tests};
+    return run_tables(tables, sizeof tables / sizeof tables[0], "unit");
+}
