@@ -168,7 +168,7 @@ class Agent:
         try:
             self._send(" ".join(words))
         except (OSError, EOFError, ValueError) as error:
-            self._lose(f"{self.host.name}: cannot be written to ({error})")
+            self._broke(error)
         return pending
 
     def ask(self, verb: str, *, timeout_s: float = ANSWER_S, **keys: Any) -> Mapping[str, Any]:
@@ -256,8 +256,14 @@ class Agent:
             try:
                 self._send("beat heartbeat")
             except (OSError, EOFError, ValueError) as error:
-                self._lose(f"{self.host.name}: the connection broke ({error})")
+                self._broke(error)
                 return
+
+    def _broke(self, error: Exception) -> None:
+        """Nothing can be written any more. The reader may know more: how the probe ended."""
+        if threading.current_thread() is not self._reader:
+            self._reader.join(1.0)
+        self._lose(f"{self.host.name}: the connection broke ({error})")
 
     def _read(self) -> None:
         """Split what comes into lines, in bounded memory, whatever it is."""

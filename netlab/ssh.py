@@ -11,7 +11,7 @@ from paramiko.ssh_exception import SSHException
 from netlab.errors import HostError, HostGone
 from netlab.hosts import Host
 from netlab.login import LOGIN_S, log_in
-from netlab.transport import Tail
+from netlab.transport import LAST_WORDS_S, Tail
 
 
 class SshTransport:
@@ -103,6 +103,7 @@ class SshProcess:
         """Its exit status, or ``None`` where it still runs, or the connection is gone."""
         if not self._channel.status_event.wait(timeout_s):
             return None
+        self._drain.join(LAST_WORDS_S)
         status = self._channel.recv_exit_status()
         return None if status < 0 else status
 

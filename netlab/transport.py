@@ -1,4 +1,4 @@
-"""Where a probe runs: on this machine, or over SSH (ssh.py, the only room that knows paramiko)."""
+"""Where a probe runs: on this machine, or over SSH (ssh.py)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from netlab.hosts import Host
 
 STDERR_KEPT_BYTES = 65536
 """Of what a program says on standard error the last part is kept."""
+
+LAST_WORDS_S = 0.5
+"""What a program said last may come after its end is known."""
 
 
 class Process(Protocol):
@@ -31,7 +34,7 @@ class Process(Protocol):
         """End its input."""
 
     def wait(self, timeout_s: float) -> int | None:
-        """Its exit status, or ``None`` where it still runs after that time."""
+        """Its exit status, with its last words kept; ``None`` where it still runs by then."""
 
     def kill(self) -> None:
         """End it, where that can be done, and let go of it."""
@@ -139,9 +142,11 @@ class LocalProcess:
     def wait(self, timeout_s: float) -> int | None:
         """Its exit status, or ``None`` where it still runs."""
         try:
-            return self._child.wait(timeout_s)
+            status = self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
+        self._drain.join(LAST_WORDS_S)
+        return status
 
     def kill(self) -> None:
         """End it and close its pipes."""
