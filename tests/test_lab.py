@@ -6,7 +6,6 @@ import ipaddress
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import threading
