@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from netlab.errors import Interrupted, NetlabError, UsageError
+from netlab.errors import HostError, Interrupted, NetlabError, UsageError
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -362,6 +362,14 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
 @click.option(
     "--hosts", "hosts_file", type=FILE, metavar="FILE", help="Where to write the inventory."
 )
+@click.option(
+    "--windows",
+    type=click.IntRange(1, 4),
+    is_flag=False,
+    flag_value=2,
+    metavar="[N]",
+    help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
+)
 def lab_up(
     name: str,
     rate: str | None,
@@ -369,6 +377,7 @@ def lab_up(
     queue: int | None,
     checksums: str,
     hosts_file: Path | None,
+    windows: int | None,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
@@ -380,8 +389,9 @@ def lab_up(
         queue_frames=queue,
         checksums=checksums,
         hosts_file=hosts_file,
+        windows=windows or 0,
     )
-    click.echo(up(options).as_text())
+    click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
 
 
 @lab.command("status")
@@ -395,6 +405,18 @@ def lab_status(name: str, as_json: bool) -> None:
 
     state = status_of_lab(name)
     click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+
+
+@lab.command("doctor")
+def lab_doctor() -> None:
+    """Name what this machine lacks for a lab, with the command that installs it."""
+    from netlab.lab import examine
+
+    findings = examine()
+    for finding in findings:
+        click.echo(finding.as_text())
+    if any(finding.remedy is not None for finding in findings):
+        raise SystemExit(HostError.exit_code)
 
 
 @lab.command("down")

@@ -1,10 +1,22 @@
-"""The virtual lab: Linux hosts in network namespaces of this machine, and a cable between them.
+"""The virtual lab: hosts in network namespaces of this machine, and cables between them.
 
 What it cannot show stands in docs/lab.md.
 """
 
+from netlab.lab.doctor import Finding, examine
 from netlab.lab.life import LabState, down, status, up
 from netlab.lab.plan import LabOptions
-from netlab.lab.programs import Missing, missing_packages
+from netlab.lab.programs import Missing, missing_for_windows, missing_packages
 
-__all__ = ["LabOptions", "LabState", "Missing", "down", "missing_packages", "status", "up"]
+__all__ = [
+    "Finding",
+    "LabOptions",
+    "LabState",
+    "Missing",
+    "down",
+    "examine",
+    "missing_for_windows",
+    "missing_packages",
+    "status",
+    "up",
+]

@@ -1,9 +1,11 @@
-"""Becomes the sshd of one Linux host of the lab. A script of its own: nothing of netlab in it.
+"""Becomes the sshd of one host of the lab. A script of its own: nothing of netlab in it.
 
 It runs inside the host's network, mount, process and host-name namespaces, waits on standard input
 for what the host is to be (one JSON line), gives the host an /etc/passwd, a home and a /run that
 nobody outside sees, and then turns into sshd. Whoever started it writes its process number down
 first: the end of input without a line means that they died, and it ends too.
+
+A host with Windows programs gets a drive C besides, and its wine is running before its sshd is.
 
 Everything it makes lies on file systems in memory that vanish with the host's mount namespace.
 """
@@ -14,8 +16,17 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 OWN = Path("/run/netlab-host")
+NEW_ROOT = Path("/home")
+"""Of a Windows host. Its own empty folder by then, so that no folder is made in the machine's."""
+# fmt: off
+UNIX_FOLDERS = (
+    "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "run", "sbin",
+    "sys", "tmp", "usr", "var",
+)
+# fmt: on
 
 
 def main() -> None:
@@ -27,18 +38,21 @@ def main() -> None:
     socket.sethostname(wish["name"])
     # /run: sshd's own folder, login records. /var/log: login records. /home: nobody else's.
     for path in ("/run", "/var/log", "/home"):
-        mount("-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "netlab", path)
+        memory(path, "mode=0755,nosuid,nodev")
     Path("/run/sshd").mkdir(mode=0o755)
     OWN.mkdir(mode=0o755)
     for name, text in wish["etc"].items():
         file = write(OWN / name, text, 0o600 if name == "shadow" else 0o644)
         mount("--bind", str(file), f"/etc/{name}")
-    home = Path(wish["home"])
-    home.mkdir(mode=0o700)
-    os.chown(home, wish["uid"], wish["uid"])
     write(OWN / "host_key", wish["host_key"], 0o600)
     write(OWN / "authorized_keys", wish["authorized_key"], 0o644)
     config = write(OWN / "sshd_config", wish["sshd_config"], 0o600)
+    if wish["windows"] is None:
+        home = Path(wish["home"])
+        home.mkdir(mode=0o700)
+        os.chown(home, wish["uid"], wish["uid"])
+    else:
+        settle_on_drive_c(wish["windows"], Path(wish["home"]), wish["uid"])
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nothing, descriptor)
@@ -46,6 +60,67 @@ def main() -> None:
     os.execv(  # noqa: S606  # no shell is the point
         wish["sshd"], [wish["sshd"], "-D", "-e", "-f", str(config)]
     )
+
+
+def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:
+    """A drive C of the account's, a root that has it as its folder ``C:``, and wine at work."""
+    prefix = Path(windows["prefix"])
+    lay_over(Path(windows["template"]), prefix)
+    drive = prefix / "drive_c"
+    users_home = drive / windows["users_home"]
+    # The rest of drive C is not the account's, as an ordinary user's on Windows.
+    for path in (prefix, users_home, *users_home.rglob("*")):
+        os.chown(path, uid, uid, follow_symlinks=False)
+    write(Path(windows["shell"]), windows["shell_text"], 0o755)
+    # Wine's and its programs' own. Outside, /tmp is everybody's.
+    memory("/tmp", "mode=1777,nosuid,nodev")  # noqa: S108  (a mount, no file)
+    make_root(drive)
+    # A colon has a meaning in /etc/passwd: the home there leads to the one on drive C.
+    link = NEW_ROOT / home.relative_to("/")
+    link.parent.mkdir()
+    link.symlink_to(f"/C:/{windows['users_home']}")
+    os.chroot(NEW_ROOT)
+    for argv in windows["programs"]:
+        # Whatever wine starts by the way inherits these, and lives on.
+        subprocess.run(
+            argv,
+            user=uid,
+            group=uid,
+            extra_groups=[],
+            cwd=home,
+            env=windows["environment"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+
+
+def lay_over(template: Path, target: Path) -> None:
+    """The template's files at ``target``; what is written there stays in this host's memory."""
+    above, work = OWN / "written", OWN / "written-work"
+    for folder in (above, work, target):
+        folder.mkdir(mode=0o755)
+    layers = f"lowerdir={template},upperdir={above},workdir={work}"
+    mount("-t", "overlay", "-o", layers, "netlab", str(target))
+
+
+def make_root(drive: Path) -> None:
+    """What Unix programs need, and drive C."""
+    for name in UNIX_FOLDERS:
+        outside, inside = Path("/", name), NEW_ROOT / name
+        if outside.is_symlink():
+            inside.symlink_to(outside.readlink())
+        elif outside.is_dir():
+            inside.mkdir()
+            mount("--rbind", str(outside), str(inside))
+    (NEW_ROOT / "C:").mkdir()
+    mount("--bind", str(drive), str(NEW_ROOT / "C:"))
+
+
+def memory(path: str, options: str) -> None:
+    """An empty file system in memory."""
+    mount("-t", "tmpfs", "-o", options, "netlab", path)
 
 
 def mount(*words: str) -> None:

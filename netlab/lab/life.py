@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import congestion, inventory, network, server, state
+from netlab.lab import congestion, inventory, network, server, state, wine
 from netlab.lab.plan import LabHost, LabOptions, LabPlan, make_plan
-from netlab.lab.programs import missing_packages
+from netlab.lab.programs import missing_for_windows, missing_packages
+from netlab.lab.windows import wish_of
 from netlab.units import format_rate
 
 IDENTITY = "id"
@@ -60,6 +61,7 @@ class LabState:
             "mtu": options.mtu,
             "queue_frames": self.plan.cables[0].queue_frames if options.rate else None,
             "checksums": options.checksums,
+            "switch": self.plan.switch,
             "hosts": [_host_as_json(host) for host in self.plan.hosts],
         }
 
@@ -70,14 +72,21 @@ class LabState:
         options = self.plan.options
         rate = "unshaped" if options.rate is None else format_rate(options.rate)
         condition = "up" if self.up else "in pieces: `netlab lab down` removes what is left of it"
-        lines = [f"lab {self.name}: {condition}", f"  cable    {rate}, MTU {options.mtu}"]
-        lines += [
-            f"  {host.name}  ssh {host.user}@{host.management_address}:22, "
-            f"test {', '.join(host.addresses)}"
+        count = len(self.plan.cables)
+        cables = "cable" if count == 1 else "cables"
+        through = "" if self.plan.switch is None else f", {count} into a switch"
+        rows = [(cables, f"{rate}, MTU {options.mtu}{through}")]
+        rows += [
+            (
+                host.name,
+                f"ssh {host.user}@{host.management_address}:22, test {', '.join(host.addresses)}",
+            )
             for host in self.hosts
         ]
-        lines.append(f"  hosts    {self.hosts_file}")
-        return "\n".join(lines)
+        rows.append(("hosts", str(self.hosts_file)))
+        width = max(len(left) for left, _ in rows)
+        lines = [f"  {left:{width}}  {right}" for left, right in rows]
+        return "\n".join([f"lab {self.name}: {condition}", *lines])
 
 
 def _host_as_json(host: LabHost) -> Mapping[str, Any]:
@@ -90,27 +99,30 @@ def _host_as_json(host: LabHost) -> Mapping[str, Any]:
     }
 
 
-def up(options: LabOptions) -> LabState:
+def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
     """Make a lab: namespaces, cables, an sshd each, and the inventory. Two seconds at most.
 
+    Windows hosts take a few seconds, and the first ones ever ten more: ``say`` is told.
     Raises UsageError for a name that is taken or options that make no lab, HostError where this
     machine cannot have one. What had been made until then is removed again.
     """
     options.check()
     _require_root()
-    _require_programs()
+    _require_programs(options)
     _refuse_foreign_file(options)
     with state.locked():
         folder = state.claim(options.name)
         try:
             plan = _plan(options, folder)
             state.write_plan(folder, plan)
+            prefix = wine.template(say) if options.windows else None
             congestion.widen(state.ROOT)
             network.make(plan)
             identity = folder / IDENTITY
             client_key = server.make_key(identity, f"netlab lab {options.name}")
             for host in plan.hosts:
-                server.start(host, folder, client_key)
+                windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
+                server.start(host, folder, client_key, windows)
             for host in plan.hosts:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)
@@ -202,8 +214,10 @@ def _require_root() -> None:
         raise HostError("the virtual lab needs root for network namespaces: try again with sudo")
 
 
-def _require_programs() -> None:
+def _require_programs(options: LabOptions) -> None:
     missing = missing_packages()
+    if options.windows:
+        missing += missing_for_windows()
     if missing:
         raise HostError(
             f"the virtual lab needs {', '.join(missing.programs)}: install with `{missing.command}`"

@@ -1,4 +1,4 @@
-"""Namespaces, the management network and the cables: making them, and taking them away again."""
+"""Namespaces, the management network, cables and the switch: made, and taken away again."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from netlab.lab.shaping import shape
 
 NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
+SWITCH = "switch"
 
 SYSCTLS = (
     "net.ipv4.ip_forward=0",
@@ -26,6 +27,8 @@ SYSCTLS = (
     # A lossy trial must not seed the next one's congestion window.
     "net.ipv4.tcp_no_metrics_save=1",
 )
+SWITCH_SYSCTLS = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+"""A switch has no address and says nothing of its own."""
 
 
 def routed_networks() -> list[Network]:
@@ -52,11 +55,11 @@ def slots_in_use() -> set[int]:
 
 def refuse_taken_names(plan: LabPlan) -> None:
     """Raise UsageError where a namespace of the plan's names exists: somebody else made it."""
-    for host in plan.hosts:
-        if (NAMESPACES / host.namespace).exists():
+    for namespace in _namespaces(plan):
+        if (NAMESPACES / namespace).exists():
             raise UsageError(
-                f"the network namespace {host.namespace} exists and is not of a lab that netlab "
-                f"made: choose another --name, or `ip netns delete {host.namespace}`"
+                f"the network namespace {namespace} exists and is not of a lab that netlab "
+                f"made: choose another --name, or `ip netns delete {namespace}`"
             )
 
 
@@ -67,8 +70,14 @@ def make(plan: LabPlan) -> None:
     for host in plan.hosts:
         _make_host(plan, host)
     run("ip", "link", "set", "dev", plan.bridge, "up")
+    if plan.switch is not None:
+        _make_switch(plan.switch)
     for cable in plan.cables:
         _make_cable(cable)
+        for end in cable.ends:
+            if end.namespace == plan.switch:
+                port = ("dev", end.interface)
+                run("ip", "-n", end.namespace, "link", "set", *port, "master", SWITCH)
 
 
 def _make_host(plan: LabPlan, host: LabHost) -> None:
@@ -86,6 +95,18 @@ def _make_host(plan: LabPlan, host: LabHost) -> None:
     run("ip", "-n", host.namespace, "address", "add", address, "dev", "management")
     run("ip", "-n", host.namespace, "link", "set", "dev", "lo", "up")
     run("ip", "-n", host.namespace, "link", "set", "dev", "management", "up")
+
+
+def _make_switch(namespace: str) -> None:
+    """A bridge in a namespace of its own, where no packet filter of this machine looks at it."""
+    run("ip", "netns", "add", namespace)
+    run("ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
+    # fmt: off
+    run(
+        "ip", "-n", namespace, "link", "add", "name", SWITCH, "up", "type", "bridge",
+        "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
+    )
+    # fmt: on
 
 
 def _make_cable(cable: Cable) -> None:
@@ -111,7 +132,7 @@ def whole(plan: LabPlan) -> bool:
     """Whether every namespace, the bridge and every cable end of a plan is there."""
     return (
         (INTERFACES / plan.bridge).exists()
-        and all((NAMESPACES / host.namespace).exists() for host in plan.hosts)
+        and all((NAMESPACES / namespace).exists() for namespace in _namespaces(plan))
         and all(
             succeeds("ip", "-n", end.namespace, "link", "show", "dev", end.interface)
             for cable in plan.cables
@@ -135,6 +156,10 @@ def remove(plan: LabPlan) -> None:
             run("ip", "link", "delete", "dev", host.port)
     if (INTERFACES / plan.bridge).exists():
         run("ip", "link", "delete", "dev", plan.bridge)
-    for host in plan.hosts:
-        if (NAMESPACES / host.namespace).exists():
-            run("ip", "netns", "delete", host.namespace)
+    for namespace in _namespaces(plan):
+        if (NAMESPACES / namespace).exists():
+            run("ip", "netns", "delete", namespace)
+
+
+def _namespaces(plan: LabPlan) -> list[str]:
+    return [host.namespace for host in plan.hosts] + ([plan.switch] if plan.switch else [])

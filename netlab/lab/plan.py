@@ -33,6 +33,9 @@ TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 FIRST_UID = 59000
 """Below the numbers that Debian and systemd give away; one a host, so that labs do not share."""
 UIDS_A_LAB = 8
+MOST_WINDOWS_HOSTS = 4
+ACCOUNT = "netlab"
+"""Whom one logs in as."""
 LEAST_IPV6_MTU_BYTES = 1280
 DEFAULT_QUEUE_FRAMES = 1000
 
@@ -54,6 +57,8 @@ class LabOptions:
     """``software``: the hosts compute and check every checksum, as a cable would need it."""
     hosts_file: Path | None = None
     """Where the inventory goes; None: into the lab's own folder."""
+    windows: int = 0
+    """Hosts whose programs are Windows programs, besides the two Linux ones; 0 to 4."""
 
     def check(self) -> None:
         """Raise UsageError for what no lab can be made of."""
@@ -71,6 +76,8 @@ class LabOptions:
             raise UsageError("--queue says nothing without --rate: an unshaped cable has no queue")
         if self.checksums not in {"offloaded", "software"}:
             raise UsageError(f"--checksums {self.checksums}: offloaded or software")
+        if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
+            raise UsageError(f"--windows {self.windows}: 1 to {MOST_WINDOWS_HOSTS} Windows hosts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class LabHost:
 
     name: str
     os: str
-    """Operating system letter: L."""
+    """Operating system letter: L, or W for one whose programs are Windows programs."""
     namespace: str
     port: str
     """The root namespace's end of its management link, an interface name."""
@@ -102,9 +109,10 @@ class CableEnd:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A link between two hosts, the same in both directions."""
+    """A link between two hosts, or a host and the switch; the same in both directions."""
 
     ends: tuple[CableEnd, CableEnd]
+    """A host's first; the switch's second."""
     mtu: int
     rate: float | None
     """bit/s, as in LabOptions."""
@@ -126,6 +134,8 @@ class LabPlan:
     cables: tuple[Cable, ...]
     hosts_file: Path
     options: LabOptions
+    switch: str | None = None
+    """Namespace of the switch that more than two hosts are plugged into; None: a direct cable."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, the paths as text."""
@@ -169,7 +179,7 @@ def bridge_of(slot: int) -> str:
 def make_plan(
     options: LabOptions, folder: Path, *, taken: Iterable[Network], taken_slots: Iterable[int]
 ) -> LabPlan:
-    """Two Linux hosts and the test cable between them.
+    """Two Linux hosts and the cable between them; with Windows hosts, a cable each to a switch.
 
     ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
     interfaces that bear our names. Raises HostError when every pool is taken.
@@ -181,33 +191,53 @@ def make_plan(
     hosts = tuple(
         LabHost(
             name=name,
-            os="L",
+            os=os,
             namespace=f"netlab-{options.name}-{name}",
             port=f"{bridge_of(slot)}-{number}",
             management_address=str(management[number + 1]),
-            user="netlab",
+            user=ACCOUNT,
             uid=FIRST_UID + slot * UIDS_A_LAB + number,
             addresses=tuple(str(network[number + 1]) for network in networks),
         )
-        for number, name in enumerate(("linux-a", "linux-b"), start=1)
+        for number, (name, os) in enumerate(_names(options), start=1)
     )
-    cable = Cable(
-        ends=(_end(hosts[0], networks), _end(hosts[1], networks)),
-        mtu=options.mtu,
-        rate=options.rate,
-        queue_frames=options.queue_frames or DEFAULT_QUEUE_FRAMES,
-        software_checksums=options.checksums == "software",
-    )
+    switch = f"netlab-{options.name}-switch" if len(hosts) > 2 else None
+    ends = [_end(host, networks) for host in hosts]
+    if switch is None:
+        pairs = [(ends[0], ends[1])]
+    else:
+        pairs = [
+            (end, CableEnd(namespace=switch, interface=host.name, addresses=()))
+            for end, host in zip(ends, hosts, strict=True)
+        ]
     return LabPlan(
         name=options.name,
         slot=slot,
         bridge=bridge_of(slot),
         controller_address=f"{management[1]}/{management.prefixlen}",
         hosts=hosts,
-        cables=(cable,),
+        cables=tuple(_cable(pair, options) for pair in pairs),
         # `down` may be called from another folder.
         hosts_file=(options.hosts_file or folder / "hosts.yaml").absolute(),
         options=options,
+        switch=switch,
+    )
+
+
+def _names(options: LabOptions) -> Iterator[tuple[str, str]]:
+    """Each host's name and the letter of its system."""
+    for system, letter, count in (("linux", "L", 2), ("windows", "W", options.windows)):
+        for suffix in "abcd"[:count]:
+            yield f"{system}-{suffix}", letter
+
+
+def _cable(ends: tuple[CableEnd, CableEnd], options: LabOptions) -> Cable:
+    return Cable(
+        ends=ends,
+        mtu=options.mtu,
+        rate=options.rate,
+        queue_frames=options.queue_frames or DEFAULT_QUEUE_FRAMES,
+        software_checksums=options.checksums == "software",
     )
 
 

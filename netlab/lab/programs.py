@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.errors import HostError
@@ -22,8 +22,18 @@ PROGRAMS = {
 }
 """Program → Debian package that brings it."""
 
+WINDOWS_PROGRAMS = {
+    "wine64": "wine64",
+    "wineserver64": "wine64",
+    "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
+    "setpriv": "util-linux",
+}
+"""What hosts that run Windows programs need besides."""
+
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 """``su`` without ``-`` leaves root with a user's PATH, in which these programs are missing."""
+WINE_SEARCH_PATH = os.pathsep.join(["/usr/lib/wine", SEARCH_PATH])
+"""Debian keeps the programs themselves here; those in PATH are scripts that talk."""
 
 TIME_LIMIT_S = 20.0
 """No program here takes longer than a fraction of a second; one that hangs must not hang us."""
@@ -40,6 +50,10 @@ class Missing:
     def __bool__(self) -> bool:
         return bool(self.programs)
 
+    def __add__(self, other: Missing) -> Missing:
+        packages = dict.fromkeys(self.packages + other.packages)
+        return Missing(self.programs + other.programs, tuple(packages))
+
     @property
     def command(self) -> str:
         """The command that installs them (Debian and its children)."""
@@ -47,17 +61,26 @@ class Missing:
 
 
 def missing_packages(search_path: str = SEARCH_PATH) -> Missing:
-    """Programs that the lab needs and ``search_path`` does not have."""
-    absent = tuple(name for name in PROGRAMS if shutil.which(name, path=search_path) is None)
-    packages = tuple(dict.fromkeys(PROGRAMS[name] for name in absent))
+    """Programs that every lab needs and ``search_path`` does not have."""
+    return _missing(PROGRAMS, search_path)
+
+
+def missing_for_windows(search_path: str = WINE_SEARCH_PATH) -> Missing:
+    """Programs that Windows hosts need besides and ``search_path`` does not have."""
+    return _missing(WINDOWS_PROGRAMS, search_path)
+
+
+def _missing(wanted: Mapping[str, str], search_path: str) -> Missing:
+    absent = tuple(name for name in wanted if shutil.which(name, path=search_path) is None)
+    packages = tuple(dict.fromkeys(wanted[name] for name in absent))
     return Missing(absent, packages)
 
 
-def program(name: str) -> str:
+def program(name: str, search_path: str = SEARCH_PATH) -> str:
     """The absolute path of a program: sshd must be started by it, to start itself again."""
-    found = shutil.which(name, path=SEARCH_PATH)
+    found = shutil.which(name, path=search_path)
     if found is None:
-        package = PROGRAMS[name]
+        package = (PROGRAMS | WINDOWS_PROGRAMS)[name]
         raise HostError(f"the program {name} is missing: sudo apt-get install {package}")
     return found
 

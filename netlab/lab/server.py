@@ -14,18 +14,21 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from netlab.errors import HostError
 from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import environment, program, run, succeeds
 from netlab.lab.state import Started, read_started, started, write_started
+from netlab.lab.windows import SHELL as WINDOWS_SHELL
 
 INSIDE = Path(__file__).with_name("inside.py")
-READY_S = 10.0
+READY_S = 30.0
+"""A Linux host takes 0.1 s; the first Windows program on a busy machine takes seconds."""
 GONE_S = 5.0
 POLL_S = 0.005
 
@@ -63,8 +66,10 @@ def public_key(host: LabHost, folder: Path) -> str:
     return f"{kind} {key}"
 
 
-def start(host: LabHost, folder: Path, authorized_key: str) -> None:
-    """Start the host's sshd; ``await_ready`` waits for it."""
+def start(
+    host: LabHost, folder: Path, authorized_key: str, windows: Mapping[str, Any] | None = None
+) -> None:
+    """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of."""
     key = folder / f"{host.name}.key"
     make_key(key, f"{host.name} of the virtual lab")
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
@@ -79,6 +84,7 @@ def start(host: LabHost, folder: Path, authorized_key: str) -> None:
         "authorized_key": authorized_key + "\n",
         "sshd": program("sshd"),
         "sshd_config": config,
+        "windows": windows,
     }
     # fmt: off
     argv = [
@@ -117,6 +123,8 @@ def accounts(host: LabHost) -> dict[str, str]:
     except KeyError:
         sshd = host.uid + 1000
     shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    if host.os == "W":
+        shell = WINDOWS_SHELL
     return {
         "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
         f"sshd:x:{sshd}:65534::/run/sshd:/usr/sbin/nologin\n"
