@@ -275,7 +275,10 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
     } else if (!reader->skipping) {
         struct complaint complaint =
             complaint_about("line-too-long", "", "over 8192 bytes; skipped to its end");
-        record_error("-", &complaint);
+        struct request request;
+        struct request_fault fault;
+        request_parse(reader->bytes, reader->used, &request, &fault); /* for its id */
+        record_error(request.id, &complaint);
         reader->skipping = true;
     }
 }

@@ -384,6 +384,8 @@ struct thread_start {
     void *argument;
 };
 
+#define THREAD_STACK ((size_t)1 << 20)
+
 static void *enter_thread(void *given)
 {
     struct thread_start start = *(struct thread_start *)given;
@@ -398,7 +400,15 @@ int plat_thread_start(plat_thread *out, plat_routine routine, void *argument)
     if (start == NULL)
         return ENOMEM;
     *start = (struct thread_start){routine, argument};
-    int error = pthread_create(out, NULL, enter_thread, start);
+    /* A record is a line of 64 KiB on the stack, and some systems' default is twice that. */
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        error = pthread_attr_setstacksize(&attributes, THREAD_STACK);
+        if (error == 0)
+            error = pthread_create(out, &attributes, enter_thread, start);
+        pthread_attr_destroy(&attributes);
+    }
     if (error != 0)
         free(start);
     return error;
