@@ -83,6 +83,7 @@ def test_every_tcp_byte_of_a_count_arrives_and_the_connection_ends_in_order(
 
 
 def test_the_window_begins_after_the_warm_up(agents: Agents) -> None:
+    began = time.monotonic()
     done = trial(agents, seconds=0.1, warm_up=0.2)
     assert time.monotonic() - began > 0.3
     assert done.sent["window_open_ns"] - done.sent["first_send_ns"] >= 0.2e9
