@@ -202,6 +202,10 @@ static void drain_tcp(struct test *test)
     uint64_t began_ns = plat_now_ns();
     wait_for(test, told_or_ended, NEVER_NS);
     test->drain_ns = plat_now_ns() - began_ns;
+    plat_mutex_lock(&test->lock);
+    test->sent_known = test->told_count;
+    test->sent_messages = test->told_messages;
+    plat_mutex_unlock(&test->lock);
     too_late(test, "deadline", "the sender did not end");
 }
 

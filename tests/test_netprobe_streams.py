@@ -30,6 +30,7 @@ def check_accounts(done: Trial, protocol: str) -> None:
     assert received["window_close_ns"] - received["window_open_ns"] == received["elapsed_ns"]
     assert sum(received["interval_bytes"]) == received["received_bytes"]
     assert sent["sent_messages"] > 0
+    assert received.get("sent_messages", sent["sent_messages"]) == sent["sent_messages"]
     if protocol == "udp":
         assert received["sent_messages"] == sent["sent_messages"]
         assert sent["sent_messages"] == received["total_messages"] + received["lost_messages"]
