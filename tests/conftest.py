@@ -13,7 +13,7 @@ settings.register_profile(
 )
 settings.load_profile("netlab")
 
-NO_SKIP = os.environ.get("CI") == "true"
+NO_SKIP = "NETLAB_NO_SKIP" in os.environ
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
