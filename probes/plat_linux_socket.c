@@ -61,8 +61,8 @@ const char *plat_word(int error)
 
 void plat_describe(int error, char *into, size_t capacity)
 {
-    char text[128];
-    snprintf(into, capacity, "%s", strerror_r(error, text, sizeof text));
+    /* strerror_r has two meanings, by the C library; strerror is safe between threads in both. */
+    snprintf(into, capacity, "%s", strerror(error));
 }
 
 bool plat_is_no_buffers(int error)

@@ -12,6 +12,9 @@
 extern const struct unit_test contract_process_tests[], contract_thread_tests[],
     contract_address_tests[], contract_tcp_tests[], contract_udp_tests[];
 
+/* Whether the system is played by wine or qemu, said on the command line. */
+extern bool emulated;
+
 /* Whether this system says that it can do that: a word of `capabilities`. */
 bool capable(const char *word);
 

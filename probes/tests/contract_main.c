@@ -1,6 +1,9 @@
 /* Runs the tests of the platform contract. Standard input is part of them: whoever starts this
- * answers the line "say something" with "something" and its end. */
+ * answers the line "say something" with "something" and its end.
+ *   contract [emulated]     emulated: by wine or qemu, whose few refusals are then allowed */
 #include "contract.h"
+
+bool emulated;
 
 bool capable(const char *word)
 {
@@ -13,11 +16,12 @@ bool capable(const char *word)
     return false;
 }
 
-int main(void)
+int main(int count, char **words)
 {
     static const struct unit_test *const tables[] = {
         contract_process_tests, contract_thread_tests, contract_address_tests, contract_tcp_tests,
         contract_udp_tests};
+    emulated = count == 2 && strcmp(words[1], "emulated") == 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     if (plat_start() != 0)
         return 2;

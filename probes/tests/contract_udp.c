@@ -117,7 +117,8 @@ TEST(options_of_datagrams_are_set_and_read_back)
     CHECK(value >= 65536);
     int error = plat_option_set(one, PLAT_REPORT_DROPS, 1);
     CHECK(error == 0 || strcmp(plat_word(error), "capability-missing") == 0);
-    CHECK(plat_queue_drops(one, &drops) == capable("queue-drops"));
+    bool known = plat_queue_drops(one, &drops);
+    CHECK(known == capable("queue-drops") || (emulated && !known));
     CHECK_U64(drops, 0);
     plat_close(one);
 }

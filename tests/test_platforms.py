@@ -1,0 +1,559 @@
+"""The probe on every system that can run here: Linux with two C libraries, another processor under
+qemu, Windows under wine. What cannot run here is compiled and linked."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netprobe_agents import PATIENCE_S, PROBES, Agent, Trial, open_trial, trial
+from test_netprobe_control import BAD_LINES, TOKEN
+
+MINGW = "x86_64-w64-mingw32-gcc"
+WINE = next(
+    (path for path in ("/usr/lib/wine/wine64", "/usr/lib64/wine/wine64") if Path(path).exists()),
+    shutil.which("wine64") or "",
+)
+WINESERVER = next(
+    (
+        str(path)
+        for path in (Path("/usr/lib/wine/wineserver64"), Path("/usr/lib/wine/wineserver"))
+        if path.exists()
+    ),
+    shutil.which("wineserver") or "",
+)
+QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
+BUILD_S = 900.0
+
+
+# ---- what is built, with what ----
+
+
+def needs_zig() -> None:
+    if find_spec("ziglang") is None:
+        pytest.skip("needs zig: pip install ziglang")
+
+
+def needs_mingw() -> None:
+    if shutil.which(MINGW) is None:
+        pytest.skip("needs mingw-w64: apt-get install gcc-mingw-w64-x86-64")
+
+
+def make(*words: str) -> str:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", str(PROBES), f"PYTHON={sys.executable}", *words],
+        capture_output=True,
+        text=True,
+        timeout=BUILD_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr, done.stderr
+    return done.stdout
+
+
+TARGETS = [
+    "linux-x86_64",
+    "linux-aarch64",
+    "windows-x86_64",
+    "windows-aarch64",
+    "macos-x86_64",
+    "macos-aarch64",
+    "freebsd-x86_64",
+]
+
+
+def built(target: str) -> Path:
+    """The probe for a target, as ``make cross-…`` leaves it."""
+    needs_zig()
+    make(f"cross-{target}")
+    name = "netprobe.exe" if target.startswith("windows") else "netprobe"
+    return PROBES / "build" / "cross" / target / name
+
+
+def zig_contract(target: str) -> Path:
+    """The contract's test for a target, compiled as its probe is."""
+    needs_zig()
+    system, processor = target.split("-")
+    library = {"linux": "linux-musl", "windows": "windows-gnu"}.get(system, system)
+    place = PROBES / "build" / "cross" / target / ("contract" + system.replace("windows", ".exe"))
+    make(
+        f"CC={sys.executable} -m ziglang cc -target {processor}-{library}",
+        f"TARGET_OS={system}",
+        "CFLAGS=-O2",
+        f"CONTRACT={place}",
+        "contract",
+    )
+    return place
+
+
+def system_of(binary: Path) -> str:
+    """System and processor that an executable is for, by its own header."""
+    head = binary.read_bytes()[:4096]
+    processors = {0x3E: "x86_64", 0xB7: "aarch64", 0x8664: "x86_64", 0xAA64: "aarch64"}
+    if head[:4] == b"\x7fELF":
+        system = "freebsd" if b"/libexec/ld-elf.so.1" in head else "linux"
+        return f"{system}-{processors[struct.unpack_from('<H', head, 18)[0]]}"
+    if head[:2] == b"MZ":
+        at = struct.unpack_from("<I", head, 0x3C)[0]
+        assert head[at : at + 4] == b"PE\0\0"
+        return f"windows-{processors[struct.unpack_from('<H', head, at + 4)[0]]}"
+    assert head[:4] == b"\xcf\xfa\xed\xfe", head[:4]
+    processor = {0x01000007: "x86_64", 0x0100000C: "aarch64"}
+    return f"macos-{processor[struct.unpack_from('<I', head, 4)[0]]}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: str) -> None:
+    assert system_of(built(target)) == target
+    assert system_of(zig_contract(target)) == target
+
+
+def test_the_targets_are_the_ones_that_make_knows() -> None:
+    assert make("targets").split() == TARGETS
+
+
+def test_the_same_source_gives_the_same_bytes(tmp_path: Path) -> None:
+    first = built("windows-x86_64").read_bytes()
+    copy = tmp_path / "copied"
+    copy.mkdir()
+    shutil.copytree(PROBES, copy / "probes", ignore=shutil.ignore_patterns("build"))
+    (copy / "netlab").mkdir()
+    shutil.copy(PROBES.parent / "netlab" / "version.py", copy / "netlab")
+    make("-C", str(copy / "probes"), "cross-windows-x86_64")
+    again = copy / "probes" / "build" / "cross" / "windows-x86_64" / "netprobe.exe"
+    assert again.read_bytes() == first
+
+
+# ---- what runs here ----
+
+
+@dataclass(frozen=True)
+class Runner:
+    """How programs of one system are started here."""
+
+    name: str
+    probe: Path
+    contract: tuple[str, ...]
+    windows: bool = False
+
+    def agent(self, *words: str) -> Agent:
+        return Agent(self.probe, *words)
+
+
+def script(place: Path, *words: str) -> Path:
+    """A program that starts another one in its place: its process id and its pipes stay."""
+    place.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + ' "$@"\n')
+    place.chmod(0o755)
+    return place
+
+
+@pytest.fixture(scope="session")
+def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """Words that start a Windows program: in a prefix of our own, whose server runs already."""
+    if not WINE or not WINESERVER:
+        pytest.skip("needs wine: apt-get install wine64 wine")
+    prefix = tmp_path_factory.mktemp("wine")
+    settings = {"WINEPREFIX": str(prefix), "WINEDEBUG": "-all"}
+
+    def run(*words: str) -> None:
+        # What wine leaves running would hold on to our pipes.
+        subprocess.run(
+            words,
+            env=os.environ | settings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=300,
+            check=False,
+        )
+
+    run(WINE, "wineboot", "--init")
+    run(WINE, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
+    run(WINESERVER, "-k")
+    run(WINESERVER, "-p")
+    yield ("env", *(f"{key}={value}" for key, value in settings.items()), WINE)
+    run(WINESERVER, "-k")
+    run(WINESERVER, "-w")
+    shutil.rmtree(prefix, ignore_errors=True)
+
+
+RUNNERS = ["linux", "musl", "aarch64", "windows", "mingw"]
+
+
+@pytest.fixture(scope="session", params=RUNNERS)
+def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return make_runner(request, request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def windows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Windows programs of whichever compiler is here."""
+    compiler = "windows" if find_spec("ziglang") is not None else "mingw"
+    return make_runner(request, compiler, tmp_path_factory.mktemp("pe"))
+
+
+@pytest.fixture(scope="session")
+def linux(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return make_runner(request, "linux", tmp_path_factory.mktemp("elf"))
+
+
+def make_runner(request: pytest.FixtureRequest, name: str, folder: Path) -> Runner:
+    """Builds what a runner needs, or skips with the reason."""
+    if name == "linux":
+        make("all", "contract")
+        return Runner(name, PROBES / "build" / "netprobe", (str(PROBES / "build" / "contract"),))
+    if name == "musl":
+        if os.uname().machine != "x86_64":
+            pytest.skip("the processor here is another one")
+        return Runner(name, built("linux-x86_64"), (str(zig_contract("linux-x86_64")),))
+    if name == "aarch64":
+        if not QEMU:
+            pytest.skip("needs qemu: apt-get install qemu-user-static")
+        probe = script(folder / "netprobe", QEMU, str(built("linux-aarch64")))
+        return Runner(name, probe, (QEMU, str(zig_contract("linux-aarch64")), "emulated"))
+    if name == "mingw":
+        needs_mingw()
+        words = (f"CC={MINGW}", "TARGET_OS=windows", "CFLAGS=-O2")
+        binary, contract = folder / "netprobe.exe", folder / "contract.exe"
+        make(*words, f"OUT={binary}", f"CONTRACT={contract}", "all", "contract")
+    else:
+        binary, contract = built("windows-x86_64"), zig_contract("windows-x86_64")
+    start: tuple[str, ...] = request.getfixturevalue("wine")
+    probe = script(folder / "netprobe", *start, str(binary))
+    return Runner(name, probe, (*start, str(contract), "emulated"), windows=True)
+
+
+# ---- the contract ----
+
+
+def contract_functions() -> set[str]:
+    text = re.sub(r"/\*.*?\*/", "", (PROBES / "plat.h").read_text(encoding="utf-8"), flags=re.S)
+    names = set(re.findall(r"^[a-z][\w \*]*?\b(plat_\w+)\(", text, re.MULTILINE))
+    assert len(names) > 60
+    return names
+
+
+def test_every_function_of_the_contract_is_called_by_its_tests() -> None:
+    tests = "".join(path.read_text() for path in (PROBES / "tests").glob("contract_*.c"))
+    assert {name for name in contract_functions() if f"{name}(" not in tests} == set()
+
+
+@pytest.mark.parametrize("system", ["linux", "windows", "bsd"])
+def test_every_function_of_the_contract_stands_in_the_files_of_each_system(system: str) -> None:
+    files = "".join(path.read_text() for path in PROBES.glob(f"plat_{system}*.c"))
+    missing = {
+        name for name in contract_functions() if not re.search(rf"^\w.*\b{name}\(", files, re.M)
+    }
+    assert missing == set()
+
+
+def test_the_contract_holds(runner: Runner) -> None:
+    process = subprocess.Popen(
+        runner.contract, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    said: list[str] = []
+    with process.stdout:
+        for line in process.stdout:
+            said.append(line)
+            if line == "say something\n":
+                process.stdin.write("something\n")
+                process.stdin.close()
+    assert process.wait(PATIENCE_S) == 0, "".join(said)
+    assert re.fullmatch(r"(\d\d+) contract tests, 0 failed\n", said[-1]), "".join(said)
+
+
+# ---- agents ----
+
+FREE = r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops"
+SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
+
+
+def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
+    with runner.agent() as agent:
+        hello = agent.ask("hello")
+    system, processor = SYSTEMS.get(runner.name, ("linux", None))
+    assert hello["os"] == system
+    assert processor is None or hello["architecture"] == processor
+    if runner.name == "aarch64":
+        assert hello["architecture"] == "aarch64"
+    assert hello["cpu_count"] >= 1
+    assert 0 < hello["clock_step_ns"] < 1_000_000
+    words = hello["capabilities"].split(",")
+    assert all(re.fullmatch(FREE + r"|raw-clock|lock|facts|cpu", word) for word in words)
+    if runner.windows:
+        assert hello["clock"] == "QueryPerformanceCounter"
+        assert hello["os_release"].startswith("10.0.")
+        assert not {"congestion", "dscp", "queue-drops", "raw-clock"} & set(words)
+        assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
+    else:
+        assert hello["clock"] == "CLOCK_MONOTONIC"
+        assert {"dscp", "pin", "queue-drops"} <= set(words)
+
+
+def test_records_end_in_a_line_feed_alone(runner: Runner) -> None:
+    with runner.agent() as agent:
+        agent.raw(b"a hello\r\nb clock\n\r\n")
+        assert agent.next("a")["type"] == "hello"
+        assert agent.next("b")["monotonic_ns"] > 0
+    assert all(line.endswith(b"}\n") and b"\r" not in line for line in agent.lines)
+
+
+def test_facts_name_the_machine_and_the_way_to_a_peer(runner: Runner) -> None:
+    with runner.agent() as agent:
+        facts = agent.ask("facts", to="127.0.0.1")
+    assert facts["hostname"] and facts["kernel"]
+    assert facts["memory_bytes"] > 2**26
+    assert "=127.0.0.1/8" in facts["addresses"]
+    if runner.name != "aarch64":  # qemu does not translate netlink's newer questions
+        assert facts["route_interface"] == "lo"
+        assert facts["interface_mtu_bytes"] >= 1500
+    if runner.windows:
+        assert facts["distribution"].startswith("Microsoft Windows")
+        assert 100_000 <= facts["timer_resolution_ns"] <= 16_000_000
+        assert facts["udp_received_datagrams"] >= 0
+
+
+def check(done: Trial, protocol: str) -> None:
+    received, sent = done.received, done.sent
+    assert received["throughput_bit_per_s"] > 100_000
+    figure = 8e9 * received["received_bytes"] / received["elapsed_ns"]
+    assert received["throughput_bit_per_s"] == pytest.approx(figure)
+    if protocol == "udp":
+        assert received["sent_messages"] == sent["sent_messages"]
+        assert sent["sent_messages"] == received["total_messages"] + received["lost_messages"]
+        assert received["duplicate_messages"] == received["foreign_messages"] == 0
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "tcp": {"message": 65536},
+    "udp": {"message": 1472, "message_rate": 1000},
+}
+
+
+@pytest.mark.parametrize("listener", ["receive", "send"])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_system_measures_with_itself(runner: Runner, protocol: str, listener: str) -> None:
+    with runner.agent() as receiver, runner.agent() as sender:
+        done = trial(
+            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+        )
+    check(done, protocol)
+
+
+@pytest.mark.parametrize("receives", ["linux", "windows"])
+@pytest.mark.parametrize("listener", ["receive", "send"])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_linux_and_windows_measure_with_each_other(
+    linux: Runner, windows: Runner, protocol: str, listener: str, receives: str
+) -> None:
+    sides = (linux, windows) if receives == "linux" else (windows, linux)
+    with sides[0].agent() as receiver, sides[1].agent() as sender:
+        done = trial(
+            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+        )
+    check(done, protocol)
+    tells = "tcp_end_snd_mss"
+    on_linux, on_windows = (
+        (done.received, done.sent) if receives == "linux" else (done.sent, done.received)
+    )
+    assert (tells in on_linux) == (protocol == "tcp")
+    assert tells not in on_windows
+    assert "dscp" not in on_windows
+
+
+@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 65507])
+def test_windows_accounts_for_every_datagram_of_a_count(
+    linux: Runner, windows: Runner, message: int
+) -> None:
+    for receives, sends in ((linux, windows), (windows, linux), (windows, windows)):
+        with receives.agent() as receiver, sends.agent() as sender:
+            done = trial(
+                (receiver, sender), proto="udp", message=message, count=30, message_rate=300
+            )
+        assert done.sent["sent_messages"] == 30
+        assert done.received["total_messages"] + done.received["lost_messages"] == 30
+        if message < 65507:  # of which a default receive buffer holds three
+            assert done.received["lost_messages"] == 0
+        assert done.received["sequence"] == ("none" if message < 16 else "full")
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_windows_carries_several_streams_and_ipv6(windows: Runner, protocol: str) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        both = (receiver, sender)
+        done = trial(both, proto=protocol, streams=3, seconds=0.4, **KEYS[protocol])
+        check(done, protocol)
+        assert done.received["streams"] == 3
+        if not Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").exists():
+            return
+        if Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").read_text().strip() == "0":
+            check(
+                trial(both, proto=protocol, address="::1", seconds=0.4, **KEYS[protocol]), protocol
+            )
+
+
+def test_a_count_of_bytes_arrives_and_the_connection_ends_in_order(windows: Runner) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        done = trial((receiver, sender), proto="tcp", message=30_000, count=100)
+    assert done.received["total_bytes"] == 3_000_000
+
+
+def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
+    with windows.agent() as agent:
+        for key, value in (("dscp", 10), ("congestion", "cubic")):
+            asked = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
+            assert (asked["error"], asked["key"]) == ("capability-missing", key)
+            assert asked["errno"] == 10042
+        asked = agent.ask("receive", bind="192.0.2.1", token=TOKEN)
+        assert (asked["error"], asked["errno"]) == ("address-not-available", 10049)
+
+
+def test_socket_buffers_are_read_back_on_windows(windows: Runner) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        done = trial(
+            (receiver, sender), proto="udp", seconds=0.3, socket_buffer=65536, **KEYS["udp"]
+        )
+    for side in (done.received, done.sent):
+        assert side["send_buffer_requested_bytes"] == 65536
+        assert side["receive_buffer_bytes"] >= 65536
+        assert "send_buffer_doubled" not in side
+
+
+def test_bad_requests_have_the_same_words_on_windows(windows: Runner) -> None:
+    with windows.agent() as agent:
+        for line, word, key in BAD_LINES:
+            name = f"b{secrets.token_hex(4)}"
+            has_id = line.startswith("x ")
+            agent.raw((name + line[1:] if has_id else line).encode() + b"\n")
+            reply = agent.next(name if has_id else line if line == "x" else "-", "error")
+            if line.startswith("x send proto=udp to="):
+                assert reply["error"] == "connect-timeout"
+            elif word is not None:
+                assert (reply["error"], reply.get("key")) == (word, key), line
+        assert agent.ask("heartbeat")["type"] == "heartbeat"
+        agent.raw(b"x hello " + b"a" * 20000 + b"\n")
+        agent.raw(os.urandom(20_000).replace(b"\n", b"") + b"\n")
+        assert agent.next("-")["error"] in ("line-too-long", "bad-request")
+        assert agent.ask("heartbeat")["type"] == "heartbeat"
+
+
+# ---- ends ----
+
+
+def test_the_end_of_input_ends_the_agent_and_what_it_does(runner: Runner) -> None:
+    with runner.agent() as receiver, runner.agent() as sender:
+        open_trial((receiver, sender), seconds=30)
+        time.sleep(0.3)
+        for agent in (receiver, sender):
+            assert agent.process.stdin is not None
+            began = time.monotonic()
+            agent.process.stdin.close()
+            assert agent.process.wait(PATIENCE_S) == 0
+            assert time.monotonic() - began < 3
+
+
+def test_the_lease_ends_an_agent_that_nobody_speaks_to(runner: Runner) -> None:
+    with runner.agent("lease_s=0.6") as agent:
+        agent.ask("heartbeat")
+        for _ in range(3):
+            time.sleep(0.3)
+            agent.raw(b"\n")
+        assert agent.process.poll() is None
+        assert agent.process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protocol: str) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
+        opened = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
+        time.sleep(0.3)
+        for agent, name in ((receiver, opened.receiving), (sender, opened.sending)):
+            began = time.monotonic()
+            assert agent.ask("stop", test=name, abort=1)["type"] in ("stop", "error")
+            ended = agent.next(name, "error", "result")
+            assert ended["error"] in ("stopped", "peer-vanished"), ended
+            assert time.monotonic() - began < 2
+
+
+def test_a_killed_windows_sender_ends_the_test_without_a_figure(
+    linux: Runner, windows: Runner
+) -> None:
+    """Windows closes a dead program's connections at once, wine's server when it looks: then the
+    deadline comes first."""
+    with linux.agent() as receiver, windows.agent() as sender:
+        opened = open_trial((receiver, sender), proto="tcp", seconds=2, deadline=4, **KEYS["tcp"])
+        time.sleep(0.5)
+        began = time.monotonic()
+        sender.process.kill()
+        ended = receiver.next(opened.receiving, "error", "result")
+        assert ended["error"] in ("peer-vanished", "deadline")
+        assert time.monotonic() - began < 5
+
+
+def test_the_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
+    with windows.agent() as first:
+        assert first.ask("lock", owner="first%20one")["type"] == "lock"
+        assert first.ask("lock", owner="first%20one")["type"] == "lock"
+        with windows.agent() as second:
+            for _ in range(3):
+                refused = second.ask("lock", owner="second")
+                assert (refused["error"], refused["detail"]) == ("locked", "first one")
+            assert first.ask("unlock")["type"] == "unlock"
+            assert second.ask("lock", owner="second")["type"] == "lock"
+            assert first.ask("lock", owner="first")["detail"] == "second"
+        assert first.ask("lock", owner="first")["type"] == "lock"
+
+
+# ---- coarse sleeps ----
+
+TICK_NS = 15_625_000
+
+
+def test_a_paced_rate_is_right_where_sleeps_are_as_coarse_as_a_windows_tick(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1000 a second and 40: gaps shorter than a sleep, and longer ones. This machine may be busy
+    elsewhere for longer than a burst makes up for; a wrong schedule would be wrong each time."""
+    with runner.agent() as receiver:
+        monkeypatch.setenv("NETPROBE_TEST_SLEEP_NS", str(TICK_NS))
+        with runner.agent() as sender:
+            assert TICK_NS * 0.8 < sender.ask("hello")["worst_sleep_ns"] < TICK_NS * 4
+            both = (receiver, sender)
+            for keys, rate in (
+                ({"rate": 4_000_000, "seconds": 0.4}, 1000),
+                ({"message_rate": 40, "count": 25}, 40),
+            ):
+                looks = [paced(trial(both, proto="udp", message=500, **keys).sent, rate)]
+                while len(looks) < 5 and not any(looks):
+                    looks.append(paced(trial(both, proto="udp", message=500, **keys).sent, rate))
+                assert any(looks), keys
+
+
+def paced(sent: dict[str, Any], rate: int) -> bool:
+    """Whether a sender kept to its schedule; that it knows its schedule must always be so."""
+    spanned_s = (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
+    skipped, late = sent["skipped_messages"], sent["late_histogram_ns"]
+    scheduled = sent["sent_messages"] + skipped + sent["local_drops"]
+    assert scheduled == pytest.approx(rate * spanned_s, abs=40 + 0.05 * scheduled)
+    in_time = sum(late[:22])  # less than 4 ms late, where a sleep takes up to 15 too long
+    return bool(
+        skipped == 0
+        and abs(scheduled - rate * spanned_s) <= 0.02 * scheduled + 1
+        and in_time >= 0.95 * sum(late)
+    )
