@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from labs import inside, needs_a_lab, ssh, traces, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.errors import HostError, UsageError
@@ -22,15 +23,6 @@ from netlab.lab.inventory import first_line, inventory_text
 from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
 from netlab.lab.shaping import shape_of
 
-needs_a_lab = [
-    pytest.mark.lab,
-    pytest.mark.skipif(
-        sys.platform != "linux" or os.geteuid() != 0, reason="the virtual lab needs Linux and root"
-    ),
-    pytest.mark.skipif(
-        bool(lab.missing_packages()), reason=f"missing: {lab.missing_packages().programs}"
-    ),
-]
 NAME = f"t{os.getpid()}"
 
 
@@ -207,16 +199,6 @@ def two_labs() -> Iterator[tuple[lab.LabState, lab.LabState]]:
         lab.down(second)
 
 
-def ssh(of: lab.LabState, host: str, *words: str) -> str:
-    argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, *words]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True)
-    return done.stdout.strip()
-
-
-def inside(of: lab.LabState, host: int, *words: str) -> str:
-    return programs.run("ip", "netns", "exec", of.hosts[host].namespace, *words).strip()
-
-
 class TestALab:
     pytestmark = needs_a_lab
 
@@ -351,7 +333,7 @@ class TestALab:
         """
         measured: list[float] = []
         while len(measured) < 3 or (max(measured) < 99 and len(measured) < 10):
-            measured.append(wire_mbit_per_s(two_labs[0], traffic))
+            measured.append(flood(two_labs[0], traffic))
         assert max(measured) == pytest.approx(100, rel=0.01), measured
 
 
@@ -374,23 +356,10 @@ while time.monotonic() < end:
     for _ in range(4 if traffic == "tcp" else 16):
         link.sendto(message, (to, 9))
 """
-WATCH = """
-import time
-files = [open(f"/sys/class/net/test/statistics/rx_{what}") for what in ("packets", "bytes")]
-def read():
-    for file in files: file.seek(0)
-    print(*(int(file.read()) for file in files), time.monotonic_ns())
-read(); time.sleep(0.4); read()
-"""
 
 
-def wire_mbit_per_s(of: lab.LabState, traffic: str) -> float:
-    """Flood the cable from linux-a; what linux-b's interface takes in, as it is on the wire.
-
-    Counted by the interface, so that a slow receiver is no part of it: frames between two readings
-    in the middle of the flood, by the clock of the readings. The interface counts the header of 14
-    bytes, the wire 24 more.
-    """
+def flood(of: lab.LabState, traffic: str) -> float:
+    """Fill the cable from linux-a; Mbit/s that come out at linux-b, from the flood's middle."""
     python = [programs.program("ip"), "netns", "exec", "", sys.executable, "-c"]
     python[3] = of.hosts[1].namespace
     with subprocess.Popen([*python, RECEIVER]) as receiver:
@@ -399,28 +368,10 @@ def wire_mbit_per_s(of: lab.LabState, traffic: str) -> float:
         target = of.hosts[1].addresses[0]
         with subprocess.Popen([*python, SENDER, target, traffic, "0.9"]) as sender:
             time.sleep(0.25)
-            lines = inside(of, 1, sys.executable, "-c", WATCH).splitlines()
+            measured = wire_mbit_per_s(of, 1)
             assert sender.wait(10) == 0
         receiver.kill()
-    first, second = ([int(word) for word in line.split()] for line in lines)
-    frames, frame_bytes, elapsed_ns = (b - a for a, b in zip(first, second, strict=True))
-    return (frame_bytes + 24 * frames) * 8 / elapsed_ns * 1000
-
-
-def traces(plan: LabPlan) -> list[str]:
-    """Everything of a lab that is still there."""
-    left = [host.namespace for host in plan.hosts if (network.NAMESPACES / host.namespace).exists()]
-    left += [path.name for path in network.INTERFACES.glob(f"{plan.bridge}-*")]
-    left += [plan.bridge] if (network.INTERFACES / plan.bridge).exists() else []
-    left += [str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()]
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            uid, words = process.stat().st_uid, (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if uid in {host.uid for host in plan.hosts} or plan.hosts[0].namespace.encode() in words:
-            left.append(words.decode())
-    return left
+    return measured
 
 
 class TestTheEndOfALab:
@@ -552,13 +503,6 @@ class TestTheEndOfALab:
         finally:
             for name in names:
                 lab.down(name)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < end, "waited 10 s in vain"
-        time.sleep(0.002)
 
 
 def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_path: Path) -> None:
