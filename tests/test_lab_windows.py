@@ -308,6 +308,12 @@ class TestAWindowsHost:
         other = subprocess.run(ask_the_other, capture_output=True, timeout=30, check=False)
         assert b"lab.exe" in other.stdout
         assert b"mark" not in other.stdout and b"here" not in other.stdout
+        machine = r"reg query HKLM\SOFTWARE\Microsoft\Cryptography /v MachineGuid"
+        numbers = {
+            subprocess.check_output(argv(four_hosts, name, machine), timeout=30).split()[-1]
+            for name in ("windows-a", "windows-b")
+        }
+        assert len(numbers) == 2
         home = wine.template_folder() / "drive_c/Users/netlab"
         assert home.is_dir() and not (home / "mark").exists()
 

@@ -7,6 +7,7 @@ drive C: the host's root has a folder ``C:``, so that SFTP's paths are ``/C:/Use
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from netlab.lab.wine import LAUNCH_ON_C, loader, wine_environment, wineserver
 PREFIX = Path("/run/netlab-host/wine")
 """Inside the host only."""
 SHELL = "/run/netlab-host/shell"
+MACHINE_KEY = r"HKLM\SOFTWARE\Microsoft\Cryptography"
 
 SHELL_TEXT = """\
 #!/bin/sh
@@ -31,6 +33,8 @@ def wish_of(template: Path) -> Mapping[str, Any]:
     """What inside.py makes a Windows host of. ``template``: a finished wine prefix."""
     environment = wine_environment(PREFIX)
     words = " ".join(f"'{name}={value}'" for name, value in environment.items())
+    number = str(uuid.uuid4())
+    number_the_machine = ["reg", "add", MACHINE_KEY, "/v", "MachineGuid", "/d", number, "/f"]
     launch = LAUNCH_ON_C.replace("/", "\\")
     return {
         "template": str(template),
@@ -40,6 +44,7 @@ def wish_of(template: Path) -> Mapping[str, Any]:
         "shell_text": SHELL_TEXT.format(environment=words, loader=loader(), launch=launch),
         "environment": environment,
         # The server first, for itself and for ever: the sockets of all programs are made by it.
-        # Then the first program, which starts Windows' services and takes a second.
-        "programs": [[wineserver(), "--persistent"], [loader(), "cmd", "/c", "exit"]],
+        # The first program starts Windows' services and takes a second. It makes the host a machine
+        # of its own: by this number, the template's in all of them, programs tell machines apart.
+        "programs": [[wineserver(), "--persistent"], [loader(), *number_the_machine]],
     }
