@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs help demo test lint format types check probe schema clean benchmark-%
+.PHONY: docs help demo test lint format types check probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -32,6 +32,12 @@ check: lint types test ## all of it
 probe: ## build the probe for this machine
 	@$(MAKE) --no-print-directory -C probes
 
+wheel: $(VENV)/cross ## dist/…whl with the probe for every system in it: its user needs no compiler
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@cp -R netlab pyproject.toml README.md LICENSE build/wheel
+	@$(BIN)/python -m netlab probes build --all --into build/wheel/netlab/probes
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./build/wheel
+
 schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
 	@$(BIN)/python -m netlab.schema
 
@@ -45,11 +51,15 @@ clean: ## remove what was built; runs/ stays
 	@rm -rf $(VENV) build dist *.egg-info
 	@$(MAKE) --no-print-directory -C probes clean
 
-# Two stamps: what a run needs, and what the tests need beyond.
+# Stamps: what a run needs, and what the tests and the probes of other systems need beyond.
 $(VENV)/runs: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" "."
 	@touch $@
 
 $(VENV)/tests: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev]"
+	@touch $(VENV)/runs $@
+
+$(VENV)/cross: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[cross]"
 	@touch $(VENV)/runs $@
