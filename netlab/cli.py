@@ -280,7 +280,7 @@ def hosts(file: Path) -> None:
     """Look at each host of the inventory FILE, and say whether it is fit to measure."""
     from netlab.fitness import survey
 
-    seen = survey(file)
+    seen = survey(file, lambda sentence: click.echo(sentence, err=True))
     click.echo(seen.as_text())
     seen.raise_for_unfit()
 
@@ -326,11 +326,32 @@ def probes() -> None:
 
 
 @probes.command("build")
-def probes_build() -> None:
-    """Build the probe for this machine and print its path."""
-    from netlab.build import local_probe
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
+@click.option(
+    "--into", type=FOLDER, metavar="DIR", help="Lay copies in DIR/TARGET, as a wheel carries them."
+)
+def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
+    """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
 
-    click.echo(local_probe())
+    Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
+    it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
+    """
+
+    def say(sentence: str) -> None:
+        click.echo(sentence, err=True)
+
+    if not targets and not every:
+        if into is not None:
+            raise UsageError("--into needs a TARGET or --all")
+        from netlab.build import local_probe
+
+        click.echo(local_probe(say))
+        return
+    from netlab.release import as_table, build_all, targets_named
+    from netlab.targets import TARGETS
+
+    click.echo(as_table(build_all(TARGETS if every else targets_named(targets), into, say)))
 
 
 @cli.group()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import platform
 import re
 import secrets
 import stat
@@ -13,35 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.build import local_probe
-from netlab.errors import HostError
-from netlab.hosts import OS_NAMES, Host, local_os
+from netlab.build import local_probe, probe_for
+from netlab.errors import HostError, UsageError
+from netlab.hosts import OS_NAMES, Host
+from netlab.systems import Platform, Shell, ask
 from netlab.transport import Transport
 
 if TYPE_CHECKING:
     import paramiko
 
-    from netlab.ssh import SshTransport
-
-PLATFORM_S = 20.0
-ANSWER_MOST_BYTES = 1 << 20
+CACHE = ".cache/netlab"
+"""Relative to where a login starts, the home."""
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
-SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
-"""What `uname -s` says → letter."""
-
-MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-"""Other names of an architecture."""
-
 Say = Callable[[str], None] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Platform:
-    """What a host runs binaries of."""
-
-    os: str
-    """A letter, as in the inventory."""
-    architecture: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +35,8 @@ class Place:
     """Starts its agent. Over SSH the words mean the same to every shell, without quoting."""
     binary: bytes
     """What lies there."""
+    path: str
+    """The file as the host's own system names it, for sentences."""
 
 
 def places(host: Host, transport: Transport, on_event: Say, refusals: list[str]) -> Iterator[Place]:
@@ -62,47 +47,51 @@ def places(host: Host, transport: Transport, on_event: Say, refusals: list[str])
     over. HostError where there is no probe for the host, or no way to put one there.
     """
     if host.local:
-        path = local_probe(on_event)
-        yield Place((str(path), "agent"), path.read_bytes())
+        local = local_probe(on_event)
+        yield Place((str(local), "agent"), local.read_bytes(), str(local))
         return
     from netlab.ssh import SshTransport
 
     assert isinstance(transport, SshTransport)  # noqa: S101  (told to the type checker)
-    binary = _binary_for(host, _platform(host, transport), on_event)
+    target = ask(host, transport)
+    binary = _binary_for(host, target, on_event)
     name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
     with contextlib.closing(transport.sftp()) as sftp:
+        if target.os == "W":
+            yield from _windows_places(sftp, target.shell, f"{name}.exe", binary, refusals)
+            return
         for directory in _directories(sftp):
             try:
                 _put(sftp, directory, name, binary)
             except (OSError, EOFError) as error:
                 refusals.append(f"{directory}: {str(error) or type(error).__name__}")
                 continue
-            yield Place((f"{directory}/{name}", "agent"), binary)
+            path = f"{directory}/{name}"
+            yield Place((path, "agent"), binary, path)
 
 
-def _platform(host: Host, transport: SshTransport) -> Platform:
-    """Asked, not guessed: one harmless command, which every POSIX system answers."""
-    process = transport.start(["uname", "-s", "-m"])
+def _windows_places(
+    sftp: paramiko.SFTPClient, shell: Shell, name: str, binary: bytes, refusals: list[str]
+) -> Iterator[Place]:
+    """The home's cache, by its path from the home and, where that does not do, by its whole path.
+
+    A login's profile may have gone to another folder. There is no second folder: one that others
+    could have prepared cannot be told from a private one, since SFTP shows no owners there.
+    """
     try:
-        said = process.read_all(ANSWER_MOST_BYTES, PLATFORM_S)
-    except TimeoutError:
-        raise HostError(
-            f"{host.name}: the login works, and no command answers in {PLATFORM_S:g} s; "
-            "does its shell wait for something (.bashrc, ForceCommand)?"
-        ) from None
-    finally:
-        process.kill()
-    # At the end of a line: the login may have printed a prompt before it.
-    found = re.search(rb"(Linux|Darwin|FreeBSD) (\w+)\s*\Z", said)
-    if found is not None:
-        system, machine = found[1].decode(), found[2].decode().lower()
-        return Platform(SYSTEMS[system], MACHINES.get(machine, machine))
-    last = said.decode("utf-8", "replace")[-200:] or process.stderr_tail()[-200:]
-    shown = repr(last) if last else "nothing"
-    windows = "; there is no probe for Windows here" if host.os == "W" else ""
-    raise HostError(
-        f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}{windows}"
-    )
+        _put(sftp, CACHE, name, binary, windows=True)
+        home = sftp.normalize(".")
+    except (OSError, EOFError) as error:
+        refusals.append(f"{CACHE}: {str(error) or type(error).__name__}")
+        return
+    relative = f"{CACHE}/{name}"
+    whole = f"{home.rstrip('/')}/{relative}"
+    shown = whole.lstrip("/").replace("/", "\\")
+    # cmd.exe takes a slash for the sign of an option, a POSIX shell eats backslashes.
+    word = relative if shell is Shell.POSIX else relative.replace("/", "\\")
+    yield Place((word, "agent"), binary, shown)
+    if re.fullmatch(r"/[A-Za-z]:[\w./-]+", whole, re.ASCII):
+        yield Place((whole[1:] if shell is Shell.POSIX else shown, "agent"), binary, shown)
 
 
 def _binary_for(host: Host, target: Platform, on_event: Say) -> bytes:
@@ -110,29 +99,33 @@ def _binary_for(host: Host, target: Platform, on_event: Say) -> bytes:
         raise HostError(
             f"{host.name} runs {OS_NAMES[target.os]}, and the inventory says `os: {host.os}`"
         )
-    machine = platform.machine().lower()
-    here = Platform(local_os(), MACHINES.get(machine, machine))
-    if target != here:
-        raise HostError(
-            f"{host.name}: there is no probe for {OS_NAMES[target.os]} on {target.architecture} "
-            f"here, only for {OS_NAMES[here.os]} on {here.architecture}"
-        )
-    return local_probe(on_event).read_bytes()
+    try:
+        return probe_for(target.os, target.architecture, on_event).read_bytes()
+    except UsageError as error:
+        raise HostError(f"{host.name}: {error}") from None
 
 
 def _directories(sftp: paramiko.SFTPClient) -> Iterator[str]:
     """Places to try: the home's cache, relative to where a login starts, then a private one."""
-    yield ".cache/netlab"
+    yield CACHE
     owner = sftp.stat(".").st_uid
     for directory in FALLBACKS:
         yield f"{directory}/netlab-{owner}"
 
 
-def _put(sftp: paramiko.SFTPClient, directory: str, name: str, binary: bytes) -> None:
-    """The binary as ``directory/name``, whole or not at all; OSError where it cannot be."""
-    _make_private(sftp, directory)
+def _put(
+    sftp: paramiko.SFTPClient, directory: str, name: str, binary: bytes, *, windows: bool = False
+) -> None:
+    """The binary as ``directory/name``, whole or not at all; OSError where it cannot be.
+
+    ``windows``: a host whose SFTP knows neither owners nor modes, only access lists.
+    """
+    if windows:
+        _make_folder(sftp, directory)
+    else:
+        _make_private(sftp, directory)
     path = f"{directory}/{name}"
-    if _is_there(sftp, path, binary):
+    if _is_there(sftp, path, binary, windows=windows):
         return
     aside = f"{path}.{secrets.token_hex(4)}"
     try:
@@ -140,18 +133,32 @@ def _put(sftp: paramiko.SFTPClient, directory: str, name: str, binary: bytes) ->
         with sftp.open(aside, "wx") as file:
             file.set_pipelined(True)
             file.write(binary)
-        sftp.chmod(aside, 0o700)
-        if not _is_there(sftp, aside, binary):
-            raise OSError(f"{aside} does not hold what was written")
-        sftp.posix_rename(aside, path)
+        if not windows:
+            sftp.chmod(aside, 0o700)
+        if not _is_there(sftp, aside, binary, windows=windows):
+            why = " (did a virus scanner take it away?)" if windows else ""
+            raise OSError(f"{aside} does not hold what was written{why}")
+        _rename(sftp, aside, path)
     except (OSError, EOFError):
         with contextlib.suppress(OSError):
             sftp.remove(aside)
-        raise
+        # Two runs at once: the other one was first, and its probe runs already.
+        if not _is_there(sftp, path, binary, windows=windows):
+            raise
 
 
-def _make_private(sftp: paramiko.SFTPClient, directory: str) -> None:
-    """Make the directory where it is missing, and refuse one that somebody else could write."""
+def _rename(sftp: paramiko.SFTPClient, aside: str, path: str) -> None:
+    """In one step, over what may be there; SFTP servers without that have a plain rename."""
+    try:
+        sftp.posix_rename(aside, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            sftp.remove(path)
+        sftp.rename(aside, path)
+
+
+def _make_folder(sftp: paramiko.SFTPClient, directory: str) -> paramiko.SFTPAttributes:
+    """Make the directory and those above it where they are missing; never follows a link."""
     path = "/" if directory.startswith("/") else ""
     for part in directory.strip("/").split("/"):
         path = os.path.join(path, part)  # noqa: PTH118  (a path of the host, not of this machine)
@@ -160,19 +167,27 @@ def _make_private(sftp: paramiko.SFTPClient, directory: str) -> None:
         except OSError:
             sftp.lstat(path)
     seen = sftp.lstat(directory)
-    mode = seen.st_mode or 0
-    if not stat.S_ISDIR(mode):
+    if not stat.S_ISDIR(seen.st_mode or 0):
         raise OSError(f"{directory} is no directory (a link is not followed)")
-    if seen.st_uid != sftp.stat(".").st_uid or mode & 0o022:
+    return seen
+
+
+def _make_private(sftp: paramiko.SFTPClient, directory: str) -> None:
+    """The same, and refuse a directory that somebody else could write."""
+    seen = _make_folder(sftp, directory)
+    if seen.st_uid != sftp.stat(".").st_uid or (seen.st_mode or 0) & 0o022:
         raise OSError(f"{directory} belongs to somebody else, or others may write there")
 
 
-def _is_there(sftp: paramiko.SFTPClient, path: str, binary: bytes) -> bool:
+def _is_there(
+    sftp: paramiko.SFTPClient, path: str, binary: bytes, *, windows: bool = False
+) -> bool:
     """Whether the file at ``path`` is this binary, byte by byte, and may be started."""
     try:
         seen = sftp.lstat(path)
         mode = seen.st_mode or 0
-        if not stat.S_ISREG(mode) or not mode & 0o100 or seen.st_size != len(binary):
+        may_start = windows or mode & 0o100
+        if not stat.S_ISREG(mode) or not may_start or seen.st_size != len(binary):
             return False
         with sftp.open(path, "rb") as file:
             file.prefetch(len(binary))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from netlab.errors import HostError, NetlabError
 from netlab.hosts import OS_NAMES, OS_OF_PROBE, Host, load_inventory
 from netlab.preflight import interface_of, plain_addresses, prefix_of
 from netlab.probe import Agent
-from netlab.units import format_rate
+from netlab.units import format_rate, format_seconds
+
+NO_THROTTLE = 0xFFFFFFFF
+"""Windows' NetworkThrottlingIndex where it is switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +67,20 @@ class Survey:
             raise HostError(f"not fit: {', '.join(names)}")
 
 
-def survey(path: Path) -> Survey:
-    """Look at every host of an inventory, at the same time; takes no lock."""
+def survey(path: Path, say: Callable[[str], None] | None = None) -> Survey:
+    """Look at every host of an inventory, at the same time; takes no lock.
+
+    ``say`` hears what takes long, from several threads.
+    """
     hosts = load_inventory(path).hosts
     with ThreadPoolExecutor(max_workers=min(16, len(hosts))) as executor:
-        return Survey(tuple(executor.map(inspect, hosts)))
+        return Survey(tuple(executor.map(partial(inspect, say=say), hosts)))
 
 
-def inspect(host: Host) -> Inspected:
+def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
     """Reach a host and ask it; what is wrong with it is a sentence, never an exception."""
     try:
-        agent = Agent.open(host)
+        agent = Agent.open(host, say)
     except NetlabError as error:
         return Inspected(host, (("reachable", "no"),), unfit=(str(error),))
     lines: list[tuple[str, str]] = []
@@ -101,9 +108,27 @@ def _described(agent: Agent) -> Iterator[tuple[str, str]]:
     yield "kernel", str(hello.get("os_release", "not known"))
     yield "architecture", f"{hello.get('architecture', 'not known')}, {hello['cpu_count']} CPUs"
     yield "probe", f"{hello.get('version')}, build {hello.get('build')}"
-    yield "congestion control", str(facts.get("congestion", "not known"))
+    if agent.host.os == "W":
+        yield from _of_windows(facts)
+    else:
+        yield "congestion control", str(facts.get("congestion", "not known"))
     if agent.skipped_lines:
         yield "note", f"its login prints {agent.skipped_lines} lines that are not the probe's"
+
+
+def _of_windows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What decides about measurements there; what the host does not tell is left out."""
+    for key, title in (
+        ("power_plan", "power plan"),
+        ("congestion", "congestion control"),
+    ):
+        if key in facts:
+            yield title, str(facts[key])
+    if "timer_resolution_ns" in facts:
+        yield "timer resolution", format_seconds(facts["timer_resolution_ns"] / 1e9)
+    throttle = facts.get("network_throttling_index")
+    if throttle is not None and throttle != NO_THROTTLE:
+        yield "network throttling", f"{throttle} packets a millisecond while sound plays"
 
 
 def _test_address(
@@ -125,6 +150,9 @@ def _test_address(
     if device is None:
         return
     route = facts.get("route_interface")
+    if route is None and agent.host.os == "W":
+        # It may not tell its routes; the check before a run shows whether packets pass.
+        return
     if route != device:
         leaves = f"leave by {route}" if route else "have no route"
         unfit.append(

@@ -38,11 +38,31 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Turned:
+    """A protocol that passes between two test addresses only where the server connects."""
+
+    protocol: str
+    server_address: str
+    client_address: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preflight:
     """What one packet of each protocol in each direction showed."""
 
     blocked: tuple[Blocked, ...]
     warnings: tuple[str, ...]
+    turned: tuple[Turned, ...] = ()
+
+    def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
+        """Protocol → ``client`` or ``server``: which side is to connect between two addresses."""
+        turned = {
+            each.protocol
+            for each in self.turned
+            if (each.server_address, each.client_address) == (server_address, client_address)
+        }
+        return {each: "server" if each in turned else "client" for each in PACKETS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +84,24 @@ def preflight(server: Agent, client: Agent) -> Preflight:
 
     Raises HostError where the traffic would not take the test network.
     """
-    blocked: list[Blocked] = []
+    faults: list[Blocked | Turned] = []
     warnings: list[str] = []
     for there, here in common_addresses(server.host, client.host):
         ends = End(server, there), End(client, here)
         if same_host(server, client):
-            blocked += _check_both(*ends)
+            faults += _check_both(*ends)
         else:
             counters = [_check_route(end, peer) for end, peer in (ends, ends[::-1])]
             found = _check_both(*ends)
-            blocked += found
-            passed = {"TCP", "UDP"} - {each.protocol for each in found}
+            faults += found
+            passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
             for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
                 warnings += _check_counters(end, peer, before, passed)
-    return Preflight(tuple(blocked), (*(each.sentence for each in blocked), *warnings))
+    return Preflight(
+        blocked=tuple(each for each in faults if isinstance(each, Blocked)),
+        warnings=(*(each.sentence for each in faults), *warnings),
+        turned=tuple(each for each in faults if isinstance(each, Turned)),
+    )
 
 
 def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
@@ -98,20 +122,31 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: End, client: End) -> list[Blocked]:
+def _check_both(server: End, client: End) -> list[Blocked | Turned]:
     faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
-    found = []
+    found: list[Blocked | Turned] = []
     for protocol, fault in faults.items():
-        if fault is not None:
-            passing = [other for other, its in faults.items() if its is None]
-            also = f", {passing[0]} passes" if passing else ""
-            sentence = f"{protocol} {fault}{also}"
-            found.append(Blocked(protocol, server.address, client.address, sentence))
+        if fault is None:
+            continue
+        between = protocol, server.address, client.address
+        # A Windows server's firewall lets nothing in unasked, and answers to what went out.
+        if server.agent.host.os == "W" and _check(protocol, client, server) is None:
+            sentence = (
+                f"{protocol} {client.name}→{server.name} is blocked, and "
+                f"{server.name}→{client.name} passes: the server {server.name} connects"
+            )
+            if protocol == "TCP":
+                sentence += "; it now decides about TCP timestamps, and with them about the MSS"
+            found.append(Turned(*between, sentence))
+            continue
+        passing = [other for other, its in faults.items() if its is None]
+        also = f", {passing[0]} passes" if passing else ""
+        found.append(Blocked(*between, f"{protocol} {fault}{also}"))
     return found
 
 
-def _check(protocol: str, server: End, client: End) -> str | None:
-    """A hello from the client, and its answer; ``None``, or what does not pass."""
+def _check(protocol: str, listener: End, connector: End) -> str | None:
+    """A hello from the connecting side, and its answer; ``None``, or what does not pass."""
     common: dict[str, Any] = {
         "kind": "check",
         "proto": protocol.lower(),
@@ -119,37 +154,50 @@ def _check(protocol: str, server: End, client: End) -> str | None:
         "deadline": f"{CHECK_S:g}",
         "message": 64,
     }
-    ports = server.agent.host.port_range
+    ports = listener.agent.host.port_range
     if ports is not None:
         common |= {"port": f"{ports[0]}-{ports[1]}"}
-    waiting = server.agent.start("receive", open="listen", bind=server.address, **common)
+    waiting = listener.agent.start("receive", open="listen", bind=listener.address, **common)
     common.pop("port", None)
     try:
         ready = _first(waiting, {"ready"}, CHECK_S)
     except ProbeError as fault:
         return f"cannot be tried: {fault}"
-    host = f"[{server.address}]" if ":" in server.address else server.address
+    host = f"[{listener.address}]" if ":" in listener.address else listener.address
     to = f"{host}:{ready['port']}"
-    going = client.agent.start("send", open="connect", to=to, bind=client.address, **common)
+    going = connector.agent.start("send", open="connect", to=to, bind=connector.address, **common)
     try:
         _first(going, {"result"}, CHECK_S + LAST_WORD_S)
         _first(waiting, {"result"}, CHECK_S + LAST_WORD_S)
     except ProbeError as fault:
-        there = f"{client.name}→{server.name}"
-        back = f"{server.name}→{client.name}"
+        there = f"{connector.name}→{listener.name}"
+        back = f"{listener.name}→{connector.name}"
         if fault.word not in NOT_THROUGH:
             result = f"{there} cannot be tried: {fault}"
-        elif fault.host == client.name and protocol == "UDP" and _heard(waiting):
+        elif fault.host == connector.name and protocol == "UDP" and _heard(waiting):
             # The hello came in, and was answered: it is the answer that was lost.
-            result = f"{back} is blocked ({client.address} hears nothing from {to})"
+            result = f"{back} is blocked ({connector.address} hears nothing from {to})"
         else:
             result = (
-                f"{there} is blocked ({fault.word}, from {client.address} to {to}); open the "
-                f"ports in the firewall of {server.name}, and name them with `port_range:`"
+                f"{there} is blocked ({fault.word}, from {connector.address} to {to}); "
+                f"{_remedy(listener.agent)}"
             )
-        server.agent.start("stop", test=waiting.id, abort=1)
+        listener.agent.start("stop", test=waiting.id, abort=1)
         return result
     return None
+
+
+def _remedy(agent: Agent) -> str:
+    """What lets a test through the firewall of its listening side."""
+    if agent.host.os != "W":
+        return (
+            f"open the ports in the firewall of {agent.host.name}, and name them with `port_range:`"
+        )
+    return (
+        f"allow the probe on {agent.host.name}, as its administrator: "
+        "netsh advfirewall firewall add rule name=netlab dir=in action=allow "
+        f'program="{agent.probe_path or "PATH OF netprobe.exe"}"'
+    )
 
 
 def _heard(waiting: Pending) -> bool:

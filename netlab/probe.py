@@ -22,6 +22,8 @@ SILENCE_S = 30.0
 """A host from which nothing has come for this long is lost; it answers every heartbeat."""
 HELLO_S = 60.0
 """A first start may have to wait for a virus scanner."""
+SAY_S = 3.0
+"""Without an answer for this long a person is told what is being waited for."""
 ANSWER_S = 10.0
 GOODBYE_S = 2.0
 LINE_MOST = 1 << 16
@@ -88,7 +90,10 @@ class Agent:
     ) -> None:
         self.host = host
         self.hello: Mapping[str, Any] = {}
+        self.probe_path = ""
+        """Where its file lies on the host, for sentences."""
         self._machine = f"host {host.name}"
+        self._network = ""
         self.skipped_lines = 0
         """Lines that were no records, such as a login's banner."""
         self._skipped_bytes = 0
@@ -127,8 +132,9 @@ class Agent:
             for place in places(host, transport, on_event, refusals):
                 process = transport.start(place.argv)
                 agent = cls(host, transport, process, silence_s=silence_s)
+                agent.probe_path = place.path
                 try:
-                    agent.greet(place.binary)
+                    agent.greet(place.binary, on_event)
                 except HostGone as gone:
                     # Read-only, noexec, full: another directory may do.
                     agent.let_go()
@@ -151,7 +157,7 @@ class Agent:
     @property
     def identity(self) -> tuple[str, str]:
         """What is the same for two names of one machine and network namespace."""
-        return self._machine, str(self.hello.get("network_id", ""))
+        return self._machine, self._network
 
     def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
         """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
@@ -214,12 +220,18 @@ class Agent:
         if threading.current_thread() is not self._reader:
             self._reader.join(GOODBYE_S)
 
-    def greet(self, binary: bytes | None, *, hello_s: float = HELLO_S) -> None:
+    def greet(
+        self,
+        binary: bytes | None,
+        on_event: Callable[[str], None] | None = None,
+        *,
+        hello_s: float = HELLO_S,
+    ) -> None:
         """Ask who it is; HostError where it is not the probe in ``binary`` (``None``: any)."""
         name = self.host.name
         try:
-            self.hello = self.ask("hello", timeout_s=hello_s)
-            self._machine = str(self.hello.get("machine_id") or self._stand_in())
+            self.hello = self._first_answer(on_event, hello_s)
+            self._identify()
         except ProbeError as error:
             raise HostError(f"{name}: no probe answers: {error.detail or error.word}") from None
         theirs = (self.hello.get("protocol"), self.hello.get("version"))
@@ -237,9 +249,32 @@ class Agent:
             )
         self._heart.start()
 
-    def _stand_in(self) -> str:
-        """For a machine without an id: that of its last start, which all its containers share."""
-        return str(self.ask("facts").get("boot_id") or f"host {self.host.name}")
+    def _first_answer(
+        self, on_event: Callable[[str], None] | None, hello_s: float
+    ) -> Mapping[str, Any]:
+        """To `hello`: the first start of a new file may take long, and is never timed."""
+        pending = self.start("hello")
+        silent_s = min(SAY_S, hello_s)
+        try:
+            return pending.record(silent_s)
+        except ProbeError as error:
+            if error.word != "no-answer" or silent_s == hello_s:
+                raise
+        if on_event is not None:
+            on_event(
+                f"{self.host.name}: its probe does not answer yet; a first start may have to wait "
+                f"for a virus scanner, {hello_s:g} s at most"
+            )
+        return pending.record(hello_s - silent_s)
+
+    def _identify(self) -> None:
+        """Where ids are missing: that of a machine's last start, which all its containers share,
+        and the host's name, since copies of one Windows disk have one id.
+        """
+        machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
+        facts = self.ask("facts") if machine is None or network is None else {}
+        self._machine = str(machine or facts.get("boot_id") or f"host {self.host.name}")
+        self._network = str(network or facts.get("hostname") or "")
 
     def _send(self, line: str) -> None:
         with self._write_lock:

@@ -60,6 +60,10 @@ class Progress:
         if sys.stderr.isatty():
             self._bar = _bar(self._total, done)
 
+    def tell(self, sentence: str) -> None:
+        """Say what takes long before the first trial; may be called by several threads."""
+        self._say(sentence)
+
     def warn(self, sentences: Iterable[str]) -> None:
         """Say what a person should know before the first trial."""
         for sentence in sentences:

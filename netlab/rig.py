@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,7 +13,7 @@ from netlab.cells import Cell
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, UsageError
 from netlab.hosts import Host, Inventory
 from netlab.measure import Ends, address_of
-from netlab.preflight import Blocked, common_addresses, preflight
+from netlab.preflight import Preflight, common_addresses, preflight
 from netlab.probe import Agent, lock_hosts, same_host
 from netlab.records import Record, Status, Value, utc_now
 from netlab.schedule import Trial
@@ -57,16 +57,24 @@ class Rig:
     """
 
     def __init__(
-        self, inventory: Inventory, pairings: Iterable[str], *, owner: str, wait_s: float
+        self,
+        inventory: Inventory,
+        pairings: Iterable[str],
+        *,
+        owner: str,
+        wait_s: float,
+        say: Callable[[str], None] | None = None,
     ) -> None:
+        """``say`` hears what takes long, from several threads."""
         self._inventory = inventory
         self._pairings = tuple(pairings)
         self._owner = owner
         self._wait_s = wait_s
+        self._say = say
         self._agents: dict[str, Agent] = {}
         self._away: dict[str, str] = {}
         self._pairs: dict[str, tuple[Host, Host]] = {}
-        self._blocked: dict[str, tuple[Blocked, ...]] = {}
+        self._preflights: dict[str, Preflight] = {}
         self._holders: list[Agent] = []
         self._mending = threading.Lock()
         self._closing = False
@@ -129,10 +137,16 @@ class Rig:
             return frozenset({f"nobody-{cell.pairing}"})
         return frozenset(host.machine or host.name for host in pair)
 
-    def ends(self, pairing: str) -> Ends:
-        """The two agents of a pairing, as they are now."""
-        server, client = (self._agents[host.name] for host in self._pairs[pairing])
-        return Ends(server=server, client=client, same_host=same_host(server, client))
+    def ends(self, cell: Cell) -> Ends:
+        """The two agents that measure a cell, as they are now."""
+        server, client = self._both(cell.pairing)
+        addresses = address_of(server.host, cell), address_of(client.host, cell)
+        return Ends(
+            server=server,
+            client=client,
+            same_host=same_host(server, client),
+            connected_by=self._preflights[cell.pairing].connected_by(*addresses),
+        )
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` where it can."""
@@ -149,7 +163,7 @@ class Rig:
         except UsageError as error:
             reason = "address-not-available"
             return Unmeasured(Status.FAILED, reason, str(error), server, client)
-        for blocked in self._blocked.get(cell.pairing, ()):
+        for blocked in self._preflights[cell.pairing].blocked:
             between = (blocked.server_address, blocked.client_address)
             if blocked.protocol == cell.stream.protocol and between == addresses:
                 return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
@@ -200,7 +214,7 @@ class Rig:
         hosts = self._inventory.needed(self._pairings)
         refused: dict[str, HostRefused] = {}
         with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
-            for host, found in zip(hosts, executor.map(_open, hosts), strict=True):
+            for host, found in zip(hosts, executor.map(self._open, hosts), strict=True):
                 if isinstance(found, Agent):
                     self._agents[host.name] = found
                 else:
@@ -230,17 +244,27 @@ class Rig:
 
     def _try_pairs(self) -> None:
         for pairing in self._pairs:
-            ends = self.ends(pairing)
-            found = preflight(ends.server, ends.client)
-            self._blocked[pairing] = found.blocked
-            self.warnings += found.warnings
+            found = preflight(*self._both(pairing))
+            self._preflights[pairing] = found
+            self.warnings += [each for each in found.warnings if each not in self.warnings]
+
+    def _open(self, host: Host) -> Agent | HostError:
+        try:
+            return Agent.open(host, self._say)
+        except HostError as error:
+            return error
+
+    def _both(self, pairing: str) -> tuple[Agent, Agent]:
+        """Its server and its client."""
+        server, client = self._pairs[pairing]
+        return self._agents[server.name], self._agents[client.name]
 
     def _reconnect(self, host: Host) -> None:
         self._agents[host.name].close()
         if self._closing:
             self._away[host.name] = f"{host.name}: the run is ending"
             return
-        found = _open(host)
+        found = self._open(host)
         if isinstance(found, Agent):
             self._agents[host.name] = found
             try:
@@ -264,10 +288,3 @@ class Rig:
             peers.setdefault(server.name, here)
             peers.setdefault(client.name, there)
         return peers
-
-
-def _open(host: Host) -> Agent | HostError:
-    try:
-        return Agent.open(host)
-    except HostError as error:
-        return error

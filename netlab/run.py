@@ -82,7 +82,13 @@ def run(options: Options, progress: Progress) -> Outcome:
         if trials:
             progress.begin(folder.path, trials, done=len(chosen) * matrix.repeats - len(trials))
             pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
-            with Rig(inventory, pairings, owner=str(folder.path), wait_s=options.wait_s) as rig:
+            with Rig(
+                inventory,
+                pairings,
+                owner=str(folder.path),
+                wait_s=options.wait_s,
+                say=progress.tell,
+            ) as rig:
                 unreachable = rig.unreachable
                 _session(folder, options, matrix, rig)
                 progress.warn(rig.warnings)
@@ -166,7 +172,7 @@ def _trial(trial: Trial, attempt: int, rig: Rig, progress: Progress) -> Record:
     if away is not None:
         return away.record(trial, attempt)
     progress.trial(trial)
-    ends = rig.ends(trial.cell.pairing)
+    ends = rig.ends(trial.cell)
     try:
         return MEASURES[trial.cell.test](trial, ends, attempt, progress.live)
     except HostGone as gone:

@@ -6,7 +6,8 @@ Knobs: ``banner`` (lines and an unfinished one before hello), ``crlf``, ``bom``,
 that are no record between any two), ``huge`` (a line of 1 MiB before each record), ``silent``
 (answers hello, then nothing), ``mute`` (never answers), ``endless`` (no line feed, ever),
 ``flood`` (lines that are no records, ever), ``slow`` (50 ms an answer), ``old`` (another version),
-``other`` (another protocol), ``no-machine`` (no machine id), ``dies`` (ends with 3 on `clock`).
+``other`` (another protocol), ``no-machine`` and ``no-network`` (without these ids),
+``dies`` (ends with 3 on `clock`).
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ def hello(request_id: str) -> None:
         "os": "linux",
         "architecture": "x86_64",
         "cpu_count": 2,
-        "network_id": 7,
     }
+    if "no-network" not in KNOBS:
+        keys["network_id"] = 7
     if "no-machine" not in KNOBS:
         keys["machine_id"] = "0123456789abcdef"
     record("hello", request_id, **keys)
@@ -78,7 +80,7 @@ def answer(line: str) -> None:
     elif verb == "clock":
         record("clock", request_id, monotonic_ns=time.monotonic_ns() + 5_000_000_000, wall_ns=1)
     elif verb == "facts":
-        record("facts", request_id, boot_id="the-boot")
+        record("facts", request_id, boot_id="the-boot", hostname=os.environ.get("FAKE_HOSTNAME"))
     elif verb == "echo":
         record("echo", request_id, line=line)
     elif verb == "refuse":

@@ -113,7 +113,12 @@ def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
     live: list[float] = []
     server = Fake("server", asked, **fakes.get("server", {}))
     client = Fake("client", asked, **fakes.get("client", {}))
-    ends = Ends(server=cast(Agent, server), client=cast(Agent, client), same_host=False)
+    ends = Ends(
+        server=cast(Agent, server),
+        client=cast(Agent, client),
+        same_host=False,
+        connected_by=fakes.get("connected_by", {}),
+    )
     record = measure(trial, ends, 1, lambda _cell, rate: live.append(rate))
     return record, asked, live
 
@@ -149,6 +154,42 @@ def test_when_the_server_sends_the_client_still_connects() -> None:
         ("client", "receive"),
     ]
     assert record.values["connected_by"] == "client"
+
+
+@pytest.mark.parametrize(
+    ("direction", "client_does", "server_does"),
+    [("client-sends", "send", "receive"), ("server-sends", "receive", "send")],
+)
+def test_a_server_that_has_to_connect_does_so_whichever_way_the_data_go(
+    direction: str, client_does: str, server_does: str
+) -> None:
+    record, asked, _ = run(
+        trial_of(direction=direction),
+        connected_by={"TCP": "server", "UDP": "client"},
+        client={"port_range": (5001, 5100)},
+    )
+    assert [(name, verb) for name, verb, _ in asked[:2]] == [
+        ("client", client_does),
+        ("server", server_does),
+    ]
+    assert [keys["open"] for _, _, keys in asked[:2]] == ["listen", "connect"]
+    assert asked[0][2]["port"] == "5001-5100"
+    assert record.status is Status.OK
+    assert record.values["connected_by"] == "server"
+
+
+def test_the_other_protocol_goes_on_as_everywhere() -> None:
+    record, asked, _ = run(
+        trial_of(protocol="UDP"), connected_by={"TCP": "server", "UDP": "client"}
+    )
+    assert [name for name, _, _ in asked[:2]] == ["server", "client"]
+    assert record.values["connected_by"] == "client"
+
+
+def test_both_flows_of_a_trial_are_connected_by_the_same_side() -> None:
+    record, _, _ = run(trial_of(direction="both"), connected_by={"TCP": "server"})
+    assert record.values["to_server_connected_by"] == "server"
+    assert record.values["to_client_connected_by"] == "server"
 
 
 def test_an_ipv6_address_stands_in_brackets() -> None:

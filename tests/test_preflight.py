@@ -14,11 +14,16 @@ import pytest
 
 from netlab import preflight as room
 from netlab.build import local_probe
+from netlab.cells import Cell, Stream
 from netlab.errors import HostError
 from netlab.fitness import Inspected, Survey, inspect, survey
 from netlab.hosts import Host
+from netlab.measure import Ends
+from netlab.measure.stream import measure
 from netlab.preflight import End, common_addresses, preflight
 from netlab.probe import Agent
+from netlab.records import Status
+from netlab.schedule import Trial
 from netlab.transport import LocalTransport, Process
 
 IP = shutil.which("ip")
@@ -79,7 +84,12 @@ class Wires:
             ip("netns", "delete", name)
 
     def agent(self, name: str, namespace: str, *addresses: str, **keys: Any) -> Agent:
-        host = Host(name=name, os="L", local=True, addresses={"test": addresses}, **keys)
+        settings: dict[str, Any] = {
+            "os": "L",
+            "local": True,
+            "addresses": {"test": addresses},
+        } | keys
+        host = Host(name=name, **settings)
         transport = Inside(host, namespace)
         agent = Agent(host, transport, transport.start([str(local_probe()), "agent"]))
         self.agents.append(agent)
@@ -89,7 +99,7 @@ class Wires:
     def inspected(self, monkeypatch: pytest.MonkeyPatch, *addresses: str) -> Inspected:
         """What `netlab hosts` says of the server."""
         agent = self.agent("left", self.server, *addresses)
-        monkeypatch.setattr(Agent, "open", lambda _host: agent)
+        monkeypatch.setattr(Agent, "open", lambda _host, _say: agent)
         return inspect(agent.host)
 
     def both(self, **keys: Any) -> tuple[Agent, Agent]:
@@ -152,6 +162,48 @@ def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
     found = preflight(server, client)
     assert [each.protocol for each in found.blocked] == ["TCP", "UDP"]
     assert not any("passes" in each.sentence for each in found.blocked)
+
+
+def test_where_only_a_windows_server_may_connect_it_is_the_one_that_does(wires: Wires) -> None:
+    server, client = wires.both(os="W", port_range=(5001, 5001))
+    wires.drop(wires.server, "ipproto", "tcp", "dport", "5001")
+    found = preflight(server, client)
+    assert found.blocked == ()
+    (turned,) = found.turned
+    assert turned.sentence.startswith("TCP right→left is blocked, and left→right passes")
+    assert "decides about TCP timestamps" in turned.sentence
+    assert found.warnings == (turned.sentence,)
+    ways = found.connected_by(TEST_SERVER, TEST_CLIENT)
+    assert ways == {"TCP": "server", "UDP": "client"}
+    assert found.connected_by("fd13::1", "fd13::2") == {"TCP": "client", "UDP": "client"}
+    for direction in ("client-sends", "server-sends"):
+        cell = Cell(
+            pairing="WL",
+            test="stream",
+            stream=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
+        )
+        ends = Ends(server=server, client=client, same_host=False, connected_by=ways)
+        record = measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
+        assert record.status is Status.OK, record.detail
+        assert record.values["connected_by"] == "server"
+
+
+def test_a_linux_server_is_never_asked_to_connect(wires: Wires) -> None:
+    server, client = wires.both(port_range=(5001, 5001))
+    wires.drop(wires.server, "ipproto", "udp", "dport", "5001")
+    found = preflight(server, client)
+    assert found.turned == ()
+    assert [each.protocol for each in found.blocked] == ["UDP"]
+
+
+def test_where_nothing_helps_the_rule_for_the_firewall_of_windows_is_named(wires: Wires) -> None:
+    server, client = wires.both(os="W")
+    server.probe_path = r"C:\Users\lab\.cache\netlab\netprobe-00.exe"
+    wires.drop(wires.server, "ipproto", "udp")
+    (blocked,) = preflight(server, client).blocked
+    rule = "netsh advfirewall firewall add rule name=netlab dir=in action=allow"
+    assert f'{rule} program="{server.probe_path}"' in blocked.sentence
+    assert blocked.sentence.endswith(", TCP passes")
 
 
 def test_a_route_over_another_network_is_refused(wires: Wires) -> None:

@@ -18,7 +18,7 @@ import pytest
 import sshd
 from sshd import Sshd, make_key, public
 
-from netlab import deploy, probe
+from netlab import deploy, probe, systems
 from netlab.errors import HostError, HostGone, HostKeyError, HostRefused
 from netlab.hosts import Host, SshTarget
 from netlab.probe import Agent, same_host
@@ -428,7 +428,7 @@ class TestAgent:
     def test_a_login_that_answers_nothing_is_a_sentence(
         self, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(deploy, "PLATFORM_S", 0.3)
+        monkeypatch.setattr(systems, "ANSWER_S", 0.3)
         server = site.server()
         (server.folder / "login").write_text("#!/bin/sh\nexec sleep 20\n")
         with pytest.raises(HostError, match=r"the login works, and no command answers in 0\.3 s"):

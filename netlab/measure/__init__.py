@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from netlab.cells import Cell
 from netlab.hosts import Host
@@ -18,6 +18,8 @@ class Ends:
     client: Agent
     same_host: bool
     """Whether both are one machine and one network namespace: the cable is not touched."""
+    connected_by: Mapping[str, str] = field(default_factory=dict)
+    """Protocol → ``client`` or ``server``, the side that connects; the client where not named."""
 
 
 Live = Callable[[Cell, float], None]

@@ -83,32 +83,36 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
 
 
 def _flows(stream: Stream, trial: Trial, ends: Ends, inbox: Any) -> list[Flow]:
-    """The client connects, whichever way the data go."""
+    """The client connects, whichever way the data go, unless a firewall lets only the server."""
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     windows = _common_windows(stream, ends) if stream.direction == "both" else {}
+    connected_by = ends.connected_by.get(stream.protocol, "client")
     flows = []
     for name in names[stream.direction]:
         client_sends = name == "to_server_" or stream.direction == "client-sends"
+        server = Side(
+            agent=ends.server,
+            role="receive" if client_sends else "send",
+            address=address_of(ends.server.host, trial.cell),
+            cpu=stream.server_cpu,
+            window=windows.get("server"),
+        )
+        client = Side(
+            agent=ends.client,
+            role="send" if client_sends else "receive",
+            address=address_of(ends.client.host, trial.cell),
+            cpu=stream.client_cpu,
+            window=windows.get("client"),
+        )
         flows.append(
             Flow(
                 name=name,
                 stream=stream,
                 token=secrets.token_hex(16),
-                listener=Side(
-                    agent=ends.server,
-                    role="receive" if client_sends else "send",
-                    address=address_of(ends.server.host, trial.cell),
-                    cpu=stream.server_cpu,
-                    window=windows.get("server"),
-                ),
-                connector=Side(
-                    agent=ends.client,
-                    role="send" if client_sends else "receive",
-                    address=address_of(ends.client.host, trial.cell),
-                    cpu=stream.client_cpu,
-                    window=windows.get("client"),
-                ),
+                listener=client if connected_by == "server" else server,
+                connector=server if connected_by == "server" else client,
                 inbox=inbox,
+                connected_by=connected_by,
             )
         )
     return flows
