@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,12 +19,14 @@ from click.testing import CliRunner
 from labs import inside, needs_a_lab, traces, wait_until, wire_mbit_per_s
 
 from netlab import lab
+from netlab.cells import expand
 from netlab.cli import cli
 from netlab.errors import HostError, UsageError
 from netlab.hosts import Inventory, load_inventory
 from netlab.lab import doctor, life, network, programs, server, state, wine
 from netlab.lab import windows as windows_room
 from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
+from netlab.matrix import load_matrix
 from netlab.ssh import SshTransport
 
 needs_wine = [
@@ -33,6 +37,7 @@ needs_wine = [
 ]
 NAME = f"w{os.getpid()}"
 HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
+ROOT = Path(__file__).parent.parent
 SOURCE = Path(__file__).with_name("lab_program.c")
 PORT = 5301
 
@@ -101,6 +106,21 @@ def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
         "ok       the lab: programs",
         "missing  Windows hosts: wine64: sudo apt-get install wine64",
     ]
+
+
+def test_the_check_of_a_windows_machine_is_six_cells_for_the_inventory_of_its_page(
+    tmp_path: Path,
+) -> None:
+    matrix = load_matrix(ROOT / "matrices" / "windows-check.yaml")
+    cells = expand(matrix)
+    assert sorted(cell.pairing for cell in cells) == ["LW"] * 3 + ["WL"] * 3
+    page = (ROOT / "docs" / "lab.md").read_text()
+    block = re.findall(r"```yaml\n(.*?)```", page, re.S)[-1]
+    file = tmp_path / "windows.yaml"
+    file.write_text(textwrap.dedent(block))
+    hosts = load_inventory(file)
+    assert {hosts.pair(pairing)[0].name for pairing in matrix.pairings} == {"here", "there"}
+    assert hosts.host("there").port_range == (5001, 5100)
 
 
 # ---- the template --------------------------------------------------------------------------------
