@@ -115,6 +115,7 @@ bool plat_process_cpu_ns(uint64_t *user, uint64_t *system);
 #define PLAT_CPUS 512
 struct plat_cpu_times {
     unsigned count; /* entries; 0 where the system does not say */
+    bool tells_steal; /* whether `steal` means anything */
     struct {
         unsigned cpu;
         uint64_t busy, steal, total; /* in the system's own unit */

@@ -119,6 +119,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     mach_msg_type_number_t words = 0;
     host_t host = mach_host_self();
     out->count = 0;
+    out->tells_steal = false;
     if (host_processor_info(host, PROCESSOR_CPU_LOAD_INFO, &cpus, &info, &words) == KERN_SUCCESS) {
         const processor_cpu_load_info_t load = (processor_cpu_load_info_t)(void *)info;
         for (natural_t i = 0; i < cpus && i < PLAT_CPUS; i++) {
@@ -216,6 +217,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     long times[PLAT_CPUS][CPUSTATES];
     size_t length = sizeof times;
     out->count = 0;
+    out->tells_steal = false;
     if (sysctlbyname("kern.cp_times", times, &length, NULL, 0) != 0)
         return;
     for (unsigned i = 0; i < length / sizeof times[0]; i++) {

@@ -369,6 +369,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     char line[512];
     FILE *file = fopen("/proc/stat", "re");
     out->count = 0;
+    out->tells_steal = true;
     if (file == NULL)
         return;
     while (out->count < PLAT_CPUS && fgets(line, sizeof line, file) != NULL) {

@@ -461,6 +461,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     query_system query;
     memcpy(&query, &found, sizeof query);
     out->count = 0;
+    out->tells_steal = false;
     memset(times, 0, sizeof times);
     if (query == NULL || query(8, times, sizeof times, &bytes) != 0)
         return;
@@ -469,7 +470,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     for (unsigned i = 0; i < bytes / sizeof times[0]; i++) {
         out->core[i].cpu = first + i;
         out->core[i].busy = times[i].kernel - times[i].idle + times[i].user;
-        out->core[i].steal = 0; /* a guest is not told */
+        out->core[i].steal = 0;
         out->core[i].total = times[i].kernel + times[i].user;
         out->count++;
     }

@@ -101,14 +101,14 @@ void result_receiving(struct test *test, struct json *record)
 
 /* ---- sending ---- */
 
-/* UDP: what send calls took. TCP: what was acknowledged, where the system tells; a count ends in
- * order, and then all that was sent has been. */
-static uint64_t sent_bytes(const struct test *test)
+/* UDP: what send calls took. TCP: what was acknowledged; a count ends in order, and then all that
+ * was sent has been. False: the system does not tell, and what it took into its buffer is no answer. */
+static bool sent_bytes(const struct test *test, uint64_t *bytes)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
-    if (!test->settings.udp && test->settings.count == 0 && close->acked && open->acked)
-        return close->acked_bytes - open->acked_bytes;
-    return close->bytes - open->bytes;
+    const bool acknowledged = !test->settings.udp && test->settings.count == 0;
+    *bytes = acknowledged ? close->acked_bytes - open->acked_bytes : close->bytes - open->bytes;
+    return !acknowledged || (close->acked && open->acked);
 }
 
 static void add_pacing(struct test *test, struct json *record)
@@ -132,7 +132,7 @@ static void add_pacing(struct test *test, struct json *record)
 void result_sending(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
-    uint64_t elapsed_ns = close->now_ns - open->now_ns, bytes = sent_bytes(test);
+    uint64_t elapsed_ns = close->now_ns - open->now_ns, bytes;
     uint64_t drops = 0, refused = 0, first_ns = NEVER_NS, last_ns = 0;
     struct window_sum total = window_total(&test->window);
     for (unsigned i = 0; i < test->settings.streams; i++) {
@@ -146,10 +146,12 @@ void result_sending(struct test *test, struct json *record)
     json_u64(record, "window_open_ns", open->now_ns);
     json_u64(record, "window_close_ns", close->now_ns);
     json_u64(record, "elapsed_ns", elapsed_ns);
-    json_u64(record, "sent_bytes", bytes);
     json_u64(record, "sent_messages_window", close->messages - open->messages);
-    if (elapsed_ns > 0)
-        json_double(record, "sent_bit_per_s", 8e9 * (double)bytes / (double)elapsed_ns);
+    if (sent_bytes(test, &bytes)) {
+        json_u64(record, "sent_bytes", bytes);
+        if (elapsed_ns > 0)
+            json_double(record, "sent_bit_per_s", 8e9 * (double)bytes / (double)elapsed_ns);
+    }
     json_u64(record, "sent_messages", total.messages);
     json_u64(record, "total_bytes", total.bytes);
     json_u64(record, "first_send_ns", first_ns);

@@ -106,7 +106,8 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
     if (total == 0)
         return;
     json_double(record, "host_busy_share", (double)busy / (double)total);
-    json_double(record, "host_steal_share", (double)steal / (double)total);
+    if (close->tells_steal)
+        json_double(record, "host_steal_share", (double)steal / (double)total);
     if (busiest_share >= 0) {
         json_double(record, "host_busiest_core_share", busiest_share);
         json_u64(record, "host_busiest_core", busiest);

@@ -43,8 +43,10 @@ static void finish_tcp(struct stream *stream, uint64_t sent)
     if (stream->test->settings.count == 0 || test_halted(stream->test))
         return;
     plat_finish(stream->socket);
-    while (plat_receive(stream->socket, stream->buffer, stream->test->settings.message_bytes) > 0)
-        continue;
+    ptrdiff_t got;
+    do
+        got = plat_receive(stream->socket, stream->buffer, stream->test->settings.message_bytes);
+    while (got > 0 || (got < 0 && plat_is_transient((int)-got) && !test_halted(stream->test)));
 }
 
 /* ---- UDP ---- */

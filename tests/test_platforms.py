@@ -374,6 +374,11 @@ def test_linux_and_windows_measure_with_each_other(
     assert (tells in on_linux) == (protocol == "tcp")
     assert tells not in on_windows
     assert "dscp" not in on_windows
+    assert ("host_steal_share" in on_linux, "host_steal_share" in on_windows) == (True, False)
+    # Of TCP, Windows tells what its buffer took and not what was acknowledged: no figure.
+    if receives == "linux":
+        assert ("sent_bit_per_s" in on_windows) == (protocol == "udp")
+        assert on_windows["total_bytes"] > 0
 
 
 @pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 65507])
@@ -553,7 +558,7 @@ def paced(sent: dict[str, Any], rate: int) -> bool:
     assert scheduled == pytest.approx(rate * spanned_s, abs=40 + 0.05 * scheduled)
     in_time = sum(late[:22])  # less than 4 ms late, where a sleep takes up to 15 too long
     return bool(
-        skipped == 0
+        skipped <= 0.1 * scheduled  # a burst is 1 ms of messages
         and abs(scheduled - rate * spanned_s) <= 0.02 * scheduled + 1
-        and in_time >= 0.95 * sum(late)
+        and in_time >= 0.9 * sum(late)
     )

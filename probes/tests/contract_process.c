@@ -133,6 +133,7 @@ TEST(cpu_times_grow_with_work_and_cover_every_cpu)
     CHECK(own_after > own);
     CHECK_U64(close.count, open.count);
     CHECK((open.count > 0) == capable("cpu"));
+    CHECK(open.tells_steal == close.tells_steal);
     uint64_t total = 0, busy = 0;
     for (unsigned i = 0; i < close.count; i++) {
         CHECK(close.core[i].busy <= close.core[i].total);
