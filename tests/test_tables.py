@@ -14,6 +14,7 @@ from netlab.header import Link
 from netlab.report.ceilings import ceiling_of
 from netlab.report.layout import Column, lay_out
 from netlab.report.nouns import Row, Table
+from netlab.report.page import methods
 from netlab.report.readings import Flow, Reading
 from netlab.report.tables import overviews, sections
 from netlab.report.words import figure
@@ -470,3 +471,13 @@ def test_a_terminal_gets_no_escape_sequence() -> None:
     assert "\x1b" not in plain(table)
     assert "\u202e" not in plain(table)
     assert "word" in plain(table)
+
+
+def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
+    turned = reading(94, pairing="WL", flow={"connected_by": "server"})
+    plain = reading(94, pairing="LW", flow={"connected_by": "client"})
+    (sentence,) = [
+        each for each in methods((turned, plain), None, source=None) if "it is the server" in each
+    ]
+    assert sentence.endswith("about the MSS (TCP of WL).")
+    assert not any("it is the server" in each for each in methods((plain,), None, source=None))

@@ -95,6 +95,13 @@ def methods(
         said.append(_BOTH)
     if any(reading.same_host for reading in readings):
         said.append(_SAME_HOST)
+    turned = {
+        f"{reading.protocol} of {reading.pairing}": None
+        for reading in readings
+        if any(flow.connected_by == "server" for flow in reading.flows.values())
+    }
+    if turned:
+        said.append(f"{_CONNECTED_BY_SERVER} ({', '.join(turned)}).")
     return tuple(said)
 
 
@@ -165,6 +172,10 @@ _WITHOUT_LINK = "The link’s rate was not stated, so there are no wire ceilings
 _BOTH = (
     "Tests that send both ways have two receivers with a clock each: each direction has its own "
     "columns, and they are not added."
+)
+_CONNECTED_BY_SERVER = (
+    "Where a firewall lets nothing in to the server, it is the server that connects. It then "
+    "decides about TCP timestamps, and with them about the MSS"
 )
 _SAME_HOST = (
     "Where server and client are the same host, no cable was touched: such pairings are labelled, "

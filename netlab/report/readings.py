@@ -18,7 +18,10 @@ FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to
 
 _TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail")
 _PLACE = ("pairing", "server", "client", "test", "same_host")
-_FLOW = ("throughput_bit_per_s", "sent_messages", "lost_messages", "mss_bytes", "tcp_timestamps")
+_FLOW = (
+    *("throughput_bit_per_s", "sent_messages", "lost_messages"),
+    *("mss_bytes", "tcp_timestamps", "connected_by"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Flow:
     lost_messages: int | None = None
     mss_bytes: int | None = None
     tcp_timestamps: bool | None = None
+    connected_by: str | None = None
+    """``client`` or ``server``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
