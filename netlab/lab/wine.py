@@ -33,7 +33,7 @@ ip link set lo up
 mount --bind "$ACCOUNT_FILE" /etc/passwd
 mount -t tmpfs -o mode=1777,nosuid,nodev netlab /tmp
 "$WINE" wineboot --init
-"$WINE" reg add 'HKCU\Software\Wine' /v Version /d win10 /f
+"$WINE" winecfg /v win10
 "$WINE" reg add 'HKLM\Software\Microsoft\Windows NT\CurrentVersion\ProfileList' \
     /v ProfilesDirectory /t REG_EXPAND_SZ /d 'C:\Users' /f
 "$WINE" cmd /c exit
