@@ -63,12 +63,13 @@ def compiler_for(target: Target) -> Compiler:
     except PackageNotFoundError:
         zig = None
     if zig is not None:
-        words = (f"PYTHON={sys.executable}", f"cross-{target.name}")
-        return Compiler(f"zig {zig}", words, f"cross/{target.name}/{target.file_name}")
+        by_zig = (f"PYTHON={sys.executable}", f"cross-{target.name}")
+        return Compiler(f"zig {zig}", by_zig, f"cross/{target.name}/{target.file_name}")
     if target.name == "windows-x86_64" and shutil.which(MINGW) is not None:
         asked = [MINGW, "-dumpfullversion"]
         said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        return Compiler(f"mingw-w64 gcc {said}", (f"CC={MINGW}", *MINGW_WORDS), "netprobe")
+        words = (f"CC={MINGW}", f"OUT=$(BUILD)/{target.file_name}", *MINGW_WORDS)
+        return Compiler(f"mingw-w64 gcc {said}", words, target.file_name)
     raise UsageError(
         f"the probe for {target} is built with zig, which is not installed here: "
         "pip install 'netlab-matrix[cross]'"
