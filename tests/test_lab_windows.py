@@ -151,12 +151,18 @@ def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
 def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
     a_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (a_cache / "wine-template-wine-8-old").mkdir(parents=True)
-    (state.ROOT / "other").mkdir(parents=True)
-    state.mark_complete(state.ROOT / "other")
+    old = a_cache / "wine-template-wine-8-old"
+    old.mkdir(parents=True)
+    other = state.ROOT / "other"
+    other.mkdir(parents=True)
+    state.write_plan(other, a_plan(windows=1))
+    state.mark_complete(other)
     monkeypatch.setattr(wine, "_make", lambda prefix: None)
     wine.template(lambda _: None)
-    assert (a_cache / "wine-template-wine-8-old").exists()
+    assert old.exists()
+    state.write_plan(other, a_plan())
+    wine.template(lambda _: None)
+    assert not old.exists()
 
 
 def test_a_template_that_fails_leaves_no_half_of_itself(

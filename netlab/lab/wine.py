@@ -161,6 +161,11 @@ def _compile(target: Path) -> None:
 def _remove_older(current: Path) -> None:
     """Templates of another wine or netlab go, unless a lab is up that may stand on one."""
     older = [each for each in CACHE.glob(f"{TEMPLATE}*") if each != current]
-    if older and not any(state.is_complete(state.folder_of(name)) for name in state.names()):
+    if older and not any(_has_windows_hosts(state.folder_of(name)) for name in state.names()):
         for each in older:
             shutil.rmtree(each)
+
+
+def _has_windows_hosts(folder: Path) -> bool:
+    plan = state.read_plan(folder)
+    return state.is_complete(folder) and plan is not None and plan.options.windows > 0
