@@ -6,9 +6,7 @@ import platform
 from dataclasses import dataclass
 
 from netlab.hosts import OS_NAMES, OS_OF_PROBE, local_os
-
-MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-"""Other names of an architecture."""
+from netlab.systems import machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,7 @@ TARGETS = tuple(
 
 def target_of(os: str, architecture: str) -> Target:
     """From an inventory's letter and whatever the system calls its processor."""
-    machine = architecture.lower()
-    return Target(os, MACHINES.get(machine, machine))
+    return Target(os, machine(architecture))
 
 
 def local_target() -> Target:
