@@ -83,7 +83,8 @@ void plat_describe(int error, char *into, size_t capacity)
 
 bool plat_is_no_buffers(int error)
 {
-    return error == WSAENOBUFS || error == ERROR_NOT_ENOUGH_MEMORY;
+    /* wine hands on Linux's ENOBUFS as WSAEINVAL, which a connected socket has no other reason for. */
+    return error == WSAENOBUFS || error == WSAEINVAL || error == ERROR_NOT_ENOUGH_MEMORY;
 }
 
 bool plat_is_too_long(int error)

@@ -101,7 +101,7 @@ static bool go_on_after(struct stream *stream, int error, uint64_t sent)
         stream->local_drops += sent > 0;
         if (sent > 0 || plat_now_ns() - stream->tried_ns < ALL_REFUSED_NS)
             return true;
-        test_fail_system(test, error, "send");
+        test_fail(test, "no-buffers", error, "every send call was refused");
     } else if (plat_is_peer_gone(error)) {
         /* After our window the receiver may have all it wants, and leave first. */
         if (atomic_load(&test->in_tail))

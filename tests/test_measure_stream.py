@@ -51,6 +51,7 @@ class Fake:
     gone_after: str | None = None
     offset_ns: int = 0
     port_range: tuple[int, int] | None = None
+    capabilities: str = "stream,tcp,udp,congestion"
     running: dict[str, tuple[Any, str]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -61,6 +62,10 @@ class Fake:
             port_range=self.port_range,
             address=lambda _network, version: "10.0.0.1" if version == 4 else "fd00::1",
         )
+
+    @property
+    def hello(self) -> Mapping[str, Any]:
+        return {"capabilities": self.capabilities}
 
     def clock_offset(self) -> Any:
         return SimpleNamespace(offset_ns=self.offset_ns)
@@ -265,3 +270,18 @@ def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
 )
 def test_numbers_are_written_without_exponents(number: float, text: str) -> None:
     assert decimal(number) == text
+
+
+def test_only_the_sender_is_told_its_congestion_control() -> None:
+    record, asked, _ = run(trial_of(congestion="cubic"))
+    keys = {verb: keys for _, verb, keys in asked}
+    assert keys["send"]["congestion"] == "cubic"
+    assert "congestion" not in keys["receive"]
+    assert record.values["congestion_chosen"] is True
+
+
+def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so() -> None:
+    record, asked, _ = run(trial_of(congestion="cubic"), client={"capabilities": "stream,tcp,udp"})
+    assert not any("congestion" in keys for _, _, keys in asked)
+    assert record.status is Status.OK
+    assert record.values["congestion_chosen"] is False

@@ -175,8 +175,6 @@ class Flow:
             keys["warm_up"] = decimal(stream.warm_up_s)
         if stream.socket_buffer_bytes is not None:
             keys["socket_buffer"] = stream.socket_buffer_bytes
-        if stream.congestion is not None and stream.protocol == "TCP":
-            keys["congestion"] = stream.congestion
         if stream.nodelay and stream.protocol == "TCP":
             keys["nodelay"] = 1
         if stream.dont_fragment and stream.protocol == "UDP":
@@ -185,8 +183,22 @@ class Flow:
             keys["dscp"] = stream.dscp
         return keys
 
+    @property
+    def chooses_congestion(self) -> bool:
+        """Whether the sender is told its congestion control: only it matters, and it must be able.
+
+        Windows lets no program choose; it keeps its own then, and the record says so.
+        """
+        return (
+            self.stream.congestion is not None
+            and self.stream.protocol == "TCP"
+            and "congestion" in str(self.sender.agent.hello.get("capabilities", "")).split(",")
+        )
+
     def _send_keys(self) -> dict[str, Any]:
         keys: dict[str, Any] = {}
+        if self.chooses_congestion:
+            keys["congestion"] = self.stream.congestion
         if self.stream.rate_bit_per_s is not None:
             keys["rate"] = decimal(self.stream.rate_bit_per_s)
         if self.stream.message_rate_per_s is not None:

@@ -198,11 +198,15 @@ def _values(flow: Flow) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for source, names in ((receiver, HEADLINE_OF_RECEIVER), (sender, HEADLINE_OF_SENDER)):
         values |= {flow.name + name: source[name] for name in names if name in source}
-    if "tcp_end_snd_mss" in sender:
-        values[flow.name + "mss_bytes"] = sender["tcp_end_snd_mss"]
-    if "tcp_end_options" in sender:
-        options = str(sender["tcp_end_options"]).split(",")
-        values[flow.name + "tcp_timestamps"] = "timestamps" in options
+    # Both ends agreed on the options: where the sender's system tells nothing, the receiver's does.
+    for end in (sender, receiver):
+        if "tcp_end_snd_mss" in end:
+            values.setdefault(flow.name + "mss_bytes", end["tcp_end_snd_mss"])
+        if "tcp_end_options" in end:
+            options = str(end["tcp_end_options"]).split(",")
+            values.setdefault(flow.name + "tcp_timestamps", "timestamps" in options)
+    if flow.stream.congestion is not None and flow.stream.protocol == "TCP":
+        values[flow.name + "congestion_chosen"] = flow.chooses_congestion
     values[flow.name + "connected_by"] = flow.connected_by
     for prefix, source in (("receiver_", receiver), ("sender_", sender)):
         values |= {
