@@ -52,11 +52,7 @@ def plan_of(
     taken to have two hosts: then LL and WW share none.
     """
     matrix = load_matrix(matrix_file, overrides)
-    unknown = sorted(set(only) - set(matrix.pairings))
-    if unknown:
-        has = ", ".join(matrix.pairings)
-        raise UsageError(f"--only {unknown[0]}: this matrix has no such pairing; it has {has}")
-    chosen = tuple(cell for cell in expand(matrix) if not only or cell.pairing in only)
+    chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     ends = _ends(pairings, None if source is None else load_inventory(source))
@@ -73,6 +69,15 @@ def plan_of(
         ends=ends,
         inventory=None if source is None else str(source),
     )
+
+
+def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...]:
+    """The cells of the pairings in ``only``, all where none is named; UsageError for a stranger."""
+    has = dict.fromkeys(cell.pairing for cell in cells)
+    for pairing in sorted(set(only) - set(has)):
+        known = ", ".join(has)
+        raise UsageError(f"--only {pairing}: this matrix has no such pairing; it has {known}")
+    return tuple(cell for cell in cells if not only or cell.pairing in only)
 
 
 def plan_text(plan: Planned, *, with_cells: bool = False) -> str:

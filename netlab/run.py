@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from netlab.errors import HostError, HostGone, IncompleteRun, Interrupted, Usage
 from netlab.hosts import load_inventory
 from netlab.matrix import Matrix, load_matrix
 from netlab.measure import stream
+from netlab.plan import chosen_of
 from netlab.progress import Progress
 from netlab.records import Record, Status
 from netlab.rig import Rig
@@ -74,7 +75,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     matrix = load_matrix(options.matrix, options.overrides)
     cells = expand(matrix)
     inventory = load_inventory(options.hosts or options.matrix)
-    chosen = _chosen(cells, options.only)
+    chosen = chosen_of(cells, options.only)
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:
         trials = _outstanding(folder, chosen, matrix.repeats, options.redo)
@@ -177,15 +178,6 @@ def _trial(trial: Trial, attempt: int, rig: Rig, progress: Progress) -> Record:
         return MEASURES[trial.cell.test](trial, ends, attempt, progress.live)
     except HostGone as gone:
         return rig.lost(trial, attempt, gone)
-
-
-def _chosen(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...]:
-    known = {cell.pairing for cell in cells}
-    for pairing in only:
-        if pairing not in known:
-            has = ", ".join(sorted(known))
-            raise UsageError(f"--only {pairing}: this matrix has no such pairing; it has {has}")
-    return tuple(cell for cell in cells if not only or cell.pairing in only)
 
 
 def _outstanding(
