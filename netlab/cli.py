@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
-from netlab.errors import HostError, Interrupted, NetlabError, UsageError
+from netlab.cli_lab import lab
+from netlab.cli_options import FILE, FOLDER, HOSTS, ONLY, SET, rate_of
+from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -26,9 +28,6 @@ Exit codes
   6    locked by another run
   130, 143, 129   interrupted, terminated, hung up
 """
-
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 def main() -> NoReturn:
@@ -92,38 +91,9 @@ def cli() -> None:
     """
 
 
-def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{word!r} is not NAME=VALUE, such as duration=1s")
-        pairs[name] = value
-    return pairs
-
-
-_set = click.option(
-    "--set",
-    "overrides",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=_pair,
-    help="Set a default of the matrix, such as duration=1s; recorded in the run.",
-)
-_hosts = click.option(
-    "--hosts",
-    type=FILE,
-    metavar="FILE",
-    help="The inventory of hosts. Without it the matrix has a `hosts:` section of its own.",
-)
-_only = click.option(
-    "--only", multiple=True, metavar="PAIRING", help="Only this pairing (may be given again)."
-)
-
-
 @cli.command()
 @click.argument("matrix", type=FILE)
-@_hosts
+@HOSTS
 @click.option(
     "--into",
     type=FOLDER,
@@ -131,8 +101,8 @@ _only = click.option(
     help="The run folder. One that holds a part of this matrix is gone on with. "
     "[default: a new one in runs/]",
 )
-@_only
-@_set
+@ONLY
+@SET
 @click.option("--retries", type=click.IntRange(0, 10), default=1, show_default=True)
 @click.option(
     "--redo", multiple=True, metavar="CELL", help="Measure this cell again; the old record stays."
@@ -188,9 +158,9 @@ def run(
 
 @cli.command()
 @click.argument("matrix", type=FILE)
-@_hosts
-@_only
-@_set
+@HOSTS
+@ONLY
+@SET
 @click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON on standard output.")
 def plan(
@@ -307,17 +277,8 @@ def import_table(table: Path, into: Path | None, title: str | None, rate: str, m
     from netlab.importer import import_table as import_csv
 
     into = into or Path("runs") / table.stem
-    import_csv(table, into, title=title, rate_bit_per_s=_rate(rate), mtu_bytes=mtu)
+    import_csv(table, into, title=title, rate_bit_per_s=rate_of(rate), mtu_bytes=mtu)
     _report(into, quiet=False)
-
-
-def _rate(text: str) -> float:
-    from netlab.units import parse_rate
-
-    try:
-        return parse_rate(text)
-    except ValueError as error:
-        raise UsageError(f"--rate {text}: {error}") from None
 
 
 @cli.group()
@@ -354,96 +315,4 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     click.echo(as_table(build_all(TARGETS if every else targets_named(targets), into, say)))
 
 
-@cli.group()
-def lab() -> None:
-    """A virtual lab on this machine: hosts in namespaces, a cable that counts like Ethernet.
-
-    Linux and root only. What it cannot show stands in docs/lab.md.
-    """
-
-
-_name = click.option("--name", default="lab", show_default=True, help="Which lab; several coexist.")
-
-
-@lab.command("up")
-@_name
-@click.option(
-    "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
-)
-@click.option("--mtu", type=click.IntRange(576, 65535), default=1500, show_default=True)
-@click.option(
-    "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
-)
-@click.option(
-    "--checksums",
-    type=click.Choice(["offloaded", "software"]),
-    default="offloaded",
-    show_default=True,
-)
-@click.option(
-    "--hosts", "hosts_file", type=FILE, metavar="FILE", help="Where to write the inventory."
-)
-@click.option(
-    "--windows",
-    type=click.IntRange(1, 4),
-    is_flag=False,
-    flag_value=2,
-    metavar="[N]",
-    help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
-)
-def lab_up(
-    name: str,
-    rate: str | None,
-    mtu: int,
-    queue: int | None,
-    checksums: str,
-    hosts_file: Path | None,
-    windows: int | None,
-) -> None:
-    """Make the hosts and the cable, and write the inventory."""
-    from netlab.lab import LabOptions, up
-
-    options = LabOptions(
-        name=name,
-        rate=None if rate is None else _rate(rate),
-        mtu=mtu,
-        queue_frames=queue,
-        checksums=checksums,
-        hosts_file=hosts_file,
-        windows=windows or 0,
-    )
-    click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
-
-
-@lab.command("status")
-@_name
-@click.option("--json", "as_json", is_flag=True)
-def lab_status(name: str, as_json: bool) -> None:
-    """Say what is up, and where its inventory lies."""
-    import json
-
-    from netlab.lab import status as status_of_lab
-
-    state = status_of_lab(name)
-    click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
-
-
-@lab.command("doctor")
-def lab_doctor() -> None:
-    """Name what this machine lacks for a lab, with the command that installs it."""
-    from netlab.lab import examine
-
-    findings = examine()
-    for finding in findings:
-        click.echo(finding.as_text())
-    if any(finding.remedy is not None for finding in findings):
-        raise SystemExit(HostError.exit_code)
-
-
-@lab.command("down")
-@_name
-def lab_down(name: str) -> None:
-    """Remove all that `up` made, and nothing else; also after a crash."""
-    from netlab.lab import down
-
-    down(name)
+cli.add_command(lab)

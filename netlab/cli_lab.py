@@ -1,0 +1,105 @@
+"""The commands of the virtual lab: each one's body calls one room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from netlab.cli_options import FILE, rate_of
+from netlab.errors import HostError
+
+
+@click.group()
+def lab() -> None:
+    """A virtual lab on this machine: hosts in namespaces, a cable that counts like Ethernet.
+
+    Linux and root only. What it cannot show stands in docs/lab.md.
+    """
+
+
+_name = click.option("--name", default="lab", show_default=True, help="Which lab; several coexist.")
+
+
+@lab.command("up")
+@_name
+@click.option(
+    "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
+)
+@click.option("--mtu", type=click.IntRange(576, 65535), default=1500, show_default=True)
+@click.option(
+    "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
+)
+@click.option(
+    "--checksums",
+    type=click.Choice(["offloaded", "software"]),
+    default="offloaded",
+    show_default=True,
+)
+@click.option(
+    "--hosts", "hosts_file", type=FILE, metavar="FILE", help="Where to write the inventory."
+)
+@click.option(
+    "--windows",
+    type=click.IntRange(1, 4),
+    is_flag=False,
+    flag_value=2,
+    metavar="[N]",
+    help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
+)
+def lab_up(
+    name: str,
+    rate: str | None,
+    mtu: int,
+    queue: int | None,
+    checksums: str,
+    hosts_file: Path | None,
+    windows: int | None,
+) -> None:
+    """Make the hosts and the cable, and write the inventory."""
+    from netlab.lab import LabOptions, up
+
+    options = LabOptions(
+        name=name,
+        rate=None if rate is None else rate_of(rate),
+        mtu=mtu,
+        queue_frames=queue,
+        checksums=checksums,
+        hosts_file=hosts_file,
+        windows=windows or 0,
+    )
+    click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
+
+
+@lab.command("status")
+@_name
+@click.option("--json", "as_json", is_flag=True)
+def lab_status(name: str, as_json: bool) -> None:
+    """Say what is up, and where its inventory lies."""
+    import json
+
+    from netlab.lab import status as status_of_lab
+
+    state = status_of_lab(name)
+    click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+
+
+@lab.command("doctor")
+def lab_doctor() -> None:
+    """Name what this machine lacks for a lab, with the command that installs it."""
+    from netlab.lab import examine
+
+    findings = examine()
+    for finding in findings:
+        click.echo(finding.as_text())
+    if any(finding.remedy is not None for finding in findings):
+        raise SystemExit(HostError.exit_code)
+
+
+@lab.command("down")
+@_name
+def lab_down(name: str) -> None:
+    """Remove all that `up` made, and nothing else; also after a crash."""
+    from netlab.lab import down
+
+    down(name)
