@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import HostError, ProbeError, UsageError
+from netlab.hostlock import same_host
 from netlab.hosts import Host
-from netlab.probe import Agent, Pending, same_host
+from netlab.probe import Agent, Pending
 
 CHECK_S = 5.0
 """For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import quote
 
-from netlab.errors import HostError, HostGone, LockedError, ProbeError
+from netlab.errors import HostError, HostGone, ProbeError
 from netlab.hosts import Host
+from netlab.lines import RecordReader, request_line
 from netlab.transport import Process, Transport, connect
 from netlab.version import VERSION
 
@@ -26,12 +25,9 @@ SAY_S = 3.0
 """Without an answer for this long a person is told what is being waited for."""
 ANSWER_S = 10.0
 GOODBYE_S = 2.0
-LINE_MOST = 1 << 16
-"""Bytes of a record; a longer line is dropped."""
 SKIPPED_MOST = 1 << 20
 """Bytes that are no record, in all: more is no login's banner."""
 EXCHANGES = 16
-TERMINAL = frozenset({"result", "error"})
 STREAMING = frozenset({"ready", "progress", "window"})
 
 Inbox = Callable[["Pending", Mapping[str, Any]], None]
@@ -170,9 +166,8 @@ class Agent:
         if gone is not None:
             pending.deliver({"type": GONE, "detail": gone})
             return pending
-        words = [pending.id, verb, *(f"{key}={_encoded(value)}" for key, value in keys.items())]
         try:
-            self._send(" ".join(words))
+            self._send(request_line(pending.id, verb, keys))
         except (OSError, EOFError, ValueError) as error:
             self._broke(error)
         return pending
@@ -204,7 +199,7 @@ class Agent:
             return
         self._closing.set()
         try:
-            self._send("bye quit")
+            self._send(request_line("bye", "quit", {}))
         except (OSError, EOFError, ValueError):
             self._gone = self._gone or f"{self.host.name}: gone"
         self._process.close_input()
@@ -276,9 +271,9 @@ class Agent:
         self._machine = str(machine or facts.get("boot_id") or f"host {self.host.name}")
         self._network = str(network or facts.get("hostname") or "")
 
-    def _send(self, line: str) -> None:
+    def _send(self, line: bytes) -> None:
         with self._write_lock:
-            self._process.write(line.encode("ascii") + b"\n")
+            self._process.write(line)
 
     def _beat(self) -> None:
         """Keep the lease, and notice a host that does not answer any more."""
@@ -289,7 +284,7 @@ class Agent:
                 self._process.kill()
                 return
             try:
-                self._send("beat heartbeat")
+                self._send(request_line("beat", "heartbeat", {}))
             except (OSError, EOFError, ValueError) as error:
                 self._broke(error)
                 return
@@ -301,32 +296,22 @@ class Agent:
         self._lose(f"{self.host.name}: the connection broke ({error})")
 
     def _read(self) -> None:
-        """Split what comes into lines, in bounded memory, whatever it is."""
-        rest, dropping = b"", False
+        reader = RecordReader()
         try:
             while self._gone is None and (part := self._process.read()):
                 self._heard_at = time.monotonic()
-                *lines, rest = (rest + part).split(b"\n")
-                for line in lines:
-                    if dropping or len(line) > LINE_MOST:
-                        self._skip(line)
+                for found in reader.feed(part):
+                    if isinstance(found, bytes):
+                        self._skip(found)
                     else:
-                        self._take(line)
-                    dropping = False
-                if len(rest) > LINE_MOST:
-                    self._skip(rest)
-                    rest, dropping = b"", True
+                        self._take(found)
         except (OSError, EOFError, ValueError) as error:
             self._lose(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
             status = self._process.wait(1.0)
             self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
 
-    def _take(self, line: bytes) -> None:
-        record = _record_in(line)
-        if record is None:
-            self._skip(line)
-            return
+    def _take(self, record: Mapping[str, Any]) -> None:
         request_id = record.get("id")
         with self._lock:
             pending = self._pending.get(request_id) if isinstance(request_id, str) else None
@@ -362,59 +347,3 @@ class Agent:
             self._pending.clear()
         for pending in waiting:
             pending.deliver({"type": GONE, "detail": self._gone})
-
-
-def _record_in(line: bytes) -> dict[str, Any] | None:
-    """The record that a line is, or ends with: a prompt or a colour may stand before it."""
-    start = line.find(b'{"type":')
-    for text in (line, line[start:]) if start > 0 else (line,):
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict) and isinstance(record.get("type"), str):
-            return record
-    return None
-
-
-def same_host(one: Agent, other: Agent) -> bool:
-    """Whether two agents run on one machine and in one network namespace.
-
-    One ``machine:`` of the inventory is one machine, whatever its systems say.
-    """
-    named = one.host.machine is not None and one.host.machine == other.host.machine
-    return named or one.identity == other.identity
-
-
-def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> list[Agent]:
-    """Hold every host for this controller until its agent ends; LockedError with the holder.
-
-    Returns the agents that hold the locks.
-
-    In sorted order, so that two controllers never wait for each other; two agents on one machine
-    and network namespace hold one lock.
-    """
-    by_identity: dict[tuple[str, str], Agent] = {}
-    for agent in agents:
-        by_identity.setdefault(agent.identity, agent)
-    give_up = time.monotonic() + wait_s
-    for _, agent in sorted(by_identity.items()):
-        while True:
-            try:
-                agent.ask("lock", owner=owner)
-                break
-            except ProbeError as error:
-                if error.word != "locked":
-                    raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
-                if time.monotonic() >= give_up:
-                    raise LockedError(
-                        f"{agent.host.name} is measured by {error.detail or 'another run'}; "
-                        "wait for it with --wait SECONDS"
-                    ) from None
-                time.sleep(0.2)
-    return list(by_identity.values())
-
-
-def _encoded(value: Any) -> str:
-    """A value as the protocol writes it: no space, no control character, ``%XX`` for the rest."""
-    return quote(str(value), safe="/:,.[]@+~=-_") or "%00"

@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from netlab.cells import Cell
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, UsageError
+from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host, Inventory
 from netlab.measure import Ends, address_of
 from netlab.preflight import Preflight, common_addresses, preflight
-from netlab.probe import Agent, lock_hosts, same_host
+from netlab.probe import Agent
 from netlab.records import Record, Status, Value, utc_now
 from netlab.schedule import Trial
 from netlab.store import RunFolder

@@ -20,8 +20,9 @@ import pytest
 from netlab import probe
 from netlab.build import local_probe
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
+from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host
-from netlab.probe import Agent, Pending, lock_hosts, same_host
+from netlab.probe import Agent, Pending
 from netlab.transport import LocalTransport
 from netlab.version import VERSION
 

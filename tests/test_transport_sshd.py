@@ -20,8 +20,9 @@ from sshd import Sshd, make_key, public
 
 from netlab import deploy, probe, systems
 from netlab.errors import HostError, HostGone, HostKeyError, HostRefused
+from netlab.hostlock import same_host
 from netlab.hosts import Host, SshTarget
-from netlab.probe import Agent, same_host
+from netlab.probe import Agent
 from netlab.ssh import SshTransport
 
 pytestmark = [pytest.mark.sshd, sshd.needs_sshd]

@@ -15,8 +15,9 @@ from sshd import Sshd, make_key, needs_sshd, public
 from netlab import deploy, probe, systems
 from netlab.errors import HostError
 from netlab.fitness import inspect
+from netlab.hostlock import same_host
 from netlab.hosts import Host, SshTarget
-from netlab.probe import Agent, same_host
+from netlab.probe import Agent
 from netlab.ssh import SshTransport
 from netlab.systems import Platform, Shell
 from netlab.transport import connect
