@@ -32,6 +32,15 @@ class SshTarget:
     port: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A host without an agent that sends back what it receives (RFC 862): where it listens."""
+
+    address: str
+    port: int
+    """1 to 65535; the echo service's own is 7."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """A machine, or one operating system of it, that can be measured with."""
@@ -51,6 +60,8 @@ class Host:
     """Pinned key: ``ssh-ed25519 AAAA…`` or ``SHA256:…``."""
     identity: str | None = None
     """Private key file for the login."""
+    mirror: Mirror | None = None
+    """Where it echoes, for a host that runs no agent and is never logged in to."""
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
         """The test address in a network (``None``: the first named); UsageError without one."""
