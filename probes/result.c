@@ -111,6 +111,20 @@ static bool sent_bytes(const struct test *test, uint64_t *bytes)
     return !acknowledged || (close->acked && open->acked);
 }
 
+/* Of all streams, over the whole test. */
+static void add_calls(struct test *test, struct json *record)
+{
+    struct calltime calls = test->stream[0].calls;
+    uint64_t median_ns, p90_ns;
+    for (unsigned i = 1; i < test->settings.streams; i++)
+        calltime_merge(&calls, &test->stream[i].calls);
+    if (calltime_percentile(&calls, 500, &median_ns) && calltime_percentile(&calls, 900, &p90_ns)) {
+        json_u64(record, "send_call_median_ns", median_ns);
+        json_u64(record, "send_call_p90_ns", p90_ns);
+    }
+    json_u64(record, "send_calls_sampled", calls.sampled);
+}
+
 static void add_pacing(struct test *test, struct json *record)
 {
     uint64_t skipped = 0, largest = 0, late[PACING_BUCKETS] = {0};
@@ -158,6 +172,7 @@ void result_sending(struct test *test, struct json *record)
     json_u64(record, "last_send_ns", last_ns);
     json_u64(record, "local_drops", drops);
     json_u64(record, "refused_messages", refused);
+    add_calls(test, record);
     if (test->settings.rate_numerator != 0)
         add_pacing(test, record);
 }

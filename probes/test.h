@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "calltime.h"
 #include "pacing.h"
 #include "plat.h"
 #include "sample.h"
@@ -50,6 +51,7 @@ struct stream {
     uint64_t foreign, strangers, local_drops, refused;
     unsigned refusals; /* by the peer's host, in a row */
     struct pacing pacing;
+    struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
 };
 

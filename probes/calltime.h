@@ -1,0 +1,42 @@
+/* What one send call takes: a histogram of calls that are chosen at random, one in 64. Pure.
+ * At random, for a socket buffer that fills and drains gives the calls a rhythm: a fixed step
+ * would see always the same beat of it. */
+#ifndef CALLTIME_H
+#define CALLTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CALLTIME_STEP 64 /* calls for one that is timed, on the average */
+#define CALLTIME_BITS 4  /* 16 buckets an octave: each is 6.25 % of its lowest value wide at most */
+#define CALLTIME_OCTAVES 37 /* up to 2^40 ns, 18 minutes; longer calls count as that */
+#define CALLTIME_BUCKETS (CALLTIME_OCTAVES << CALLTIME_BITS)
+
+struct calltime {
+    uint32_t left; /* calls to the next one that is timed, that one included */
+    uint32_t random;
+    uint64_t sampled;
+    uint64_t bucket[CALLTIME_BUCKETS];
+};
+
+/* Empty; `seed` may be any number. The first call is never timed: it is like no other. */
+void calltime_init(struct calltime *calls, uint32_t seed);
+/* The next step, in which calls->left is set anew: 1 to 127 calls. */
+void calltime_step(struct calltime *calls);
+/* Once a call: whether this one is to be timed. */
+static inline bool calltime_due(struct calltime *calls)
+{
+    if (--calls->left > 0)
+        return false;
+    calltime_step(calls);
+    return true;
+}
+
+void calltime_add(struct calltime *calls, uint64_t elapsed_ns);
+/* Adds what another stream's calls took. */
+void calltime_merge(struct calltime *into, const struct calltime *from);
+/* The middle of the bucket in which the call stands that `per_mille` (1 to 1000) of all calls
+ * don't exceed: within 3.2 % of it. False: nothing was sampled. */
+bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint64_t *ns);
+
+#endif
