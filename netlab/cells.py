@@ -6,53 +6,22 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from netlab.limits import faults_of
+from netlab.setups import (
+    DEFAULTS_OF,
+    SETUPS,
+    Level,
+    Scalar,
+    Setup,
+    applicable,
+    key_words,
+)
 
 if TYPE_CHECKING:
     from netlab.matrix import Matrix
-
-Scalar = str | int | float | bool
-Level = Scalar | None
-"""One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
-    """Settings of one ``stream`` cell. ``None`` leaves the host's default alone."""
-
-    protocol: Literal["TCP", "UDP"]
-    message_bytes: int
-    """Bytes handed to one send call, 1 to 2^24."""
-    socket_buffer_bytes: int | None = None
-    """SO_SNDBUF and SO_RCVBUF of both ends; ``None`` is ``auto``, the kernel's own tuning."""
-    duration_s: float | None = 10.0
-    """Length of the window; ``None`` where ``count`` bounds the trial."""
-    count: int | None = None
-    """Messages to send, in place of a duration."""
-    warm_up_s: float = 0.0
-    direction: Literal["client-sends", "server-sends", "both"] = "client-sends"
-    streams: int = 1
-    ip_version: Literal[4, 6] = 4
-    congestion: str | None = None
-    nodelay: bool = False
-    dont_fragment: bool = False
-    rate_bit_per_s: float | None = None
-    """Offered payload rate, open loop; ``None`` sends as fast as the socket takes it."""
-    message_rate_per_s: float | None = None
-    dscp: int | None = None
-    source_port: int | None = None
-    interface: str | None = None
-    receive: Literal["blocking", "spinning"] = "blocking"
-    server_cpu: int | None = None
-    client_cpu: int | None = None
-    network: str | None = None
-    """Name of the test addresses to use; ``None`` is the first of each host."""
-
-    def settings(self) -> dict[str, Scalar]:
-        """All that is set, as flat keys with their units; ``None`` is left out."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: value for name, value in pairs if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +31,13 @@ class Cell:
     pairing: str
     """Server first, such as ``WL``."""
     test: str
-    stream: Stream
+    """A key of ``SETUPS``."""
+    setup: Setup
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
         """All that is set, as flat keys with their units."""
-        return self.stream.settings()
+        return self.setup.settings()
 
     @property
     def key(self) -> str:
@@ -75,31 +45,13 @@ class Cell:
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        buffer = self.stream.socket_buffer_bytes
-        words = (
-            self.pairing,
-            self.test,
-            self.stream.protocol.lower(),
-            str(self.stream.message_bytes),
-            "auto" if buffer is None else str(buffer),
-            digest,
-        )
-        return "-".join(words)
+        return "-".join((self.pairing, self.test, *key_words(self.setup), digest))
 
 
 DEFAULTS: Mapping[str, Level] = {
-    f.name: f.default for f in fields(Stream) if f.default is not MISSING
+    name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
 }
-"""What a setting is where nobody says anything."""
-
-EXCLUSIVE = (("duration_s", "count"), ("rate_bit_per_s", "message_rate_per_s"))
-"""Settings of which a cell has one at most: naming one takes the other back."""
-
-ONLY_OF_TCP = frozenset({"congestion", "nodelay"})
-ONLY_OF_UDP = frozenset({"dont_fragment"})
-
-UDP_MOST_BYTES = {4: 65507, 6: 65527}
-"""What one UDP message can carry, by IP version."""
+"""What a setting is where nobody says anything; a stream's, where kinds of test differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +73,7 @@ class Grid:
 
     test: str
     axes: Mapping[str, tuple[Level, ...]]
-    """Every field of ``Stream`` with its values; the last axis varies fastest."""
+    """Every field of the kind of test with its values; the last axis varies fastest."""
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
@@ -172,10 +124,11 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
         for index, grid in enumerate(grids):
             for settings in _combinations(pairing, index, grid, used, problems):
                 filled.add(index)
-                stream = Stream(**settings)  # type: ignore[arg-type]  # checked by the model
-                for problem in _problems_of(index, stream):
-                    problems.setdefault(problem, problem)
-                cell = Cell(pairing=pairing, test=grid.test, stream=stream)
+                setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
+                for field, message in faults_of(setup):
+                    fault = Problem(index, "setting", message, field=field, level=settings[field])
+                    problems.setdefault(fault, fault)
+                cell = Cell(pairing=pairing, test=grid.test, setup=setup)
                 other = cells.setdefault(cell, index)
                 if other != index:
                     message = f"the cell {cell.key} stands in tests[{other}] as well"
@@ -228,7 +181,7 @@ def _combinations(
             problems.setdefault((index, equal.kind, equal.rule), equal)
         made.add(content)
         del combination["pairing"]
-        yield _applicable(combination)
+        yield applicable(grid.test, combination)
 
 
 def _made_equal(
@@ -243,34 +196,6 @@ def _made_equal(
         last = (rules or [("override", 0)])[0]
     kind: Literal["replace", "override"] = "replace" if last[0] == "replace" else "override"
     return Problem(index, kind, message, rule=last[1])
-
-
-def _applicable(settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings without those that mean nothing for the cell's protocol."""
-    idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
-    return {name: DEFAULTS[name] if name in idle else level for name, level in settings.items()}
-
-
-def _problems_of(index: int, stream: Stream) -> Iterator[Problem]:
-    """What no host could measure."""
-    most = UDP_MOST_BYTES[stream.ip_version]
-    if stream.protocol == "UDP" and stream.message_bytes > most:
-        yield Problem(
-            index,
-            "setting",
-            f"a UDP message carries {most} bytes at most over IPv{stream.ip_version}: "
-            "`replace` it for UDP, or `exclude` it",
-            field="message_bytes",
-            level=stream.message_bytes,
-        )
-    if stream.source_port is not None and (stream.streams > 1 or stream.direction == "both"):
-        yield Problem(
-            index,
-            "setting",
-            "one source port serves one stream: not several `streams`, nor `direction: both`",
-            field="source_port",
-            level=stream.source_port,
-        )
 
 
 def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iterator[Problem]:

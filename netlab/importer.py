@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from netlab.cells import Cell, Stream
+from netlab.cells import Cell
 from netlab.disk import read_file
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.header import Link, Plan, PlannedCell
 from netlab.records import Record, Status, Value, utc_now
+from netlab.setups import Stream
 from netlab.store import RunFolder
 
 COLUMNS = ("pairing", "protocol", "message_bytes", "socket_buffer_bytes", "mbit_per_s")
@@ -63,7 +64,7 @@ class TableRow:
         return Cell(
             pairing=self.pairing,
             test=TEST,
-            stream=Stream(
+            setup=Stream(
                 protocol="TCP" if self.protocol == "TCP" else "UDP",
                 message_bytes=self.message_bytes,
                 socket_buffer_bytes=self.socket_buffer_bytes,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from netlab.cells import EXCLUSIVE, Grid, Level, Problem, expansion
+from netlab.cells import Grid, Problem, expansion
 from netlab.document import (
     Complaint,
     Document,
@@ -41,6 +41,7 @@ from netlab.matrix_layers import (
     too_many,
 )
 from netlab.matrix_model import FIELD_OF, NAME_OF, Defaults, MatrixFile, Running
+from netlab.setups import EXCLUSIVE, Level
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from netlab.cells import DEFAULTS, EXCLUSIVE, Grid, Level, Rule
+from netlab.cells import Grid, Rule
 from netlab.document import Document, KeyPath, Section
 from netlab.errors import Fault
 from netlab.matrix_model import FIELD_OF, NAME_OF, MatrixFile, Steps
+from netlab.setups import DEFAULTS_OF, EXCLUSIVE, Level
 
 MAX_CELLS = 100_000
 """Most cells of a matrix; at 1 s each more than a day."""
@@ -135,7 +136,7 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
     for test, layer in zip(tests, layers, strict=True):
         axes = {FIELD_OF[name]: levels_of(value) for name, value in layer.items()}
         settled = {FIELD_OF[name] for name in _partners(layer)}
-        for field, level in DEFAULTS.items():
+        for field, level in DEFAULTS_OF[test.test].items():
             axes.setdefault(field, (None if field in settled else level,))
         kept = overridden | _partners(overridden)
         yield Grid(

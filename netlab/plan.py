@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netlab import setups
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.hosts import Inventory, load_inventory
@@ -152,18 +153,18 @@ def _table(plan: Planned) -> list[str]:
     """One line for each pairing and protocol, columns aligned."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in plan.cells:
-        groups.setdefault((cell.pairing, cell.test, cell.stream.protocol), []).append(cell)
+        groups.setdefault((cell.pairing, cell.test, cell.setup.protocol), []).append(cell)
     rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
     for (pairing, test, protocol), cells in groups.items():
-        sizes = dict.fromkeys(str(cell.stream.message_bytes) for cell in cells)
-        buffers = dict.fromkeys(cell.stream.socket_buffer_bytes for cell in cells)
+        sizes = dict.fromkeys(word for cell in cells for word in _message_size(cell))
+        buffers = dict.fromkeys(cell.setup.socket_buffer_bytes for cell in cells)
         rows.append(
             (
                 pairing,
                 ", ".join(plan.ends[pairing]),
                 f"{test} {protocol}",
                 str(len(cells)),
-                _listed(list(sizes)),
+                _listed(list(sizes)) if sizes else "searched",
                 _listed(["auto" if each is None else format_bytes(each) for each in buffers]),
             )
         )
@@ -172,6 +173,12 @@ def _table(plan: Planned) -> list[str]:
         "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+def _message_size(cell: Cell) -> tuple[str, ...]:
+    """Nothing where the size is what is looked for."""
+    size = cell.settings.get("message_bytes")
+    return () if size is None else (str(size),)
 
 
 def _listed(words: list[str]) -> str:
@@ -198,7 +205,7 @@ def _time(plan: Planned) -> str:
 
 def _open_ended(plan: Planned) -> int:
     """Trials that a count bounds without a rate: how long they take, nobody knows before."""
-    cells = sum(cell.stream.duration_s is None and not window_s(cell) for cell in plan.cells)
+    cells = sum(setups.window_s(cell.setup) is None for cell in plan.cells)
     return cells * plan.matrix.repeats
 
 

@@ -166,7 +166,7 @@ class Rig:
             return Unmeasured(Status.FAILED, reason, str(error), server, client)
         for blocked in self._preflights[cell.pairing].blocked:
             between = (blocked.server_address, blocked.client_address)
-            if blocked.protocol == cell.stream.protocol and between == addresses:
+            if blocked.protocol == cell.setup.protocol and between == addresses:
                 return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
         return None
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from netlab import setups
 from netlab.cells import Cell
 
 Order = Literal["as-written", "shuffled"]
@@ -77,16 +78,7 @@ def seconds(rounds: Iterable[Round], per_cell_overhead_s: float) -> float:
 
 def window_s(cell: Cell) -> float:
     """Warm-up and window; 0 where a count without a rate leaves the time open."""
-    stream = cell.stream
-    if stream.duration_s is not None:
-        return stream.warm_up_s + stream.duration_s
-    if stream.count is None:
-        return stream.warm_up_s
-    if stream.message_rate_per_s is not None:
-        return stream.warm_up_s + stream.count / stream.message_rate_per_s
-    if stream.rate_bit_per_s is not None:
-        return stream.warm_up_s + 8 * stream.message_bytes * stream.count / stream.rate_bit_per_s
-    return 0.0
+    return setups.window_s(cell.setup) or 0.0
 
 
 def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:

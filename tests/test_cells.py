@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from netlab.cells import DEFAULTS, Cell, Expansion, Grid, Level, Rule, Stream, expansion
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from netlab.cells import Cell, Expansion, Grid, Rule, expand, expansion
+from netlab.matrix import load_matrix
+from netlab.setups import DEFAULTS_OF, Connect, Level, PayloadSearch, RoundTrip, Setup, Stream
 
 
 def grid(**changes: object) -> Grid:
@@ -10,7 +17,7 @@ def grid(**changes: object) -> Grid:
     axes: dict[str, tuple[Level, ...]] = {
         "protocol": ("TCP", "UDP"),
         "message_bytes": (64, 1500),
-        **{name: (level,) for name, level in DEFAULTS.items()},
+        **{name: (level,) for name, level in DEFAULTS_OF["stream"].items()},
     }
     rules = {
         name: changes.pop(name) for name in ("replace", "exclude", "override") if name in changes
@@ -23,8 +30,13 @@ def when(then: dict[str, Level] | None = None, **conditions: Level) -> Rule:
     return Rule({name: frozenset({level}) for name, level in conditions.items()}, then or {})
 
 
+def stream_of(cell: Cell) -> Stream:
+    assert isinstance(cell.setup, Stream)
+    return cell.setup
+
+
 def sizes(found: Expansion) -> list[tuple[str, int]]:
-    return [(cell.stream.protocol, cell.stream.message_bytes) for cell in found.cells]
+    return [(cell.setup.protocol, stream_of(cell).message_bytes) for cell in found.cells]
 
 
 def test_a_grid_is_the_product_of_its_axes_the_last_varies_fastest() -> None:
@@ -40,7 +52,7 @@ def test_cells_come_by_pairing_then_by_test() -> None:
         grid(protocol=("TCP",), message_bytes=(2,)),
     ]
     found = expansion(["WL", "LL"], grids)
-    assert [(c.pairing, c.stream.message_bytes) for c in found.cells] == [
+    assert [(c.pairing, stream_of(c).message_bytes) for c in found.cells] == [
         ("WL", 1),
         ("WL", 2),
         ("LL", 1),
@@ -62,7 +74,7 @@ def test_an_exclusion_sees_replaced_values_and_can_name_the_pairing() -> None:
     )
     found = expansion(["LL", "WW"], [rules])
     assert found.problems == ()
-    assert [c.pairing for c in found.cells if c.stream.message_bytes == 1400] == ["LL"]
+    assert [c.pairing for c in found.cells if stream_of(c).message_bytes == 1400] == ["LL"]
     assert len(found.cells) == 7
 
 
@@ -74,7 +86,7 @@ def test_later_overrides_win() -> None:
         )
     )
     cells = expansion(["LL"], [rules]).cells
-    found = {(c.stream.protocol, c.stream.message_bytes): c.stream for c in cells}
+    found = {(c.setup.protocol, stream_of(c).message_bytes): stream_of(c) for c in cells}
     assert (found["TCP", 64].duration_s, found["TCP", 64].dscp) == (30.0, 1)
     assert (found["UDP", 64].duration_s, found["UDP", 64].dscp) == (20.0, 1)
     assert (found["UDP", 1500].duration_s, found["UDP", 1500].dscp) == (10.0, None)
@@ -93,8 +105,8 @@ def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() 
         ],
     )
     assert found.problems == ()
-    tcp = [c.stream for c in found.cells if c.stream.protocol == "TCP"]
-    (udp,) = (c.stream for c in found.cells if c.stream.protocol == "UDP")
+    tcp = [stream_of(c) for c in found.cells if c.setup.protocol == "TCP"]
+    (udp,) = (stream_of(c) for c in found.cells if c.setup.protocol == "UDP")
     assert {(s.congestion, s.nodelay, s.dont_fragment) for s in tcp} == {
         ("cubic", True, False),
         ("cubic", False, False),
@@ -149,14 +161,14 @@ def test_what_no_host_could_measure_is_a_problem_with_its_setting() -> None:
 
 
 def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
-    cell = Cell(pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64))
+    cell = Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64))
     assert cell.key.startswith("LL-stream-tcp-64-auto-")
     others = [
-        Cell(pairing="WL", test="stream", stream=cell.stream),
-        Cell(pairing="LL", test="stream", stream=Stream(protocol="UDP", message_bytes=64)),
-        Cell(pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64, dscp=0)),
+        Cell(pairing="WL", test="stream", setup=cell.setup),
+        Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=64)),
+        Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, dscp=0)),
         Cell(
-            pairing="LL", test="stream", stream=Stream(protocol="TCP", message_bytes=64, streams=2)
+            pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, streams=2)
         ),
     ]
     digests = {each.key.rpartition("-")[2] for each in [cell, *others]}
@@ -166,7 +178,7 @@ def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
 def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
     stream = Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536)
     assert (
-        Cell(pairing="WW", test="stream", stream=stream).key == "WW-stream-udp-64512-65536-197ad868"
+        Cell(pairing="WW", test="stream", setup=stream).key == "WW-stream-udp-64512-65536-197ad868"
     )
 
 
@@ -174,3 +186,33 @@ def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
     found = Stream(protocol="TCP", message_bytes=64).settings()
     assert "socket_buffer_bytes" not in found
     assert (found["message_bytes"], found["duration_s"], found["nodelay"]) == (64, 10.0, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("lab-report", "a5c0a5956c4f0e50"),
+        ("loopback", "ab9f43daaaed7f22"),
+        ("windows-check", "4a2bf35b61d5d5a8"),
+    ],
+)
+def test_the_keys_of_the_shipped_matrices_are_those_of_recorded_runs(
+    name: str, digest: str
+) -> None:
+    cells = expand(load_matrix(Path(__file__).parent.parent / "matrices" / f"{name}.yaml"))
+    keys = "\n".join(cell.key for cell in cells)
+    assert hashlib.sha256(keys.encode()).hexdigest()[:16] == digest
+
+
+def test_each_kind_of_test_has_readable_keys_of_its_own() -> None:
+    setups: dict[str, Setup] = {
+        "round_trip": RoundTrip(protocol="UDP", message_bytes=18, count=1000, duration_s=None),
+        "connect": Connect(message_bytes=64, close="orderly"),
+        "payload_search": PayloadSearch(protocol="UDP", ip_version=6),
+    }
+    keys = [Cell(pairing="LL", test=test, setup=setup).key for test, setup in setups.items()]
+    assert [key.rpartition("-")[0] for key in keys] == [
+        "LL-round_trip-udp-18-auto",
+        "LL-connect-tcp-64-auto",
+        "LL-payload_search-udp-ipv6-auto",
+    ]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from made_runs import made_plan, made_record, ticking
 
 import netlab
-from netlab.cells import Stream
 from netlab.errors import UsageError
 from netlab.frame import COLUMNS, Run, describe, load, make_frame
 from netlab.records import Record, Status, Value
+from netlab.setups import Stream
 from netlab.store import Plan, RunFolder
 
 FIXTURES = Path(__file__).parent / "fixtures"

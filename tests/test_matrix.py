@@ -13,11 +13,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.cells import Stream, expand
+from netlab.cells import Cell, expand
 from netlab.errors import MatrixError, UsageError
 from netlab.matrix import Matrix, load_matrix
 from netlab.matrix_model import SETTINGS
 from netlab.schema import SCHEMA_FILE, schema_text
+from netlab.setups import Stream, window_s
 
 ROOT = Path(__file__).parent.parent
 MATRICES = sorted((ROOT / "matrices").glob("*.yaml"))
@@ -53,8 +54,13 @@ def faults(load: Any) -> Any:
     return of_text
 
 
+def stream_of(cell: Cell) -> Stream:
+    assert isinstance(cell.setup, Stream)
+    return cell.setup
+
+
 def streams(matrix: Matrix) -> list[Stream]:
-    return [cell.stream for cell in expand(matrix) if cell.pairing == matrix.pairings[0]]
+    return [stream_of(cell) for cell in expand(matrix) if cell.pairing == matrix.pairings[0]]
 
 
 def test_the_lab_reports_experiment_is_416_cells_in_under_40_lines() -> None:
@@ -66,12 +72,13 @@ def test_the_lab_reports_experiment_is_416_cells_in_under_40_lines() -> None:
     for pairing in ("LL", "WL", "LW", "WW"):
         assert sum(cell.pairing == pairing for cell in cells) == 104
     sizes = {
-        p: {c.stream.message_bytes for c in cells if c.stream.protocol == p} for p in ("TCP", "UDP")
+        p: {stream_of(c).message_bytes for c in cells if c.setup.protocol == p}
+        for p in ("TCP", "UDP")
     }
     assert sizes == {"TCP": {64, 576, 1500, 65536}, "UDP": {64, 576, 1500, 64512}}
-    assert {c.stream.socket_buffer_bytes for c in cells} == {1024 * k for k in range(16, 65, 4)}
-    assert {c.stream.duration_s for c in cells} == {10.0}
-    assert {c.stream.congestion for c in cells if c.stream.protocol == "TCP"} == {"cubic"}
+    assert {c.setup.socket_buffer_bytes for c in cells} == {1024 * k for k in range(16, 65, 4)}
+    assert {c.setup.duration_s for c in cells} == {10.0}
+    assert {c.setup.congestion for c in cells if c.setup.protocol == "TCP"} == {"cubic"}
     assert matrix.link is not None
     assert (matrix.link.rate_bit_per_s, matrix.link.mtu_bytes) == (1e8, 1500)
     assert not matrix.has_inventory
@@ -82,7 +89,7 @@ def test_the_loopback_matrix_is_short_and_has_its_hosts_inside() -> None:
     cells = expand(matrix)
     assert matrix.has_inventory
     assert 8 <= len(cells) <= 16
-    assert sum((c.stream.duration_s or 0) + c.stream.warm_up_s for c in cells) < 8
+    assert sum(window_s(c.setup) or 0 for c in cells) < 8
     assert "not a network" in matrix.title
 
 
@@ -406,7 +413,7 @@ def test_set_takes_axes_and_the_words_of_the_whole_matrix(load: Any) -> None:
 
 def test_a_replacement_that_translates_a_value_still_does_so_under_set() -> None:
     matrix = load_matrix(ROOT / "matrices" / "lab-report.yaml", {"message_size": "65536"})
-    found = {(c.stream.protocol, c.stream.message_bytes) for c in expand(matrix)}
+    found = {(c.setup.protocol, stream_of(c).message_bytes) for c in expand(matrix)}
     assert found == {("TCP", 65536), ("UDP", 64512)}
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from netlab.cells import Cell, Stream
+from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.measure import Ends
 from netlab.measure.flow import decimal
@@ -18,6 +18,7 @@ from netlab.measure.stream import measure
 from netlab.probe import Agent
 from netlab.records import Record, Status
 from netlab.schedule import Trial
+from netlab.setups import Stream
 
 RESULT: dict[str, dict[str, Any]] = {
     "receive": {
@@ -110,7 +111,7 @@ class Fake:
 def trial_of(**settings: Any) -> Trial:
     defaults: dict[str, Any] = {"protocol": "TCP", "message_bytes": 1448, "duration_s": 1.0}
     stream = Stream(**defaults | settings)
-    return Trial(cell=Cell(pairing="LL", test="stream", stream=stream), number=1)
+    return Trial(cell=Cell(pairing="LL", test="stream", setup=stream), number=1)
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:

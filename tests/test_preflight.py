@@ -14,7 +14,7 @@ import pytest
 
 from netlab import preflight as room
 from netlab.build import local_probe
-from netlab.cells import Cell, Stream
+from netlab.cells import Cell
 from netlab.errors import HostError
 from netlab.fitness import Inspected, Survey, inspect, survey
 from netlab.hosts import Host
@@ -24,6 +24,7 @@ from netlab.preflight import End, common_addresses, preflight
 from netlab.probe import Agent
 from netlab.records import Status
 from netlab.schedule import Trial
+from netlab.setups import Stream
 from netlab.transport import LocalTransport, Process
 
 IP = shutil.which("ip")
@@ -180,7 +181,7 @@ def test_where_only_a_windows_server_may_connect_it_is_the_one_that_does(wires: 
         cell = Cell(
             pairing="WL",
             test="stream",
-            stream=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
+            setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
         )
         ends = Ends(server=server, client=client, same_host=False, connected_by=ways)
         record = measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.cells import Cell, Stream
+from netlab.cells import Cell
 from netlab.schedule import Order, Round, Trial, rounds, seconds, trials_of, window_s
+from netlab.setups import Stream
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
 
 
 def cell(pairing: str, message_bytes: int, **settings: object) -> Cell:
     stream = Stream(protocol="TCP", message_bytes=message_bytes, **settings)  # type: ignore[arg-type]
-    return Cell(pairing=pairing, test="stream", stream=stream)
+    return Cell(pairing=pairing, test="stream", setup=stream)
 
 
 def hosts_of(cell: Cell) -> frozenset[str]:

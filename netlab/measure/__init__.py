@@ -28,4 +28,4 @@ Live = Callable[[Cell, float], None]
 
 def address_of(host: Host, cell: Cell) -> str:
     """The test address of ``host`` that ``cell`` uses."""
-    return host.address(cell.stream.network, cell.stream.ip_version)
+    return host.address(cell.setup.network, cell.setup.ip_version)

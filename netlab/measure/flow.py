@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netlab.cells import Stream
 from netlab.errors import ProbeError
 from netlab.probe import Agent, Pending
+from netlab.setups import Stream
 
 PROBE_SLACK_S = 10.0
 """What a probe may take beyond warm-up and window before its own deadline ends the test."""

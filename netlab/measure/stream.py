@@ -8,13 +8,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from netlab.cells import Stream
 from netlab.errors import HostGone, ProbeError
 from netlab.measure import Ends, Live, address_of
 from netlab.measure.flow import Flow, Side, Window, deadline_s
 from netlab.probe import Agent, Pending
 from netlab.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.schedule import Trial
+from netlab.setups import Stream
 
 START_AHEAD_S = 0.3
 """How far ahead a common window's start is set, for the requests to arrive."""
@@ -46,6 +46,8 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
     """
+    stream = trial.cell.setup
+    assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
     started_at = utc_now()
     arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = queue.SimpleQueue()
 
@@ -55,8 +57,8 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
     status, reason, fault = Status.OK, None, None
     values: dict[str, Value] = {}
     try:
-        flows = _flows(trial.cell.stream, trial, ends, inbox)
-        _drive(flows, arrivals, trial, live)
+        flows = _flows(stream, trial, ends, inbox)
+        _drive(flows, arrivals, trial, live, deadline_s(stream))
         for flow in flows:
             values |= _values(flow)
         values |= _of_both_flows(flows)
@@ -138,11 +140,12 @@ def _drive(
     arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]],
     trial: Trial,
     live: Live,
+    patience_s: float,
 ) -> None:
     """Feed every record to its flow until all have ended; raise the fault that explains most."""
     for flow in flows:
         flow.listen()
-    give_up = time.monotonic() + deadline_s(trial.cell.stream) + CONTROLLER_SLACK_S
+    give_up = time.monotonic() + patience_s + CONTROLLER_SLACK_S
     aborted = False
     while not all(flow.ended for flow in flows):
         try:
