@@ -106,12 +106,22 @@ class ProbeError(NetlabError):
 
     exit_code = 3
 
-    def __init__(self, host: str, word: str, *, errno: int | None = None, detail: str = "") -> None:
+    def __init__(
+        self,
+        host: str,
+        word: str,
+        *,
+        errno: int | None = None,
+        detail: str = "",
+        path_mtu_bytes: int | None = None,
+    ) -> None:
         self.host = host
         self.word = word
         """One of the protocol's closed list of error words (docs/protocol.md)."""
         self.errno = errno
         self.detail = detail
+        self.path_mtu_bytes = path_mtu_bytes
+        """For ``message-too-long``: the longest packet that the host's system lets out this way."""
         number = f" (errno {errno})" if errno is not None else ""
         super().__init__(f"{host}: {word}{number}{': ' + detail if detail else ''}")
 

@@ -55,9 +55,7 @@ class Pending:
         if record["type"] == GONE:
             raise HostGone(str(record["detail"]))
         if record["type"] == "error":
-            detail = str(record.get("detail") or record.get("key") or "")
-            word = str(record.get("error", "unknown-error"))
-            raise ProbeError(self._agent.host.name, word, errno=record.get("errno"), detail=detail)
+            raise fault_in(self._agent.host.name, record)
         return record
 
     def deliver(self, record: Mapping[str, Any]) -> None:
@@ -347,3 +345,15 @@ class Agent:
             self._pending.clear()
         for pending in waiting:
             pending.deliver({"type": GONE, "detail": self._gone})
+
+
+def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
+    """What an ``error`` record says."""
+    path_mtu_bytes = record.get("path_mtu_bytes")
+    return ProbeError(
+        host,
+        str(record.get("error", "unknown-error")),
+        errno=record.get("errno"),
+        detail=str(record.get("detail") or record.get("key") or ""),
+        path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
+    )

@@ -13,7 +13,6 @@ import pytest
 from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.measure import Ends
-from netlab.measure.flow import decimal
 from netlab.measure.stream import measure
 from netlab.probe import Agent
 from netlab.records import Record, Status
@@ -264,13 +263,6 @@ def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
     assert "rate" not in keys["receive"]
     assert keys["receive"]["spin"] == 1
     assert "spin" not in keys["send"]
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(10.0, "10"), (0.5, "0.5"), (1e12, "1000000000000"), (1e-6, "0.000001")]
-)
-def test_numbers_are_written_without_exponents(number: float, text: str) -> None:
-    assert decimal(number) == text
 
 
 def test_only_the_sender_is_told_its_congestion_control() -> None:

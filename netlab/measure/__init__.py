@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from netlab.cells import Cell
-from netlab.hosts import Host
+from netlab.errors import ProbeError
+from netlab.hosts import Host, Mirror
 from netlab.probe import Agent
 
 
@@ -14,12 +15,36 @@ from netlab.probe import Agent
 class Ends:
     """The two hosts of a pairing, with their agents."""
 
-    server: Agent
+    server: Agent | None
+    """``None`` where the server runs no agent and only echoes what it receives."""
     client: Agent
     same_host: bool
     """Whether both are one machine and one network namespace: the cable is not touched."""
     connected_by: Mapping[str, str] = field(default_factory=dict)
     """Protocol → ``client`` or ``server``, the side that connects; the client where not named."""
+    mirror: Mirror | None = None
+    """Where a server without an agent echoes."""
+    mirror_name: str = ""
+    """Name of that host."""
+
+    @property
+    def server_name(self) -> str:
+        """Name of the server's host."""
+        return self.mirror_name if self.server is None else self.server.host.name
+
+    @property
+    def agent_of_server(self) -> Agent:
+        """The server's agent; ProbeError where it has none."""
+        if self.server is None:
+            detail = "it runs no probe: only round trips can be measured with it"
+            raise ProbeError(self.mirror_name, "capability-missing", detail=detail)
+        return self.server
+
+    def connects(self, protocol: str) -> str:
+        """Whose side connects: ``client`` or ``server``. It decides about TCP timestamps, and
+        with them about the MSS.
+        """
+        return self.connected_by.get(protocol, "client")
 
 
 Live = Callable[[Cell, float], None]

@@ -1,0 +1,210 @@
+"""A conversation with two agents about one test: who listens, who connects, until both ended.
+
+    listen → `ready` → connect → what the kind of test makes of each record → a `result` each
+
+A fault at one end ends all that runs; of several faults the one is raised that explains most.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import queue
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from netlab.errors import HostGone, ProbeError
+from netlab.probe import GONE, Agent, Pending, fault_in
+from netlab.records import REASONS, reason_of
+from netlab.setups import Connect, RoundTrip, Stream
+
+CONTROLLER_SLACK_S = 5.0
+"""What the controller waits beyond the probes' own deadline for their last word."""
+
+FOLLOWING = frozenset(
+    {"peer-vanished", "no-peer", "no-traffic", "no-answer", "stopped", "deadline"}
+)
+"""Words that one end says because of what happened at the other."""
+
+
+@dataclass(slots=True)
+class Side:
+    """One end of a conversation, and what has come from it."""
+
+    agent: Agent
+    verb: str
+    """What is asked of it: ``send``, ``receive``, ``ask`` or ``mirror``."""
+    address: str
+    keys: Mapping[str, Any]
+    """The request's keys but those that say how the streams are opened."""
+    pending: Pending | None = None
+    result: Mapping[str, Any] | None = None
+    fault: ProbeError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more comes from it (or was asked of it yet)."""
+        return self.result is not None or self.fault is not None or self.pending is None
+
+    def has(self, capability: str) -> bool:
+        """Whether its system can do this (``capabilities`` of `hello`)."""
+        return can(self.agent, capability)
+
+
+@dataclass(slots=True)
+class Conversation(ABC):
+    """One test between a listening and a connecting side."""
+
+    name: str
+    """Prefix of its keys in the record; empty where a trial has one conversation."""
+    connector: Side
+    listener: Side | None
+    """``None`` where no agent of ours listens: then ``to`` says what is connected to."""
+    to: str = ""
+    """``ADDRESS:PORT`` of such a listener."""
+    connecting: Mapping[str, Any] = field(default_factory=dict)
+    """Keys that only the connecting side is asked: its port, its interface."""
+    aborted: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The ends that have an agent, the listening one first."""
+        return (self.connector,) if self.listener is None else (self.listener, self.connector)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every end has ended."""
+        return all(side.ended for side in self.sides)
+
+    def begin(self, inbox: Inbox) -> None:
+        """Ask the listening side to bind; without one connect at once."""
+        if self.listener is None:
+            self._connect(self.to, inbox)
+            return
+        keys: dict[str, Any] = {"open": "listen", "bind": self.listener.address}
+        port_range = self.listener.agent.host.port_range
+        if port_range is not None:
+            keys["port"] = f"{port_range[0]}-{port_range[1]}"
+        self._start(self.listener, keys, inbox)
+
+    def handle(self, side: Side, record: Mapping[str, Any], inbox: Inbox) -> None:
+        """Take one record of ``side`` and do what follows from it."""
+        kind = record["type"]
+        if kind == "ready" and side is self.listener:
+            if not self.aborted and self.connector.pending is None:
+                to = destination(side.address, record.get("ports") or record["port"])
+                self._connect(to, inbox)
+        elif kind == "result":
+            side.result = record
+        elif kind == "error":
+            side.fault = fault_in(side.agent.host.name, record)
+        self.follow(side, record)
+
+    @abstractmethod
+    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+        """What this kind of test does after a record of ``side``: whom it stops, and when."""
+
+    def abort(self) -> None:
+        """End what still runs; results are of no use any more."""
+        self.aborted = True
+        for side in self.sides:
+            if not side.ended:
+                self.stop(side, abort=1)
+
+    def stop(self, side: Side, **keys: Any) -> None:
+        """Tell a side that its test is over."""
+        if side.pending is not None:
+            side.agent.start("stop", test=side.pending.id, **keys)
+
+    def _connect(self, to: str, inbox: Inbox) -> None:
+        side = self.connector
+        keys = {"open": "connect", "to": to, "bind": side.address} | dict(self.connecting)
+        self._start(side, keys, inbox)
+
+    def _start(self, side: Side, keys: dict[str, Any], inbox: Inbox) -> None:
+        side.pending = side.agent.start(side.verb, inbox=inbox, **(keys | dict(side.keys)))
+
+
+Inbox = Callable[[Pending, Mapping[str, Any]], None]
+OnProgress = Callable[[Side, Mapping[str, Any]], None]
+
+
+def drive(
+    conversations: Sequence[Conversation], deadline_s: float, on_progress: OnProgress
+) -> None:
+    """Lead conversations that run at the same time to their ends.
+
+    Raises ProbeError where one of them has no result, HostGone when a host is lost.
+    ``deadline_s``: how long the probes let their tests live.
+    """
+    arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = queue.SimpleQueue()
+
+    def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
+        arrivals.put((pending, record))
+
+    for each in conversations:
+        each.begin(inbox)
+    give_up = time.monotonic() + deadline_s + CONTROLLER_SLACK_S
+    while not all(each.ended for each in conversations):
+        try:
+            pending, record = arrivals.get(timeout=max(0.0, give_up - time.monotonic()))
+        except queue.Empty:
+            _give_up(conversations)
+        if record["type"] == GONE:
+            raise HostGone(str(record["detail"]))
+        conversation, side = next(
+            (each, side) for each in conversations for side in each.sides if side.pending is pending
+        )
+        conversation.handle(side, record, inbox)
+        if record["type"] == "progress":
+            on_progress(side, record)
+        if side.fault is not None:
+            for each in conversations:
+                if not each.aborted:
+                    each.abort()
+    _raise_worst(conversations)
+
+
+def _give_up(conversations: Sequence[Conversation]) -> None:
+    late = [side for each in conversations for side in each.sides if not side.ended]
+    for each in conversations:
+        each.abort()
+    detail = "no last word from the probe after its own deadline"
+    raise ProbeError(late[0].agent.host.name, "deadline", detail=detail)
+
+
+def _raise_worst(conversations: Sequence[Conversation]) -> None:
+    """Of several faults the one that is final, else the one that is no mere consequence."""
+    sides = [side for each in conversations for side in each.sides]
+    faults = [side.fault for side in sides if side.fault is not None]
+    if faults:
+        raise min(
+            faults,
+            key=lambda fault: (
+                not REASONS[reason_of(fault.word)].impossible,
+                fault.word in FOLLOWING,
+            ),
+        )
+
+
+def destination(address: str, ports: object) -> str:
+    """The ``to`` of a request: ``ADDRESS:PORT[,PORT…]``, IPv6 in brackets."""
+    version = ipaddress.ip_address(address.partition("%")[0]).version
+    return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
+
+
+def keys_of_connector(setup: Stream | RoundTrip | Connect) -> dict[str, Any]:
+    """What only the side that connects is asked."""
+    keys: dict[str, Any] = {}
+    if setup.source_port is not None:
+        keys["port"] = setup.source_port
+    if setup.interface is not None:
+        keys["interface"] = setup.interface
+    return keys
+
+
+def can(agent: Agent, capability: str) -> bool:
+    """Whether a host's probe says that it can do this."""
+    return capability in str(agent.hello.get("capabilities", "")).split(",")
