@@ -1,0 +1,169 @@
+"""Histogram: counts of times in log-linear buckets, as the probes send them. Pure.
+
+Buckets of a value v of 0 and more, with b bits: below 2^b each value has its own; above, every
+doubling is cut into 2^b of equal width, so a bucket is never wider than 1 / 2^b of what lies in it
+(0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's HdrHistogram,
+docs/protocol.md has it in full. Two histograms add up without loss: percentiles of the sum are
+those of all values together, which means of percentiles are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from types import MappingProxyType
+
+BITS = 7
+"""What the probes use."""
+
+MAX_BITS = 20
+MAX_VALUE_BITS = 64
+
+
+def bucket_of(value: int, bits: int = BITS) -> int:
+    """The bucket that counts ``value``; ValueError below 0 or above 64 bits."""
+    if not 0 <= value < 1 << MAX_VALUE_BITS:
+        raise ValueError(f"{value} is outside of 0 to 2^{MAX_VALUE_BITS} - 1")
+    if value < 1 << bits:
+        return value
+    exponent = value.bit_length() - 1 - bits
+    return ((exponent + 1) << bits) + ((value >> exponent) - (1 << bits))
+
+
+def lowest_of(bucket: int, bits: int = BITS) -> int:
+    """The lowest value that a bucket counts."""
+    if bucket < 1 << bits:
+        return bucket
+    exponent = (bucket >> bits) - 1
+    return ((1 << bits) + bucket % (1 << bits)) << exponent
+
+
+def width_of(bucket: int, bits: int = BITS) -> int:
+    """How many values share a bucket, 1 and more."""
+    return 1 if bucket < 1 << bits else 1 << ((bucket >> bits) - 1)
+
+
+def middle_of(bucket: int, bits: int = BITS) -> int:
+    """What stands for the values of a bucket: the middle one, the lower of two."""
+    return lowest_of(bucket, bits) + (width_of(bucket, bits) - 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many values fell into each bucket; immutable."""
+
+    bits: int
+    """1 to 20: 2^bits buckets a doubling."""
+    counts: Mapping[int, int]
+    """Bucket → count of 1 and more, in ascending order of the buckets."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= MAX_BITS:
+            raise ValueError(f"{self.bits} bits: a histogram has 1 to {MAX_BITS}")
+        last = bucket_of((1 << MAX_VALUE_BITS) - 1, self.bits)
+        for bucket, number in self.counts.items():
+            if not 0 <= bucket <= last:
+                raise ValueError(f"bucket {bucket}: there are 0 to {last} with {self.bits} bits")
+            if number < 1:
+                raise ValueError(f"bucket {bucket} counts {number}: only filled ones are listed")
+        ordered = MappingProxyType(dict(sorted(self.counts.items())))
+        object.__setattr__(self, "counts", ordered)
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return sum(self.counts.values())
+
+    @property
+    def mean(self) -> float:
+        """Of the buckets' middles, so within half a bucket; ValueError where there are none.
+
+        A probe sends the exact sum beside its histogram: take that where it is at hand.
+        """
+        if not self.counts:
+            raise ValueError("no values: nothing has a mean")
+        total = sum(middle_of(bucket, self.bits) * n for bucket, n in self.counts.items())
+        return total / self.count
+
+    def percentile(self, share: Fraction | float) -> int | None:
+        """The least value that at least this share (above 0, below 1) of all do not exceed.
+
+        The nearest rank, no interpolation; off by half a bucket at most. ``None`` where there are
+        fewer than 1 / (1 - share) values: the 99.9th percentile of 100 is none, it would only be
+        their maximum under another name. ValueError for a share outside of 0 to 1.
+        """
+        exact = share if isinstance(share, Fraction) else Fraction(repr(share))
+        if not 0 < exact < 1:
+            raise ValueError(f"a share of {share}: it lies between 0 and 1")
+        total = self.count
+        if total * (1 - exact) < 1:
+            return None
+        rank = -(-total * exact.numerator // exact.denominator)
+        seen = 0
+        for bucket, number in self.counts.items():
+            seen += number
+            if seen >= rank:
+                return middle_of(bucket, self.bits)
+        raise AssertionError("the ranks end with the last bucket")
+
+    def coarser(self, bits: int) -> Histogram:
+        """The same values in wider buckets; ValueError for more bits than there are."""
+        if bits > self.bits:
+            raise ValueError(f"{self.bits} bits cannot be told apart as if they were {bits}")
+        counts: dict[int, int] = {}
+        for bucket, number in self.counts.items():
+            # Narrow buckets lie whole within one wide bucket: both begin at multiples of their
+            # width, and widths are powers of two.
+            wide = bucket_of(lowest_of(bucket, self.bits), bits)
+            counts[wide] = counts.get(wide, 0) + number
+        return Histogram(bits, counts)
+
+    def to_pairs(self) -> list[int]:
+        """bucket, count, bucket, count, … in ascending order, as records hold it."""
+        return [each for pair in self.counts.items() for each in pair]
+
+
+def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
+    """The histogram in ``rtt_histogram`` and its kin: bucket, count, bucket, count, …
+
+    ValueError with a sentence where that is not what stands there.
+    """
+    if len(pairs) % 2:
+        raise ValueError(f"{len(pairs)} numbers: buckets and counts come in pairs")
+    buckets, numbers = pairs[::2], pairs[1::2]
+    if any(type(each) is not int for each in pairs):
+        raise ValueError("buckets and counts are whole numbers")
+    if any(after <= before for before, after in pairwise(buckets)):
+        raise ValueError("the buckets do not ascend")
+    return Histogram(bits, dict(zip(buckets, numbers, strict=True)))
+
+
+def of_values(values: Iterable[int], bits: int = BITS) -> Histogram:
+    """The histogram of some values, each from 0 to 2^64 - 1."""
+    counts: dict[int, int] = {}
+    for value in values:
+        bucket = bucket_of(value, bits)
+        counts[bucket] = counts.get(bucket, 0) + 1
+    return Histogram(bits, counts)
+
+
+def merge(histograms: Iterable[Histogram]) -> Histogram:
+    """The histogram of all their values together, with the bits of the coarsest.
+
+    ValueError where there are none.
+    """
+    found = list(histograms)
+    if not found:
+        raise ValueError("no histograms: nothing to merge")
+    bits = min(each.bits for each in found)
+    return reduce(_plus, (each.coarser(bits) for each in found))
+
+
+def _plus(one: Histogram, other: Histogram) -> Histogram:
+    counts = dict(one.counts)
+    for bucket, number in other.counts.items():
+        counts[bucket] = counts.get(bucket, 0) + number
+    return Histogram(one.bits, counts)
