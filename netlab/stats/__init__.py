@@ -1,0 +1,66 @@
+"""Statistics of trials, a room a concern. Pure; each function cites its source.
+
+The unit is the trial. Intervals within a trial are autocorrelated and are never replicates.
+"""
+
+from netlab.stats.comparison import (
+    Comparison,
+    Verdict,
+    benjamini_hochberg,
+    compare,
+    judged_together,
+    pairs_by_block,
+)
+from netlab.stats.intervals import (
+    MIN_TRIALS,
+    Interval,
+    MedianInterval,
+    half_width_share,
+    interval,
+    median_interval,
+    stein_interval,
+    stein_trials,
+    tight,
+)
+from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
+from netlab.stats.student import t_above, t_quantile, t_two_sided
+from netlab.stats.summary import (
+    mean,
+    mean_absolute_deviation,
+    median,
+    median_absolute_deviation,
+    rounded,
+    standard_deviation,
+    variance,
+)
+
+__all__ = [
+    "MIN_TRIALS",
+    "Comparison",
+    "Interval",
+    "MedianInterval",
+    "Stray",
+    "Verdict",
+    "benjamini_hochberg",
+    "compare",
+    "half_width_share",
+    "interval",
+    "judged_together",
+    "mean",
+    "mean_absolute_deviation",
+    "median",
+    "median_absolute_deviation",
+    "median_interval",
+    "pairs_by_block",
+    "rounded",
+    "standard_deviation",
+    "stein_interval",
+    "stein_trials",
+    "strays_among_siblings",
+    "strays_on_axis",
+    "t_above",
+    "t_quantile",
+    "t_two_sided",
+    "tight",
+    "variance",
+]

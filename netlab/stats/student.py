@@ -1,0 +1,97 @@
+"""Student's t distribution, for whole and for broken degrees of freedom. Pure.
+
+P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function I_x(ν/2, 1/2) at
+x = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is summed as the continued fraction
+DLMF 8.17.22 by the modified method of Lentz (Numerical Recipes, 3rd edition, 6.4). The relative
+error against the closed forms for whole degrees (Abramowitz and Stegun 26.7.3, 26.7.4) is under
+1e-10 up to 1,000 degrees; the tests compare the two, and both with a printed table.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+_MOST_TERMS = 10_000
+_SMALLEST = 1e-300
+
+
+def t_two_sided(t: float, degrees: float) -> float:
+    """The probability that Student's t with ``degrees`` of freedom lies farther out than ±t.
+
+    ``degrees`` is 1 or more, and need not be whole (Welch); else ValueError. 1 at t = 0; 0 for
+    an infinite t.
+    """
+    _check_degrees(degrees)
+    square = t * t
+    if math.isinf(square):
+        return 0.0
+    return _beta(degrees / 2, 0.5, degrees / (degrees + square), square / (degrees + square))
+
+
+def t_above(t: float, degrees: float) -> float:
+    """The probability that Student's t is greater than ``t``; ``degrees`` as above."""
+    tail = t_two_sided(t, degrees) / 2
+    return tail if t >= 0 else 1 - tail
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(probability: float, degrees: float) -> float:
+    """The value that Student's t with ``degrees`` of freedom stays below with that probability.
+
+    ``probability`` lies between 0 and 1, ``degrees`` is 1 or more, else ValueError. By bisection
+    over the angle whose tangent is t / √ν, to the precision of a float.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"no t quantile at {probability}")
+    _check_degrees(degrees)
+    if probability < 0.5:
+        return -t_quantile(1 - probability, degrees)
+    outside = 2 * (1 - probability)
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        sine, cosine = math.sin(middle), math.cos(middle)
+        if _beta(degrees / 2, 0.5, cosine * cosine, sine * sine) > outside:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _check_degrees(degrees: float) -> None:
+    if not degrees >= 1:
+        raise ValueError(f"no t distribution with {degrees} degrees of freedom")
+
+
+def _beta(a: float, b: float, x: float, rest: float) -> float:
+    """I_x(a, b), where ``rest`` is 1 - x, told apart so that neither is a difference."""
+    if x <= 0:
+        return 0.0
+    if rest <= 0:
+        return 1.0
+    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(logarithm + a * math.log(x) + b * math.log(rest))
+    # The fraction converges fast on this side of its mean, and the other side is its complement.
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, x) / a
+    return 1 - front * _fraction(b, a, rest) / b
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """1 / (1 + d1 / (1 + d2 / (1 + …))) of DLMF 8.17.22, evaluated from the front."""
+    numerator, denominator = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = denominator
+    for m in range(1, _MOST_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            denominator = 1 / _away_from_zero(1 + term * denominator)
+            numerator = _away_from_zero(1 + term / numerator)
+            value *= numerator * denominator
+        if abs(numerator * denominator - 1) < 1e-16:
+            break
+    return value
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _SMALLEST else _SMALLEST

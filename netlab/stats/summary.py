@@ -1,0 +1,75 @@
+"""What a handful of trials come to: mean, median, and how far they scatter. Pure.
+
+Every deviation has the unit of its values, the variance that unit squared. The names are kept
+apart because tables of the field mix them up: a column headed "Var" often holds a mean absolute
+deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean, from the exact sum, rounded once; ValueError where there are none."""
+    return float(_exact_mean(values, "mean"))
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value, or the mean of the two in the middle; ValueError where there are none."""
+    if not values:
+        raise ValueError("no values: nothing has a median")
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else mean(ordered[half - 1 : half + 1])
+
+
+def variance(values: Sequence[float]) -> float:
+    """The sample variance, the sum of squared deviations over n - 1 (NIST/SEMATECH e-Handbook
+    of Statistical Methods, 1.3.5.6); ValueError for fewer than two values, which have none.
+    """
+    if len(values) < 2:
+        raise ValueError(f"{len(values)} values: a variance needs 2")
+    middle = _exact_mean(values, "variance")
+    return float(sum((Fraction(value) - middle) ** 2 for value in values) / (len(values) - 1))
+
+
+def standard_deviation(values: Sequence[float]) -> float:
+    """The sample standard deviation: the root of ``variance``, with its errors."""
+    return math.sqrt(variance(values))
+
+
+def mean_absolute_deviation(values: Sequence[float]) -> float:
+    """The mean distance from the mean, over n (NIST/SEMATECH e-Handbook, 1.3.5.6: "average
+    absolute deviation"); ValueError where there are no values.
+    """
+    middle = _exact_mean(values, "mean absolute deviation")
+    return float(sum(abs(Fraction(value) - middle) for value in values) / len(values))
+
+
+def median_absolute_deviation(values: Sequence[float]) -> float:
+    """The median distance from the median (Hampel, J. Am. Stat. Assoc. 69, 1974), as it is.
+
+    1.4826 times that estimates the standard deviation where the values are normal; ValueError
+    where there are none.
+    """
+    middle = median(values)
+    return median([abs(value - middle) for value in values])
+
+
+def rounded(value: float, decimals: int) -> Decimal:
+    """``value`` with that many decimals, halves away from zero, as printed tables have them.
+
+    Decides by the shortest decimal that reads back as the float: 0.125 and 91.465 are halves,
+    though the float nearest to 91.465 lies below it.
+    """
+    return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+def _exact_mean(values: Sequence[float], what: str) -> Fraction:
+    if not values:
+        raise ValueError(f"no values: nothing has a {what}")
+    return Fraction(sum(map(Fraction, values))) / len(values)
