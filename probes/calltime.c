@@ -74,3 +74,14 @@ bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint6
     }
     return false;
 }
+
+unsigned calltime_pairs(const struct calltime *calls, uint64_t pairs[2 * CALLTIME_BUCKETS])
+{
+    unsigned written = 0;
+    for (unsigned i = 0; i < CALLTIME_BUCKETS; i++)
+        if (calls->bucket[i] > 0) {
+            pairs[written++] = i;
+            pairs[written++] = calls->bucket[i];
+        }
+    return written;
+}

@@ -38,5 +38,9 @@ void calltime_merge(struct calltime *into, const struct calltime *from);
 /* The middle of the bucket in which the call stands that `per_mille` (1 to 1000) of all calls
  * don't exceed: within 3.2 % of it. False: nothing was sampled. */
 bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint64_t *ns);
+/* What was counted: bucket, count, bucket, count, …, ascending, only non-empty ones. A duration v
+ * is in the bucket v where v < 2^BITS, else in (e + 1) * 2^BITS + (v >> e) - 2^BITS, where
+ * e = floor(log2 v) - BITS. Returns how many numbers were written. */
+unsigned calltime_pairs(const struct calltime *calls, uint64_t pairs[2 * CALLTIME_BUCKETS]);
 
 #endif

@@ -115,12 +115,14 @@ static bool sent_bytes(const struct test *test, uint64_t *bytes)
 static void add_calls(struct test *test, struct json *record)
 {
     struct calltime calls = test->stream[0].calls;
-    uint64_t median_ns, p90_ns;
+    uint64_t median_ns, p90_ns, pairs[2 * CALLTIME_BUCKETS];
     for (unsigned i = 1; i < test->settings.streams; i++)
         calltime_merge(&calls, &test->stream[i].calls);
     if (calltime_percentile(&calls, 500, &median_ns) && calltime_percentile(&calls, 900, &p90_ns)) {
         json_u64(record, "send_call_median_ns", median_ns);
         json_u64(record, "send_call_p90_ns", p90_ns);
+        json_u64s(record, "send_call_histogram", pairs, calltime_pairs(&calls, pairs));
+        json_u64(record, "send_call_histogram_bits", CALLTIME_BITS);
     }
     json_u64(record, "send_calls_sampled", calls.sampled);
 }

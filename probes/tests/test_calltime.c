@@ -90,6 +90,21 @@ TEST(the_calls_of_two_streams_are_told_together)
     CHECK(near(at(510), 8000));
 }
 
+TEST(the_histogram_tells_every_bucket_that_counted_and_no_other)
+{
+    static uint64_t pairs[2 * CALLTIME_BUCKETS];
+    calltime_init(&calls, 1);
+    CHECK_U64(calltime_pairs(&calls, pairs), 0);
+    const uint64_t values[] = {7, 7, 31, 32, 1000};
+    for (unsigned i = 0; i < 5; i++)
+        calltime_add(&calls, values[i]);
+    CHECK_U64(calltime_pairs(&calls, pairs), 8);
+    /* 1000: e = 9 - 4, (5 + 1) * 16 + (1000 >> 5) - 16. */
+    const uint64_t expected[] = {7, 2, 31, 1, 32, 1, 111, 1};
+    for (unsigned i = 0; i < 8; i++)
+        CHECK_U64(pairs[i], expected[i]);
+}
+
 TEST(one_call_in_64_is_timed_and_never_the_first)
 {
     for (uint32_t seed = 0; seed < 1000; seed++) {
@@ -124,6 +139,7 @@ const struct unit_test calltime_tests[] = {
     ENTRY(percentiles_stand_where_their_share_of_the_calls_ends),
     ENTRY(many_quick_calls_and_few_long_ones_are_told_apart),
     ENTRY(the_calls_of_two_streams_are_told_together),
+    ENTRY(the_histogram_tells_every_bucket_that_counted_and_no_other),
     ENTRY(one_call_in_64_is_timed_and_never_the_first),
     ENTRY(no_rhythm_of_a_buffer_hides_a_kind_of_call),
     {NULL, NULL},
