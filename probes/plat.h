@@ -126,6 +126,16 @@ void plat_cpu_times(struct plat_cpu_times *out);
 /* UDP datagrams that found their receive buffer full, system-wide. */
 bool plat_udp_receive_buffer_errors(uint64_t *out);
 
+/* Fragments of IPv4 and IPv6, system-wide (Linux: of the network namespace), since it started.
+ * False: not told. */
+struct plat_fragments {
+    uint64_t created;             /* sent */
+    uint64_t failed;              /* packets that DF forbade to cut, or that could not be */
+    uint64_t reassembled;         /* packets put together */
+    uint64_t reassembly_failures; /* packets given up: parts missing in time, or at odds */
+};
+bool plat_fragments(struct plat_fragments *out);
+
 /* ---- addresses ---- */
 
 struct plat_address {
@@ -168,7 +178,12 @@ int plat_peer_address(plat_socket socket, struct plat_address *out);
 
 /* One call, as the mode of the socket has it. UDP: one datagram. */
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length);
+/* plat_send without blocking: what of it there is room for now. */
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length);
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity);
+/* plat_receive that gives up limit_ns from now: minus a transient error. Its resolution is the
+ * system's: well below a millisecond on Linux and the BSDs, Windows rounds up to its tick. */
+ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns);
 /* The same without blocking, and without taking it out of the queue. */
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
 ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
@@ -186,7 +201,8 @@ void plat_wake(plat_socket socket);
 
 struct plat_wait {
     plat_socket socket;
-    bool ready; /* out: a call to receive or accept would not block, or would fail */
+    bool sending; /* in: waits for room to send as well */
+    bool ready;   /* out: a call to receive or accept (or to send) would not block, or would fail */
 };
 /* Until one of them is ready, or plat_now_ns() reaches until_ns. */
 void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
@@ -200,6 +216,7 @@ enum plat_option {
     PLAT_REUSE,            /* a port whose last connection is not forgotten yet */
     PLAT_BLOCKING,
     PLAT_SEND_TIMEOUT_MS,
+    PLAT_RECEIVE_TIMEOUT_MS, /* plat_receive gives up after about so long, or earlier */
     PLAT_RESET_ON_CLOSE,
     PLAT_REPORT_DROPS      /* UDP: send calls fail where this host dropped the datagram */
 };
@@ -210,6 +227,14 @@ extern const int plat_buffer_factor;
 int plat_congestion_set(plat_socket socket, const char *name);
 int plat_congestion_get(plat_socket socket, char *into, size_t capacity);
 int plat_interface_set(plat_socket socket, const char *name);
+
+/* UDP over IPv4, sending: without a checksum. An error that plat_word calls capability-missing
+ * where the system cannot do it; capability "no-checksum". */
+int plat_set_no_checksum(plat_socket socket);
+
+/* What the system takes for the largest packet to the peer of a connected socket, header
+ * included (IP_MTU, IPV6_MTU, IPV6_PATHMTU). False: not told. */
+bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes);
 
 /* What stands in the receive queue; for UDP as memory, the only unit that systems tell. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out);
@@ -222,6 +247,26 @@ bool plat_is_too_long(int error);         /* message over what socket or path ta
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
 bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
 bool plat_is_address_in_use(int error);
+
+/* ---- time in the stack: stamps of datagrams, capability "stamps" ---- */
+
+/* A difference of two stamps is a time only where both are of one kind: those of hardware are of
+ * the network card's own clock, those of software of the system's wall clock. */
+struct plat_stamp {
+    uint64_t ns; /* 0: no stamp came with it */
+    bool hardware;
+    uint32_t number; /* of sent stamps: which datagram since plat_stamps_on, from 0 */
+};
+/* Stamps what arrives and what is sent on a UDP socket, from here on. `interface` is the network
+ * card to ask for stamps of its own (NULL: none): where it has them and this process may switch
+ * them on, and it stays so; else software's. 0 or an error, capability-missing for one. */
+int plat_stamps_on(plat_socket socket, const char *interface);
+/* plat_receive of one datagram, with the time at which it came in. */
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+                               struct plat_stamp *received);
+/* When the oldest datagram left whose stamp has not been fetched. False: none came within
+ * wait_ns; one that is late comes out of a later call, under its number. */
+bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent);
 
 /* ---- TCP's own view ---- */
 

@@ -45,7 +45,8 @@ static uint64_t read_clock(clockid_t clock)
 static const char system_name[] = "macos";
 /* Absent: pin, which macOS has none of; queue-drops, which it does not tell. */
 static const char system_capabilities[] =
-    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,raw-clock,lock,facts,cpu";
+    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,raw-clock,lock,facts,cpu,"
+    "no-checksum";
 
 static void read_machine_id(char *into, size_t capacity)
 {

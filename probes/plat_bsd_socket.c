@@ -10,11 +10,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/filio.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
@@ -293,9 +295,38 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
     return moved(send((int)socket, bytes, length, 0));
 }
 
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
+{
+    return moved(send((int)socket, bytes, length, MSG_DONTWAIT));
+}
+
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
 {
     return moved(recv((int)socket, into, capacity, 0));
+}
+
+/* `select` waits for microseconds, `poll` for milliseconds, and macOS has no `ppoll`. */
+static int await_input(int socket, uint64_t limit_ns)
+{
+    if (socket < FD_SETSIZE) {
+        fd_set readable;
+        uint64_t limit_us = (limit_ns + 999) / 1000;
+        struct timeval span = {.tv_sec = (time_t)(limit_us / 1000000),
+                               .tv_usec = (suseconds_t)(limit_us % 1000000)};
+        FD_ZERO(&readable);
+        FD_SET(socket, &readable);
+        return select(socket + 1, &readable, NULL, NULL, &span);
+    }
+    struct pollfd wait = {.fd = socket, .events = POLLIN};
+    return poll(&wait, 1, (int)((limit_ns + 999999) / 1000000));
+}
+
+ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
+{
+    int ready = await_input((int)socket, limit_ns);
+    if (ready < 0)
+        return -(ptrdiff_t)errno;
+    return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity)
@@ -340,7 +371,8 @@ void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
     if (count > sizeof polls / sizeof polls[0])
         count = sizeof polls / sizeof polls[0];
     for (unsigned i = 0; i < count; i++)
-        polls[i] = (struct pollfd){.fd = (int)waits[i].socket, .events = POLLIN};
+        polls[i] = (struct pollfd){.fd = (int)waits[i].socket,
+                                   .events = waits[i].sending ? POLLIN | POLLOUT : POLLIN};
     int ready = poll(polls, count, until_ms(until_ns));
     for (unsigned i = 0; i < count; i++)
         waits[i].ready = ready > 0 && polls[i].revents != 0;
@@ -395,9 +427,10 @@ int plat_option_set(plat_socket given, enum plat_option option, int value)
         int nonblocking = !value;
         return failed(ioctl(socket, FIONBIO, &nonblocking));
     }
-    if (option == PLAT_SEND_TIMEOUT_MS) {
+    if (option == PLAT_SEND_TIMEOUT_MS || option == PLAT_RECEIVE_TIMEOUT_MS) {
         struct timeval time = {.tv_sec = value / 1000, .tv_usec = value % 1000 * 1000};
-        return failed(setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time));
+        name = option == PLAT_SEND_TIMEOUT_MS ? SO_SNDTIMEO : SO_RCVTIMEO;
+        return failed(setsockopt(socket, SOL_SOCKET, name, &time, sizeof time));
     }
     if (option == PLAT_RESET_ON_CLOSE) {
         struct linger linger = {.l_onoff = value, .l_linger = 0};
@@ -456,13 +489,21 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     (void)out; /* the statistics' layout is not public */
     return false;
 }
+
+bool plat_fragments(struct plat_fragments *out)
+{
+    memset(out, 0, sizeof *out);
+    return false;
+}
 #else /* FreeBSD */
 #include <netinet/in_systm.h>
 
 #include <netinet/ip.h>
 #include <netinet/ip_var.h>
+#include <netinet/ip6.h>
 #include <netinet/udp.h>
 #include <netinet/udp_var.h>
+#include <netinet6/ip6_var.h>
 
 int plat_congestion_set(plat_socket socket, const char *name)
 {
@@ -495,7 +536,77 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     *out = counted.udps_fullsock;
     return true;
 }
+
+bool plat_fragments(struct plat_fragments *out)
+{
+    struct ipstat four;
+    struct ip6stat six;
+    size_t length = sizeof four;
+    memset(out, 0, sizeof *out);
+    if (sysctlbyname("net.inet.ip.stats", &four, &length, NULL, 0) != 0 || length < sizeof four)
+        return false;
+    out->created = four.ips_ofragments;
+    out->failed = four.ips_cantfrag;
+    out->reassembled = four.ips_reassembled;
+    out->reassembly_failures = four.ips_fragdropped + four.ips_fragtimeout;
+    length = sizeof six;
+    if (sysctlbyname("net.inet6.ip6.stats", &six, &length, NULL, 0) != 0 || length < sizeof six)
+        return true; /* a system without IPv6 */
+    out->created += six.ip6s_ofragments;
+    out->failed += six.ip6s_cantfrag;
+    out->reassembled += six.ip6s_reassembled;
+    out->reassembly_failures += six.ip6s_fragdropped + six.ip6s_fragtimeout;
+    return true;
+}
 #endif
+
+int plat_set_no_checksum(plat_socket socket)
+{
+#if defined(UDP_NOCKSUM) /* macOS; FreeBSD knows it for the whole system only */
+    int on = 1;
+    return failed(setsockopt((int)socket, IPPROTO_UDP, UDP_NOCKSUM, &on, sizeof on));
+#else
+    (void)socket;
+    return ENOPROTOOPT;
+#endif
+}
+
+/* Of IPv4 neither tells. */
+bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
+{
+    struct ip6_mtuinfo info;
+    socklen_t length = sizeof info;
+    if (!is_v6((int)socket) ||
+        getsockopt((int)socket, IPPROTO_IPV6, IPV6_PATHMTU, &info, &length) < 0 ||
+        info.ip6m_mtu == 0)
+        return false;
+    *mtu_bytes = info.ip6m_mtu;
+    return true;
+}
+
+/* ---- stamps: both tell when a datagram arrived, and neither when one left ---- */
+
+int plat_stamps_on(plat_socket socket, const char *interface)
+{
+    (void)socket;
+    (void)interface;
+    return ENOPROTOOPT;
+}
+
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+                               struct plat_stamp *received)
+{
+    memset(received, 0, sizeof *received);
+    return plat_receive(socket, into, capacity);
+}
+
+bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent)
+{
+    (void)socket;
+    memset(sent, 0, sizeof *sent);
+    plat_sleep_ns(wait_ns);
+    return false;
+}
 
 /* For UDP the two count what no other system counts. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)

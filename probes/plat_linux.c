@@ -78,13 +78,29 @@ static void read_word(const char *path, char *into, size_t capacity)
     fclose(file);
 }
 
+/* What an emulated Linux lacks, though its kernel has it, is found by trying. */
+static char capabilities[256];
+
+static void name_capabilities(void)
+{
+    int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(capabilities, sizeof capabilities,
+             "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
+             "queue-drops,raw-clock,lock,facts,cpu%s%s",
+             trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
+             trial >= 0 && plat_stamps_on(trial, NULL) == 0 ? ",stamps" : "");
+    if (trial >= 0)
+        close(trial);
+}
+
 void plat_identify(struct plat_identity *out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     memset(out, 0, sizeof *out);
     out->os = "linux";
     out->clock = "CLOCK_MONOTONIC";
-    out->capabilities = "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,"
-                        "interface,pin,queue-drops,raw-clock,lock,facts,cpu";
+    pthread_once(&once, name_capabilities);
+    out->capabilities = capabilities;
     struct utsname name;
     if (uname(&name) == 0) {
         snprintf(out->os_release, sizeof out->os_release, "%s", name.release);
@@ -413,6 +429,39 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
         while (fgets(line, sizeof line, file) != NULL)
             if (sscanf(line, "Udp6RcvbufErrors %llu", &found) == 1)
                 *out += found;
+        fclose(file);
+    }
+    return any;
+}
+
+bool plat_fragments(struct plat_fragments *out)
+{
+    char line[1024];
+    unsigned long long joined, unjoined, failed, created;
+    bool any = false;
+    memset(out, 0, sizeof *out);
+    FILE *file = fopen("/proc/self/net/snmp", "re");
+    if (file != NULL) {
+        /* The last five of the first nineteen: ReasmOKs ReasmFails FragOKs FragFails FragCreates. */
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line,
+                       "Ip: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu %llu %*u "
+                       "%llu %llu",
+                       &joined, &unjoined, &failed, &created) == 4) {
+                *out = (struct plat_fragments){created, failed, joined, unjoined};
+                any = true;
+            }
+        fclose(file);
+    }
+    file = fopen("/proc/self/net/snmp6", "re");
+    if (file != NULL) {
+        while (fgets(line, sizeof line, file) != NULL) {
+            out->created += sscanf(line, "Ip6FragCreates %llu", &created) == 1 ? created : 0;
+            out->failed += sscanf(line, "Ip6FragFails %llu", &failed) == 1 ? failed : 0;
+            out->reassembled += sscanf(line, "Ip6ReasmOKs %llu", &joined) == 1 ? joined : 0;
+            out->reassembly_failures +=
+                sscanf(line, "Ip6ReasmFails %llu", &unjoined) == 1 ? unjoined : 0;
+        }
         fclose(file);
     }
     return any;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- errors ---- */
@@ -288,9 +289,25 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
     return moved(send((int)socket, bytes, length, MSG_NOSIGNAL));
 }
 
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
+{
+    return moved(send((int)socket, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
 {
     return moved(recv((int)socket, into, capacity, 0));
+}
+
+ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
+{
+    struct pollfd wait = {.fd = (int)socket, .events = POLLIN};
+    struct timespec span = {.tv_sec = (time_t)(limit_ns / 1000000000),
+                            .tv_nsec = (long)(limit_ns % 1000000000)};
+    int ready = ppoll(&wait, 1, &span, NULL);
+    if (ready < 0)
+        return -(ptrdiff_t)errno;
+    return ready == 0 ? -EAGAIN : moved(recv((int)socket, into, capacity, MSG_DONTWAIT));
 }
 
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity)
@@ -336,7 +353,8 @@ void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
     if (count > sizeof polls / sizeof polls[0])
         count = sizeof polls / sizeof polls[0];
     for (unsigned i = 0; i < count; i++)
-        polls[i] = (struct pollfd){.fd = (int)waits[i].socket, .events = POLLIN};
+        polls[i] = (struct pollfd){.fd = (int)waits[i].socket,
+                                   .events = waits[i].sending ? POLLIN | POLLOUT : POLLIN};
     int ready = poll(polls, count, until_ms(until_ns));
     for (unsigned i = 0; i < count; i++)
         waits[i].ready = ready > 0 && polls[i].revents != 0;
@@ -396,9 +414,10 @@ int plat_option_set(plat_socket given, enum plat_option option, int value)
         int nonblocking = !value;
         return failed(ioctl(socket, FIONBIO, &nonblocking));
     }
-    if (option == PLAT_SEND_TIMEOUT_MS) {
+    if (option == PLAT_SEND_TIMEOUT_MS || option == PLAT_RECEIVE_TIMEOUT_MS) {
         struct timeval time = {.tv_sec = value / 1000, .tv_usec = value % 1000 * 1000};
-        return failed(setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time));
+        name = option == PLAT_SEND_TIMEOUT_MS ? SO_SNDTIMEO : SO_RCVTIMEO;
+        return failed(setsockopt(socket, SOL_SOCKET, name, &time, sizeof time));
     }
     if (option == PLAT_RESET_ON_CLOSE) {
         struct linger linger = {.l_onoff = value, .l_linger = 0};
@@ -446,6 +465,25 @@ int plat_interface_set(plat_socket socket, const char *name)
 {
     return failed(
         setsockopt((int)socket, SOL_SOCKET, SO_BINDTODEVICE, name, (socklen_t)strlen(name) + 1));
+}
+
+int plat_set_no_checksum(plat_socket socket)
+{
+    int on = 1;
+    return failed(setsockopt((int)socket, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on));
+}
+
+bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
+{
+    bool six = is_v6((int)socket);
+    int mtu = 0;
+    socklen_t length = sizeof mtu;
+    if (getsockopt((int)socket, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU : IP_MTU, &mtu,
+                   &length) < 0 ||
+        mtu <= 0)
+        return false;
+    *mtu_bytes = (unsigned)mtu;
+    return true;
 }
 
 static bool read_memory(int socket, uint32_t memory[SK_MEMINFO_VARS], unsigned wanted)

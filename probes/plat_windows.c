@@ -181,6 +181,17 @@ static bool has_ipv6(void)
     return true;
 }
 
+static bool has_no_checksum(void)
+{
+    SOCKET probe = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    BOOL on = TRUE;
+    if (probe == INVALID_SOCKET)
+        return false;
+    int refused = setsockopt(probe, IPPROTO_UDP, UDP_NOCHECKSUM, (const char *)&on, sizeof on);
+    closesocket(probe);
+    return refused == 0;
+}
+
 static const char *architecture(void)
 {
     SYSTEM_INFO info;
@@ -243,8 +254,9 @@ void plat_identify(struct plat_identity *out)
     /* Absent: congestion and dscp, which Windows takes from its policies alone; queue-drops, which
      * it does not tell; raw-clock, for the performance counter is not disciplined. */
     snprintf(capabilities, sizeof capabilities,
-             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu",
-             has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "");
+             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu%s",
+             has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "",
+             has_no_checksum() ? ",no-checksum" : "");
     out->capabilities = capabilities;
     windows_version(&major, &minor, &build);
     snprintf(out->os_release, sizeof out->os_release, "%u.%u.%u", major, minor, build);

@@ -130,6 +130,24 @@ bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
     return true;
 }
 
+bool plat_fragments(struct plat_fragments *out)
+{
+    static const ULONG families[] = {AF_INET, AF_INET6};
+    bool any = false;
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 2; i++) {
+        MIB_IPSTATS counted;
+        if (GetIpStatisticsEx(&counted, families[i]) != NO_ERROR)
+            continue;
+        any = true;
+        out->created += counted.dwFragCreates;
+        out->failed += counted.dwFragFails;
+        out->reassembled += counted.dwReasmOks;
+        out->reassembly_failures += counted.dwReasmFails;
+    }
+    return any;
+}
+
 /* What leaves; what comes in is bound by the local address. */
 int plat_interface_set(plat_socket socket, const char *name)
 {

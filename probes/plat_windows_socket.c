@@ -385,6 +385,18 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
     return sent(own, put);
 }
 
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int error = set_mode(own, true);
+    if (error != 0)
+        return -error;
+    int put = send(own->socket, bytes, clamped(length), 0);
+    if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
+        put = send(own->socket, bytes, clamped(length), 0);
+    return sent(own, put);
+}
+
 ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
                        const struct plat_address *to)
 {
@@ -436,6 +448,26 @@ ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
     return got == -WSAETIMEDOUT ? plat_receive_now(socket, into, capacity) : got;
 }
 
+/* `select` takes microseconds, and waits for as many milliseconds as the timer knows. What it calls
+ * readable is received in the mode that the socket is in: that costs no call. */
+ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
+{
+    struct windows_socket *own = windows_socket(socket);
+    const uint64_t limit_us = (limit_ns + 999) / 1000;
+    struct timeval span = {.tv_sec = (long)(limit_us / 1000000),
+                           .tv_usec = (long)(limit_us % 1000000)};
+    fd_set readable;
+    FD_ZERO(&readable);
+    readable.fd_array[readable.fd_count++] = own->socket;
+    int ready = select(0, &readable, NULL, NULL, &span);
+    if (ready == SOCKET_ERROR)
+        return -WSAGetLastError();
+    if (ready == 0)
+        return -WSAEWOULDBLOCK;
+    ptrdiff_t got = received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
+    return got == -WSAETIMEDOUT && own->udp ? -WSAEWOULDBLOCK : got;
+}
+
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from)
 {
@@ -469,6 +501,8 @@ void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
         count = sizeof polls / sizeof polls[0];
     for (unsigned i = 0; i < count; i++)
         polls[i] = (WSAPOLLFD){.fd = windows_socket(waits[i].socket)->socket, .events = POLLRDNORM};
+    for (unsigned i = 0; i < count; i++)
+        polls[i].events |= waits[i].sending ? POLLWRNORM : 0;
     int ready = WSAPoll(polls, count, (int)((left_ns(until_ns) + 999999) / 1000000));
     for (unsigned i = 0; i < count; i++)
         waits[i].ready = ready > 0 && polls[i].revents != 0;
@@ -493,6 +527,9 @@ static bool plain_option(const struct windows_socket *own, enum plat_option opti
         return true;
     case PLAT_SEND_TIMEOUT_MS:
         *name = SO_SNDTIMEO;
+        return true;
+    case PLAT_RECEIVE_TIMEOUT_MS:
+        *name = SO_RCVTIMEO;
         return true;
     case PLAT_NODELAY:
         *level = IPPROTO_TCP;
@@ -527,6 +564,9 @@ int plat_option_set(plat_socket socket, enum plat_option option, int value)
     /* A send buffer of 0 means that calls wait for the network card. */
     if ((option == PLAT_SEND_BUFFER || option == PLAT_RECEIVE_BUFFER) && value <= 0)
         return WSAEINVAL;
+    /* A call that waits longer than its own limit is not sure to hear of plat_wake. */
+    if (option == PLAT_RECEIVE_TIMEOUT_MS && (value <= 0 || value > (int)receive_timeout_ms))
+        value = (int)receive_timeout_ms;
     return failed(setsockopt(own->socket, level, name, (const char *)&value, sizeof value));
 }
 
@@ -554,6 +594,53 @@ int plat_congestion_get(plat_socket socket, char *into, size_t capacity)
     (void)capacity;
     into[0] = 0;
     return WSAENOPROTOOPT;
+}
+
+/* A provider may take note of it and do nothing, says its documentation; Windows' own sends zero. */
+int plat_set_no_checksum(plat_socket socket)
+{
+    const BOOL on = TRUE;
+    int error = failed(setsockopt(windows_socket(socket)->socket, IPPROTO_UDP, UDP_NOCHECKSUM,
+                                  (const char *)&on, sizeof on));
+    return error == WSAEINVAL ? WSAENOPROTOOPT : error; /* in whichever way it is not known */
+}
+
+bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
+{
+    struct windows_socket *own = windows_socket(socket);
+    DWORD mtu = 0;
+    int length = sizeof mtu;
+    if (getsockopt(own->socket, own->v6 ? IPPROTO_IPV6 : IPPROTO_IP, own->v6 ? IPV6_MTU : IP_MTU,
+                   (char *)&mtu, &length) == SOCKET_ERROR ||
+        mtu == 0 || mtu == MAXDWORD)
+        return false;
+    *mtu_bytes = mtu;
+    return true;
+}
+
+/* ---- stamps: Windows has them from Server 2022 and Windows 11 on (SIO_TIMESTAMPING), on cards
+ * whose drivers do; netprobe does not ask for them ---- */
+
+int plat_stamps_on(plat_socket socket, const char *interface)
+{
+    (void)socket;
+    (void)interface;
+    return WSAENOPROTOOPT;
+}
+
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+                               struct plat_stamp *received_at)
+{
+    memset(received_at, 0, sizeof *received_at);
+    return plat_receive(socket, into, capacity);
+}
+
+bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent_at)
+{
+    (void)socket;
+    memset(sent_at, 0, sizeof *sent_at);
+    plat_sleep_ns(wait_ns);
+    return false;
 }
 
 /* UDP: what stands in the queue as payload. */

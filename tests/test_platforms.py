@@ -294,7 +294,7 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
     assert hello["cpu_count"] >= 1
     assert 0 < hello["clock_step_ns"] < 1_000_000
     words = hello["capabilities"].split(",")
-    assert all(re.fullmatch(FREE + r"|raw-clock|lock|facts|cpu", word) for word in words)
+    assert all(re.fullmatch(FREE + r"|raw-clock|lock|facts|cpu|no-checksum|stamps", word) for word in words)
     if runner.windows:
         assert hello["clock"] == "QueryPerformanceCounter"
         assert hello["os_release"].startswith("10.0.")

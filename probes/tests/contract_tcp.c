@@ -260,7 +260,48 @@ TEST(a_blocked_send_is_woken)
     wake_who_blocks(true);
 }
 
+TEST(sending_without_blocking_stops_at_a_full_buffer_and_room_can_be_waited_for)
+{
+    static unsigned char block[65536];
+    struct pair pair;
+    uint64_t sent = 0, came = 0;
+    ptrdiff_t put, got;
+    open_listener(&pair, "127.0.0.1");
+    connect_pair(&pair);
+    while ((put = plat_send_now(pair.caller, block, sizeof block)) > 0 && sent < 1 << 30)
+        sent += (uint64_t)put;
+    CHECK(put < 0 && plat_is_transient(-(int)put));
+    struct plat_wait wait = {.socket = pair.caller, .sending = true};
+    while ((got = plat_receive_now(pair.called, block, sizeof block)) > 0)
+        came += (uint64_t)got;
+    for (int look = 0; look < 100 && !wait.ready; look++) {
+        plat_wait_any(&wait, 1, soon_ns(50));
+        while ((got = plat_receive_now(pair.called, block, sizeof block)) > 0)
+            came += (uint64_t)got;
+    }
+    CHECK(wait.ready);
+    CHECK(came > 0 && came <= sent);
+    close_pair(&pair);
+}
+
+TEST(a_receive_gives_up_after_its_time_limit)
+{
+    struct pair pair;
+    char text[16];
+    open_listener(&pair, "127.0.0.1");
+    connect_pair(&pair);
+    CHECK_ERROR(plat_option_set(pair.caller, PLAT_RECEIVE_TIMEOUT_MS, 30));
+    uint64_t began_ns = plat_now_ns();
+    ptrdiff_t got = plat_receive(pair.caller, text, sizeof text);
+    uint64_t took_ns = plat_now_ns() - began_ns;
+    CHECK(got < 0 && plat_is_transient(-(int)got));
+    CHECK(took_ns > 15 * MILLISECOND_NS && took_ns < 5 * SECOND_NS);
+    close_pair(&pair);
+}
+
 const struct unit_test contract_tcp_tests[] = {
+    ENTRY(sending_without_blocking_stops_at_a_full_buffer_and_room_can_be_waited_for),
+    ENTRY(a_receive_gives_up_after_its_time_limit),
     ENTRY(bytes_go_both_ways_over_ipv4),
     ENTRY(bytes_go_both_ways_over_ipv6),
     ENTRY(who_listens_nowhere_refuses),
