@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from netlab.columns import describe
 from netlab.errors import UsageError
-from netlab.frame import describe, load
+from netlab.frame import load
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet runs a text cell that begins so; an apostrophe in front makes it text."""

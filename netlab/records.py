@@ -85,7 +85,7 @@ _SENTENCES = {
     "host-refused": "The host refused the login, or its key is not the one that is known.",
     "probe-died": "The probe ended during the trial.",
     "bad-answer": "The probe's answer could not be read.",
-    "no-answer": "The probe did not answer in time.",
+    "no-answer": "No answer came in time: of the probe, or to any request of the test.",
     "path-blocked": "The check before the run found that packets do not pass this way.",
     "wrong-path": "The traffic did not take the test network.",
     "interrupted": "The run was interrupted during the trial.",
@@ -143,15 +143,15 @@ class Record:
     """One sentence for people."""
 
 
-HEADLINE_ENDING = "throughput_bit_per_s"
-"""No value of a record without a result may end in this: a failure is never a number."""
+HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s")
+"""No value of a record without a result may end in these: a failure is never a number."""
 
 
 def to_json(record: Record) -> str:
     """One flat-as-can-be JSON object, ASCII, without line feeds; ``None`` is left out.
 
     Raises ValueError for what no record may hold: NaN or infinity, a status without its reason,
-    a reason outside of ``REASONS``, a failure with a throughput.
+    a reason outside of ``REASONS``, a failure with a throughput or a rate of transactions.
     """
     _check(record)
     fields: dict[str, Any] = {
@@ -241,7 +241,7 @@ def _check_values(record: Record) -> None:
                 raise ValueError(f"{record.cell}: {name} is {value!r}, which no record may hold")
     if record.status is not Status.OK:
         for name in record.values:
-            if name.endswith(HEADLINE_ENDING):
+            if name.endswith(HEADLINE_ENDINGS):
                 raise ValueError(f"{record.cell}: {record.status}, and yet it has {name}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,13 @@ from hypothesis import strategies as st
 from made_runs import made_plan, made_record, ticking
 
 import netlab
+from netlab.columns import COLUMNS, COLUMNS_OF, Column, columns_of, describe
 from netlab.errors import UsageError
-from netlab.frame import COLUMNS, Run, describe, load, make_frame
+from netlab.frame import Run, load, make_frame
+from netlab.header import PlannedCell
+from netlab.histogram import from_pairs, of_values
 from netlab.records import Record, Status, Value
-from netlab.setups import Stream
+from netlab.setups import FIELDS, SETUPS
 from netlab.store import Plan, RunFolder
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -88,13 +90,14 @@ def test_every_documented_column_is_there_first_with_its_dtype(tmp_path: Path) -
             assert str(run.frame[name].dtype) == column.dtype, name
 
 
-def test_every_setting_of_a_cell_is_a_documented_column() -> None:
-    assert {field.name for field in fields(Stream)} <= COLUMNS.keys()
+@pytest.mark.parametrize("test", SETUPS)
+def test_every_setting_of_a_cell_is_a_documented_column(test: str) -> None:
+    assert FIELDS[test] <= columns_of([test]).keys()
 
 
 def test_names_say_their_unit_and_the_documentation_agrees() -> None:
     endings = {"_bytes": "byte", "_s": "s", "_ns": "ns", "_bit_per_s": "bit/s"}
-    for name, column in COLUMNS.items():
+    for name, column in columns_of(COLUMNS_OF).items():
         ending = re.search(r"(_bit_per_s|_per_s|_bytes|_ns|_s)$", name)
         if ending and ending.group() in endings and not name.startswith("printed_mbit"):
             assert column.unit == endings[ending.group()], name
@@ -201,12 +204,76 @@ def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
     assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning
 
 
-def test_the_documentations_table_is_the_one_of_the_code() -> None:
+def documented(start: str) -> str:
+    text = (Path(__file__).parent.parent / "docs" / "run-folder.md").read_text("utf-8")
+    return text.split(start)[1].split("\n<!-- end of columns")[0]
+
+
+def as_documentation(columns: Mapping[str, Column]) -> str:
     rows = [
         f"| `{name}` | {column.dtype} | {column.unit} | {column.meaning} |"
-        for name, column in COLUMNS.items()
+        for name, column in columns.items()
     ]
-    table = "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
-    text = (Path(__file__).parent.parent / "docs" / "run-folder.md").read_text("utf-8")
-    between = text.split("checked by the tests -->\n")[1].split("\n<!-- end of columns")[0]
-    assert between == table
+    return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
+
+
+def test_the_documentations_tables_are_those_of_the_code() -> None:
+    assert documented("checked by the tests -->\n") == as_documentation(COLUMNS)
+    shown: dict[str, Column] = {}
+    for test, columns in COLUMNS_OF.items():
+        own = {name: column for name, column in columns.items() if name not in shown}
+        if test == "payload_search":
+            own = dict(columns)
+        assert documented(f"<!-- columns of {test} -->\n") == as_documentation(own)
+        shown |= columns
+
+
+def test_a_run_with_round_trips_has_their_columns_and_another_has_not(tmp_path: Path) -> None:
+    plain = run_of(tmp_path)
+    assert not {"rtt_p99_ns", "payload_bytes"} & set(plain.frame.columns)
+    frame = round_trips(tmp_path / "other", [])
+    assert set(COLUMNS_OF["round_trip"]) <= set(frame.columns)
+    assert "payload_bytes" not in frame.columns
+    for name, column in COLUMNS_OF["round_trip"].items():
+        assert str(frame[name].dtype) == column.dtype, name
+
+
+def test_percentiles_come_from_the_histogram_and_only_as_far_as_it_can_tell(
+    tmp_path: Path,
+) -> None:
+    values_ns = [1000 * step for step in range(1, 501)]
+    row = round_trips(tmp_path, values_ns).iloc[0]
+    assert row["rtt_p50_ns"] == pytest.approx(250_000, rel=0.004)
+    assert row["rtt_p99_ns"] == pytest.approx(495_000, rel=0.004)
+    assert row["rtt_p99_9_ns"] is pd.NA
+    assert row["rtt_p99_99_ns"] is pd.NA
+    assert from_pairs(json.loads(row["rtt_histogram"])) == of_values(values_ns)
+    assert row["first_rtt_ns"] == "[1000,2000]"
+
+
+def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
+    pairs = of_values([7000] * 200).to_pairs()
+    values: dict[str, Value] = {"server_stack_histogram": pairs, "server_stack_histogram_bits": 7}
+    row = row_of(tmp_path, values)
+    assert row["server_stack_p99_ns"] == pytest.approx(7000, rel=0.004)
+
+
+@pytest.mark.parametrize("damaged", [[1], [5, 1, 4, 1], [1, -1], "text", [10**12, 1]])
+def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
+    tmp_path: Path, damaged: Any
+) -> None:
+    row = row_of(tmp_path, {"rtt_histogram": damaged, "rtt_histogram_bits": 7})
+    assert "rtt_p50_ns" not in row
+
+
+def round_trips(path: Path, values_ns: list[int]) -> pd.DataFrame:
+    """The frame of a run of one round-trip cell, measured where there are values."""
+    cell = PlannedCell("LL-rt", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 18})
+    values: dict[str, Value] = {
+        "transactions_per_s": 4000.5,
+        "rtt_histogram": of_values(values_ns).to_pairs(),
+        "rtt_histogram_bits": 7,
+        "first_rtt_ns": values_ns[:2],
+    }
+    records = [made_record(cell, values=values)] if values_ns else []
+    return run_of(path, *records, plan=made_plan(cells=(cell,), repeats=1)).frame

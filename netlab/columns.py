@@ -1,0 +1,223 @@
+"""The columns of the frame: what each holds, its dtype and its unit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+Dtype = Literal["Int64", "Float64", "string", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one column holds."""
+
+    dtype: Dtype
+    unit: str
+    """Empty for words, counts and shares."""
+    meaning: str
+
+
+COLUMNS: Mapping[str, Column] = {
+    # The trial.
+    "cell": Column("string", "", "key of the cell, made from its content"),
+    "trial": Column("Int64", "", "number of the trial, from 1"),
+    "attempt": Column("Int64", "", "which attempt at the trial this is, from 1"),
+    "status": Column("string", "", "ok, failed, impossible or pending"),
+    "reason": Column("string", "", "why there is no result: a word of the closed list"),
+    "errno": Column("Int64", "", "the number behind the reason, in the host's own numbering"),
+    "detail": Column("string", "", "a sentence about the reason"),
+    "pairing": Column("string", "", "server's and client's operating system, server first"),
+    "server": Column("string", "", "name of the host that serves"),
+    "client": Column("string", "", "name of the host that asks"),
+    "test": Column("string", "", "kind of measurement"),
+    "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
+    # What was requested.
+    "protocol": Column("string", "", "TCP or UDP"),
+    "message_bytes": Column("Int64", "byte", "handed to one send call"),
+    "socket_buffer_bytes": Column(
+        "Int64", "byte", "asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning"
+    ),
+    "duration_s": Column("Float64", "s", "length of the window asked for"),
+    "count": Column("Int64", "", "messages asked for, in place of a duration"),
+    "warm_up_s": Column("Float64", "s", "time before the window"),
+    "direction": Column("string", "", "client-sends, server-sends or both"),
+    "streams": Column("Int64", "", "parallel streams"),
+    "ip_version": Column("Int64", "", "4 or 6"),
+    "congestion": Column("string", "", "congestion control asked for; NA: the host's default"),
+    "nodelay": Column("boolean", "", "TCP_NODELAY asked for"),
+    "dont_fragment": Column("boolean", "", "the DF bit asked for"),
+    "rate_bit_per_s": Column("Float64", "bit/s", "offered payload rate; NA: as fast as it goes"),
+    "message_rate_per_s": Column("Float64", "1/s", "offered messages a second"),
+    "dscp": Column("Int64", "", "code point asked for"),
+    "source_port": Column("Int64", "", "of the sender, where one was asked for"),
+    "interface": Column("string", "", "device bound to, where one was asked for"),
+    "receive": Column("string", "", "blocking or spinning"),
+    "server_cpu": Column("Int64", "", "CPU that the server's threads are pinned to"),
+    "client_cpu": Column("Int64", "", "CPU that the client's threads are pinned to"),
+    "network": Column("string", "", "name of the test addresses; NA: the first of each host"),
+    # What was measured.
+    "throughput_bit_per_s": Column(
+        "Float64", "bit/s", "payload taken in by the receiver, by the receiver's clock"
+    ),
+    "sent_bit_per_s": Column(
+        "Float64", "bit/s", "payload sent (UDP) or acknowledged (TCP), by the sender's clock"
+    ),
+    "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
+    "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
+    "lost_messages": Column("Int64", "", "sent and not received, after the drain"),
+    "duplicate_messages": Column("Int64", "", "received again"),
+    "reordered_messages": Column("Int64", "", "received after a later one (RFC 4737)"),
+    "elapsed_s": Column("Float64", "s", "length of the receiver's window"),
+    "elapsed_ns": Column("Int64", "ns", "length of the receiver's window"),
+    "mss_bytes": Column("Int64", "byte", "TCP payload a segment in effect"),
+    "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
+    "same_host": Column("boolean", "", "server and client are one host: no cable was touched"),
+    "connected_by": Column("string", "", "server or client: the side that connected"),
+    "setup_ns": Column("Int64", "ns", "from the request to open streams"),
+    "drain_ns": Column("Int64", "ns", "from the window's end to the last message waited for"),
+    "printed_mbit_per_s": Column("string", "10^6 bit/s", "an imported figure as it was printed"),
+    "printed_step_bit_per_s": Column(
+        "Float64", "bit/s", "step of an imported figure: one in its last digit"
+    ),
+}
+"""The columns that every frame has, in this order; others follow, sorted by name."""
+
+_PERCENTILES: Mapping[str, str] = {
+    "p50": "half",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+}
+
+_ROUND_TRIPS: Mapping[str, Column] = {
+    # What was requested.
+    "response_bytes": Column("Int64", "byte", "of an answer; NA: as many as the request has"),
+    "outstanding": Column("Int64", "", "requests under way at once"),
+    "timeout_s": Column("Float64", "s", "after which a UDP request is lost"),
+    "server_receive": Column("string", "", "blocking or spinning, of the server"),
+    "client_receive": Column("string", "", "blocking or spinning, of the client"),
+    "udp_checksum": Column("boolean", "", "whether UDP carries a checksum"),
+    "stack_time": Column("boolean", "", "whether the server's stack is to be timed as well"),
+    "mirror_hold_s": Column("Float64", "s", "wait of the mirror between receiving and answering"),
+    "keep_first": Column("Int64", "", "round trips to be kept one by one"),
+    "close": Column("string", "", "reset or orderly: how the client ends a connection"),
+    # What was measured.
+    "transactions_per_s": Column("Float64", "1/s", "requests answered, by the client's clock"),
+    "transactions": Column("Int64", "", "requests answered in the window"),
+    "rtt_count": Column("Int64", "", "round trips in the histogram"),
+    "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
+    "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),
+    "rtt_max_ns": Column("Int64", "ns", "longest round trip"),
+    "rtt_sum_ns": Column("Int64", "ns", "all round trips together"),
+    **{
+        f"rtt_{name}_ns": Column("Int64", "ns", f"round trip that {share} of all do not exceed")
+        for name, share in _PERCENTILES.items()
+    },
+    "rtt_histogram": Column("string", "", "bucket, count, bucket, count, …: see netlab.histogram"),
+    "rtt_histogram_bits": Column("Int64", "", "2^bits buckets a doubling"),
+    "first_rtt_ns": Column("string", "ns", "the first round trips one by one, as asked for"),
+    "client_latency_from": Column(
+        "string", "", "intended or sent: when the clock of a round trip starts"
+    ),
+    **{
+        f"server_stack_{name}_ns": Column("Int64", "ns", f"{words} in the mirror's stack")
+        for name, words in (
+            ("mean", "mean time"),
+            ("min", "shortest time"),
+            ("max", "longest time"),
+            *((name, f"time that {share} do not exceed") for name, share in _PERCENTILES.items()),
+        )
+    },
+    "server_stack_stamps": Column("string", "", "hardware or software: who took the stamps"),
+}
+
+_CONNECTIONS: Mapping[str, Column] = {
+    "client_connect_mean_ns": Column("Float64", "ns", "mean of the handshakes alone"),
+    "client_closed_by": Column("string", "", "how the connections ended"),
+}
+
+_PAYLOAD_SEARCHES: Mapping[str, Column] = {
+    "sweep": Column("boolean", "", "whether throughput is measured around the payload found"),
+    "capture": Column("boolean", "", "whether frames are to be captured"),
+    "timeout_s": _ROUND_TRIPS["timeout_s"],
+    "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
+    "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
+    "path_mtu_evidence": Column("string", "", "emsgsize, icmp, timeout or mss: how it is known"),
+    "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
+    "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
+    "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
+    "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
+}
+
+COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
+    "round_trip": _ROUND_TRIPS,
+    "connect": {**_ROUND_TRIPS, **_CONNECTIONS},
+    "payload_search": _PAYLOAD_SEARCHES,
+}
+"""Test → the columns that a frame has besides wherever the plan has such a test."""
+
+PERCENTILES: Mapping[str, Fraction] = {
+    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in _PERCENTILES
+}
+"""Word of a percentile's column → its share of the values."""
+
+
+def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
+    """The columns that a frame with these kinds of test always has, in their order."""
+    found = dict(COLUMNS)
+    for test in tests:
+        found |= COLUMNS_OF.get(test, {})
+    return found
+
+
+PREFIXES: Mapping[str, str] = {
+    "to_server_": "of the data to the server: ",
+    "to_client_": "of the data to the client: ",
+    "receiver_": "said by the receiving probe: ",
+    "sender_": "said by the sending probe: ",
+    "client_": "said by the asking probe: ",
+    "server_": "said by the mirroring probe: ",
+}
+"""What the words before a name mean; they may stand one behind the other."""
+
+_KNOWN = columns_of(COLUMNS_OF)
+
+_UNITS: tuple[tuple[str, str, Dtype], ...] = (
+    ("_bit_per_s", "bit/s", "Float64"),
+    ("_per_s", "1/s", "Float64"),
+    ("_bytes", "byte", "Int64"),
+    ("_ns", "ns", "Int64"),
+    ("_us", "us", "Int64"),
+    ("_ppm", "ppm", "Float64"),
+    ("_share", "", "Float64"),
+    ("_messages", "", "Int64"),
+    ("_s", "s", "Float64"),
+)
+
+
+def is_documented(name: str) -> bool:
+    """Whether a column is one of the lists above, and not one that follows them."""
+    return name in _KNOWN
+
+
+def describe(name: str) -> Column:
+    """Dtype, unit and meaning of a column, also of those that only some runs have.
+
+    The dtype of a column that is not documented is a proposal: the frame widens it where the
+    values ask for it, so that none is changed.
+    """
+    if name in _KNOWN:
+        return _KNOWN[name]
+    for prefix, words in PREFIXES.items():
+        if name.startswith(prefix):
+            inner = describe(name.removeprefix(prefix))
+            return Column(inner.dtype, inner.unit, words + inner.meaning)
+    meaning = f"`{name}` of docs/protocol.md"
+    for ending, unit, dtype in _UNITS:
+        if name.endswith(ending):
+            return Column(dtype, unit, meaning)
+    return Column("string", "", meaning)
