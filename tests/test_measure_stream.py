@@ -2,109 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from scripted_agent import Asked, Fake, run_with
 
 from netlab.cells import Cell
 from netlab.errors import HostGone
-from netlab.measure import Ends
+from netlab.hosts import Mirror
+from netlab.measure.conversation import Side
+from netlab.measure.flow import Flow
 from netlab.measure.stream import measure
 from netlab.probe import Agent
 from netlab.records import Record, Status
 from netlab.schedule import Trial
 from netlab.setups import Stream
-
-RESULT: dict[str, dict[str, Any]] = {
-    "receive": {
-        "throughput_bit_per_s": 94_100_000.0,
-        "elapsed_ns": 1_000_000_000,
-        "received_messages": 8000,
-        "lost_messages": 3,
-        "drain_ns": 5,
-    },
-    "send": {
-        "sent_messages": 8003,
-        "sent_bit_per_s": 94_200_000.0,
-        "tcp_end_snd_mss": 1448,
-        "tcp_end_options": "timestamps,sack,wscale",
-        "first_send_ns": 0,
-        "last_send_ns": 1 << 62,
-    },
-}
-
-Asked = tuple[str, str, dict[str, Any]]
-
-
-@dataclass
-class Fake:
-    """An agent that says what a real one would, and writes down what it was asked."""
-
-    name: str
-    asked: list[Asked]
-    faults: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """verb → the error record in place of an answer."""
-    gone_after: str | None = None
-    offset_ns: int = 0
-    port_range: tuple[int, int] | None = None
-    capabilities: str = "stream,tcp,udp,congestion"
-    running: dict[str, tuple[Any, str]] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def host(self) -> Any:
-        return SimpleNamespace(
-            name=self.name,
-            port_range=self.port_range,
-            address=lambda _network, version: "10.0.0.1" if version == 4 else "fd00::1",
-        )
-
-    @property
-    def hello(self) -> Mapping[str, Any]:
-        return {"capabilities": self.capabilities}
-
-    def clock_offset(self) -> Any:
-        return SimpleNamespace(offset_ns=self.offset_ns)
-
-    def start(
-        self, verb: str, *, inbox: Callable[..., None] | None = None, **keys: Any
-    ) -> SimpleNamespace:
-        with self.lock:
-            self.asked.append((self.name, verb, keys))
-            pending = SimpleNamespace(id=f"{self.name}{len(self.asked)}")
-            if verb == "stop":
-                self._stop(keys)
-                return pending
-            assert inbox is not None
-            self.running[pending.id] = (lambda record: inbox(pending, record), verb)
-            threading.Timer(0.01, self._begin, (pending, inbox, verb, keys)).start()
-            return pending
-
-    def _begin(self, pending: Any, inbox: Any, verb: str, keys: dict[str, Any]) -> None:
-        say = self.running[pending.id][0]
-        if verb in self.faults:
-            say({"type": "error", **self.faults[verb]})
-            return
-        if self.gone_after == verb:
-            say({"type": "gone", "detail": f"{self.name}: no heartbeat"})
-            return
-        if keys["open"] == "listen":
-            say({"type": "ready", "port": 40001})
-        if verb == "receive":
-            say({"type": "progress", "bytes": 1000, "elapsed_ns": 1_000_000})
-            # The sender's own first word comes before the window of its messages is over.
-            threading.Timer(0.05, say, ({"type": "window"},)).start()
-
-    def _stop(self, keys: dict[str, Any]) -> None:
-        say, verb = self.running[keys["test"]]
-        if "abort" in keys:
-            say({"type": "error", "error": "stopped"})
-        else:
-            say({"type": "result", **RESULT[verb]})
 
 
 def trial_of(**settings: Any) -> Trial:
@@ -114,18 +26,7 @@ def trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
-    asked: list[Asked] = []
-    live: list[float] = []
-    server = Fake("server", asked, **fakes.get("server", {}))
-    client = Fake("client", asked, **fakes.get("client", {}))
-    ends = Ends(
-        server=cast(Agent, server),
-        client=cast(Agent, client),
-        same_host=False,
-        connected_by=fakes.get("connected_by", {}),
-    )
-    record = measure(trial, ends, 1, lambda _cell, rate: live.append(rate))
-    return record, asked, live
+    return run_with(measure, trial, **fakes)
 
 
 def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -> None:
@@ -278,3 +179,23 @@ def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so()
     assert not any("congestion" in keys for _, _, keys in asked)
     assert record.status is Status.OK
     assert record.values["congestion_chosen"] is False
+
+
+def test_a_server_without_an_agent_measures_no_stream() -> None:
+    record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
+    assert asked == []
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert record.server == "echo"
+
+
+def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_to() -> None:
+    asked: list[Asked] = []
+    listener, connector = (
+        Side(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
+        for name, verb in (("server", "receive"), ("client", "send"))
+    )
+    flow = Flow(name="", listener=listener, connector=connector)
+    flow.begin(lambda _pending, _record: None)
+    flow.abort()
+    flow.handle(listener, {"type": "ready", "port": 40001}, lambda _pending, _record: None)
+    assert [verb for _, verb, _ in asked] == ["receive", "stop"]

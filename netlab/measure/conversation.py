@@ -23,9 +23,7 @@ from netlab.setups import Connect, RoundTrip, Stream
 CONTROLLER_SLACK_S = 5.0
 """What the controller waits beyond the probes' own deadline for their last word."""
 
-FOLLOWING = frozenset(
-    {"peer-vanished", "no-peer", "no-traffic", "no-answer", "stopped", "deadline"}
-)
+FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "deadline"})
 """Words that one end says because of what happened at the other."""
 
 
@@ -180,13 +178,16 @@ def _raise_worst(conversations: Sequence[Conversation]) -> None:
     sides = [side for each in conversations for side in each.sides]
     faults = [side.fault for side in sides if side.fault is not None]
     if faults:
-        raise min(
-            faults,
-            key=lambda fault: (
-                not REASONS[reason_of(fault.word)].impossible,
-                fault.word in FOLLOWING,
-            ),
-        )
+        raise min(faults, key=_explains)
+
+
+def _explains(fault: ProbeError) -> int:
+    """Less is more: `stopped` is what we ourselves made of the other end."""
+    if REASONS[reason_of(fault.word)].impossible:
+        return 0
+    if fault.word == "stopped":
+        return 3
+    return 2 if fault.word in FOLLOWING else 1
 
 
 def destination(address: str, ports: object) -> str:

@@ -1,0 +1,172 @@
+"""Round trips between two hosts: what the asking and the answering end are asked, and when.
+
+    `result` of the end that asks → stop the mirror → its `result`
+
+A host without an agent has no second end: the client asks an echo (RFC 862) there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.cells import Cell
+from netlab.lines import decimal
+from netlab.measure import Ends, address_of
+from netlab.measure.conversation import (
+    Conversation,
+    Side,
+    can,
+    destination,
+    keys_of_connector,
+)
+from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S, chooses_congestion
+from netlab.probe import Agent
+from netlab.setups import Connect, RoundTrip
+
+A_TRANSACTION_S = 0.01
+"""What a deadline allows for each of a number of round trips, where that is the longer."""
+
+MIRROR_SLACK_S = 2.0
+"""What a mirror stays longer than the one that asks it: it must not be the first to leave."""
+
+Asking = RoundTrip | Connect
+
+
+@dataclass(slots=True)
+class Exchange(Conversation):
+    """Requests and answers between one end that asks and a mirror, or an echo without an agent."""
+
+    @property
+    def asker(self) -> Side:
+        """The end that asks."""
+        return next(side for side in self.sides if side.verb == "ask")
+
+    @property
+    def mirror(self) -> Side | None:
+        """The end that answers; ``None`` where no agent does."""
+        return next((side for side in self.sides if side.verb == "mirror"), None)
+
+    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+        """The mirror is over when the asking end is."""
+        mirror = self.mirror
+        if record["type"] == "result" and side is not mirror and mirror and not mirror.ended:
+            self.stop(mirror)
+
+
+def exchange_of(setup: Asking, cell: Cell, ends: Ends) -> Exchange:
+    """The client asks and connects, unless a firewall lets only the server connect.
+
+    A ``connect`` cell measures the client's connections: there the client always connects.
+    """
+    token = secrets.token_hex(16)
+    client = ends.client
+    asking = keys_of_asker(setup, client, token)
+    if ends.server is None:
+        assert ends.mirror is not None  # noqa: S101  (told to the type checker)
+        del asking["token"]
+        return Exchange(
+            name="",
+            connector=Side(client, "ask", address_of(client.host, cell), asking | {"peer": "echo"}),
+            listener=None,
+            to=destination(ends.mirror.address, ends.mirror.port),
+            connecting=keys_of_connector(setup),
+        )
+    server = ends.server
+    asker = Side(client, "ask", address_of(client.host, cell), asking)
+    answering = keys_of_mirror(setup, server, token)
+    mirror = Side(server, "mirror", address_of(server.host, cell), answering)
+    turned = isinstance(setup, RoundTrip) and ends.connects(setup.protocol) == "server"
+    return Exchange(
+        name="",
+        listener=asker if turned else mirror,
+        connector=mirror if turned else asker,
+        connecting=keys_of_connector(setup),
+    )
+
+
+def keys_of_asker(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
+    """What the end that asks is asked, but for how it is opened."""
+    keys = _common_keys(setup, agent, token) | {"deadline": decimal(deadline_s(setup))}
+    if setup.duration_s is not None:
+        keys["seconds"] = decimal(setup.duration_s)
+    if setup.count is not None:
+        keys["count"] = setup.count
+    if setup.warm_up_s:
+        keys["warm_up"] = decimal(setup.warm_up_s)
+    if setup.message_rate_per_s is not None:
+        keys["message_rate"] = decimal(setup.message_rate_per_s)
+    if setup.keep_first:
+        keys["keep"] = setup.keep_first
+    if setup.client_receive == "spinning":
+        keys["spin"] = 1
+    if setup.client_cpu is not None:
+        keys["cpu"] = setup.client_cpu
+    if isinstance(setup, Connect):
+        keys["close"] = setup.close
+        return keys
+    if setup.outstanding != 1:
+        keys["outstanding"] = setup.outstanding
+    if setup.protocol == "UDP":
+        keys["timeout"] = decimal(setup.timeout_s)
+    return keys
+
+
+def keys_of_mirror(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
+    """What the end that answers is asked, but for how it is opened."""
+    deadline = decimal(deadline_s(setup) + MIRROR_SLACK_S)
+    keys = _common_keys(setup, agent, token) | {"deadline": deadline}
+    if setup.server_receive == "spinning":
+        keys["spin"] = 1
+    if setup.server_cpu is not None:
+        keys["cpu"] = setup.server_cpu
+    if setup.mirror_hold_s:
+        keys["hold"] = decimal(setup.mirror_hold_s)
+    if times_stack(setup, agent):
+        keys["stamps"] = 1
+    return keys
+
+
+def _common_keys(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
+    keys: dict[str, Any] = {
+        "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
+        "proto": setup.protocol.lower(),
+        "token": token,
+        "message": setup.message_bytes,
+        "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
+    }
+    if setup.socket_buffer_bytes is not None:
+        keys["socket_buffer"] = setup.socket_buffer_bytes
+    if chooses_congestion(setup.protocol, setup.congestion, agent):
+        keys["congestion"] = setup.congestion
+    if setup.nodelay and setup.protocol == "TCP":
+        keys["nodelay"] = 1
+    if setup.dscp is not None:
+        keys["dscp"] = setup.dscp
+    if isinstance(setup, RoundTrip) and setup.protocol == "UDP":
+        if setup.dont_fragment:
+            keys["dont_fragment"] = 1
+        if not setup.udp_checksum:
+            keys["no_checksum"] = 1
+    return keys
+
+
+def times_stack(setup: Asking, server: Agent) -> bool:
+    """Whether the mirror is asked for the time in its stack: its system must stamp datagrams.
+
+    Where it does not, the round trips are measured all the same, and the record says so.
+    """
+    wanted = isinstance(setup, RoundTrip) and setup.protocol == "UDP" and setup.stack_time
+    return wanted and can(server, "stamps")
+
+
+def deadline_s(setup: Asking) -> float:
+    """How long the end that asks lets a trial of these settings live."""
+    if setup.duration_s is not None:
+        return setup.warm_up_s + setup.duration_s + PROBE_SLACK_S
+    count = setup.count or 0
+    if setup.message_rate_per_s is not None:
+        return setup.warm_up_s + count / setup.message_rate_per_s + PROBE_SLACK_S
+    return setup.warm_up_s + max(COUNT_DEADLINE_S, count * A_TRANSACTION_S)

@@ -1,0 +1,75 @@
+"""The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netlab.measure import Ends, Live
+from netlab.measure.conversation import Side, drive
+from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of, times_stack
+from netlab.measure.flow import chooses_congestion
+from netlab.measure.recording import of_connection, prefixed, recorded
+from netlab.records import Record, Value
+from netlab.schedule import Trial
+from netlab.setups import Connect, RoundTrip
+
+HEADLINE = (
+    "transactions_per_s",
+    "transactions",
+    "lost_messages",
+    "elapsed_ns",
+    "rtt_count",
+    "rtt_min_ns",
+    "rtt_max_ns",
+    "rtt_mean_ns",
+    "rtt_sum_ns",
+    "rtt_histogram",
+    "rtt_histogram_bits",
+    "first_rtt_ns",
+)
+"""Of the end that asks; everything else it says stands under ``client_``."""
+
+
+def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+    """Run one trial on its two hosts and return what it left; never raises ``ProbeError``.
+
+    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+    """
+    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
+
+
+def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+    """What a trial measured; ProbeError where it has no result."""
+    setup = trial.cell.setup
+    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
+    exchange = exchange_of(setup, trial.cell, ends)
+
+    def on_progress(side: Side, record: Mapping[str, Any]) -> None:
+        elapsed_ns = record.get("elapsed_ns") or 0
+        if side is exchange.asker and elapsed_ns:
+            live(trial.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
+
+    drive([exchange], deadline_s(setup), on_progress)
+    return _values(exchange, setup)
+
+
+def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
+    """Headlines first, then all that both ends said; of an echo there is one end only."""
+    asker, mirror = exchange.asker, exchange.mirror
+    asked = asker.result or {}
+    answered = mirror.result or {} if mirror is not None else {}
+    values: dict[str, Value] = {name: asked[name] for name in HEADLINE if name in asked}
+    values |= of_connection("", asked, answered)
+    values["connected_by"] = "client" if exchange.connector is asker else "server"
+    if setup.congestion is not None and setup.protocol == "TCP":
+        values["congestion_chosen"] = all(
+            chooses_congestion(setup.protocol, setup.congestion, side.agent)
+            for side in exchange.sides
+        )
+    if isinstance(setup, RoundTrip) and setup.stack_time:
+        values["stack_timed"] = mirror is not None and times_stack(setup, mirror.agent)
+    if mirror is None:
+        values["agentless"] = True
+    values |= prefixed("client_", {k: v for k, v in asked.items() if k not in HEADLINE})
+    return values | prefixed("server_", answered)
