@@ -217,6 +217,7 @@ enum plat_option {
     PLAT_BLOCKING,
     PLAT_SEND_TIMEOUT_MS,
     PLAT_RECEIVE_TIMEOUT_MS, /* plat_receive gives up after about so long, or earlier */
+    PLAT_RECEIVE_LOW_WATER,  /* bytes that plat_receive waits for, on TCP; Windows knows none */
     PLAT_RESET_ON_CLOSE,
     PLAT_REPORT_DROPS      /* UDP: send calls fail where this host dropped the datagram */
 };

@@ -147,16 +147,34 @@ static void cross(struct stream *stream, uint64_t now_ns, const struct taken *ta
     plat_mutex_unlock(&test->lock);
 }
 
+static void begin_waiting(struct stream *stream)
+{
+    int bytes = 0;
+    if (plat_option_get(stream->socket, PLAT_RECEIVE_BUFFER, &bytes) != 0 || bytes < 0)
+        bytes = 0;
+    low_water_init(&stream->low_water, (unsigned)(bytes / plat_buffer_factor));
+}
+
+/* The patience comes first: no receive may wait for bytes that the sender does not owe. */
+static void wait_for_more(struct stream *stream)
+{
+    if (plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS) != 0 ||
+        plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
+        low_water_init(&stream->low_water, 0); /* this system knows no such thing */
+}
+
 void receive_run(struct stream *stream)
 {
     struct test *test = stream->test;
     const struct work *work = work_of(&test->settings);
-    const bool spin = test->settings.spin;
+    const bool spin = test->settings.spin, waits = !spin && !test->settings.udp;
     const size_t capacity = test->settings.udp ? test->settings.message_bytes + 1
                                                : test->settings.receive_call_bytes;
     const size_t room = test->settings.udp && capacity <= DATAPORT_CONTROL ? DATAPORT_CONTROL + 1
                                                                            : capacity;
     bool begun = false;
+    if (waits)
+        begin_waiting(stream);
     while (!test_halted(test)) {
         ptrdiff_t got = spin ? plat_receive_now(stream->socket, stream->buffer, room)
                              : plat_receive(stream->socket, stream->buffer, room);
@@ -171,6 +189,10 @@ void receive_run(struct stream *stream)
             continue;
         if (window_mark(&test->window, &stream->marks, now, taken.bytes, taken.messages))
             cross(stream, now, &taken);
+        if (waits && low_water_mark(&stream->low_water, now,
+                                    atomic_load_explicit(&stream->marks.bytes,
+                                                         memory_order_relaxed)))
+            wait_for_more(stream);
         if (!begun) {
             begun = true;
             traffic_begun(stream);

@@ -63,8 +63,14 @@ static void add_resolution(struct test *test, struct json *record)
 {
     const struct window *window = &test->window;
     const struct queue *open = &test->samples.queue_open, *close = &test->samples.queue_close;
+    uint64_t low_water = 0;
     if (!test->settings.udp)
         json_u64(record, "receive_call_bytes", test->settings.receive_call_bytes);
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        if (test->stream[i].low_water.highest > low_water)
+            low_water = test->stream[i].low_water.highest;
+    if (low_water > 0)
+        json_u64(record, "receive_low_water_bytes", low_water);
     json_u64(record, "largest_receive_bytes", window->largest_bytes);
     json_u64(record, "longest_gap_ns", window->longest_gap_ns);
     if (open->known)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "calltime.h"
+#include "low_water.h"
 #include "pacing.h"
 #include "plat.h"
 #include "sample.h"
@@ -53,6 +54,7 @@ struct stream {
     struct pacing pacing;
     struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
+    struct low_water low_water; /* of a TCP receiver that does not spin */
 };
 
 struct test {
