@@ -155,12 +155,13 @@ static void begin_waiting(struct stream *stream)
     low_water_init(&stream->low_water, (unsigned)(bytes / plat_buffer_factor));
 }
 
-/* The patience comes first: no receive may wait for bytes that the sender does not owe. */
+/* Patience with it: no receive may wait for bytes that the sender does not owe. */
 static void wait_for_more(struct stream *stream)
 {
-    if (plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS) != 0 ||
-        plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
+    if (plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
         low_water_init(&stream->low_water, 0); /* this system knows no such thing */
+    else
+        plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
 }
 
 void receive_run(struct stream *stream)
