@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
 from netlab.records import SCHEMA, Value, check_schema
+from netlab.repeats import Until
 from netlab.version import VERSION
 
 _FORMAT = "netlab-run"
 _ABSENT = object()
+_UNTIL = tuple(field.name for field in fields(Until))
 
 
 class LinkLike(Protocol):
@@ -30,6 +32,10 @@ class LinkLike(Protocol):
     def vlan(self) -> bool:
         """Whether frames carry an 802.1Q tag."""
 
+    @property
+    def hops(self) -> int:
+        """Routers between the hosts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -38,6 +44,7 @@ class Link:
     rate_bit_per_s: float
     mtu_bytes: int
     vlan: bool = False
+    hops: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class PlannedCell:
     pairing: str
     test: str
     settings: Mapping[str, Value]
+    repeats: int | None = None
+    """Its trials, where they are another number than the plan's, and fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +72,19 @@ class Plan:
     link: LinkLike | None
     cells: tuple[PlannedCell, ...]
     repeats: int
+    """Trials of a cell; with ``until`` the most of them."""
+    until: Until | None = None
+    """When the cells without ``repeats`` of their own have had enough."""
     source: str | None = None
     """The document that the records were imported from."""
+
+    def rule_of(self, cell: PlannedCell) -> int | Until:
+        """How often a cell is measured."""
+        return cell.repeats or self.until or self.repeats
+
+    def most_of(self, cell: PlannedCell) -> int:
+        """The most trials that a cell may come to."""
+        return cell.repeats or self.repeats
 
 
 def to_text(plan: Plan, created_at: str) -> str:
@@ -78,19 +98,12 @@ def to_text(plan: Plan, created_at: str) -> str:
         "source": plan.source,
         "content_hash": plan.content_hash,
         "content": plan.content,
-        "link": plan.link
-        and {
-            "rate_bit_per_s": plan.link.rate_bit_per_s,
-            "mtu_bytes": plan.link.mtu_bytes,
-            "vlan": plan.link.vlan,
-        },
+        "link": plan.link and _link_data(plan.link),
         "repeats": plan.repeats,
+        "until": plan.until and asdict(plan.until),
     }
     header = {name: value for name, value in header.items() if value is not None}
-    cells = [
-        {"key": c.key, "pairing": c.pairing, "test": c.test, "settings": dict(c.settings)}
-        for c in plan.cells
-    ]
+    cells = [_cell_data(cell) for cell in plan.cells]
     header["checksum"] = _checksum({**header, "cells": cells})
     # One line a cell: people look into this file, and compare two of them.
     head = json.dumps(header, indent=1, allow_nan=False)
@@ -107,23 +120,40 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     checksum = data.pop("checksum", None)
     if checksum != _checksum(data):
         raise ValueError("its checksum does not agree: it was damaged, or changed by hand")
-    link = data.get("link")
+    link, until = data.get("link"), data.get("until")
     try:
         plan = Plan(
             title=data["title"],
             content=data["content"],
             content_hash=data["content_hash"],
             matrix_text=matrix_text,
-            link=Link(link["rate_bit_per_s"], link["mtu_bytes"], link["vlan"]) if link else None,
+            link=_link(link) if link else None,
             cells=tuple(
-                PlannedCell(c["key"], c["pairing"], c["test"], c["settings"]) for c in data["cells"]
+                PlannedCell(c["key"], c["pairing"], c["test"], c["settings"], c.get("repeats"))
+                for c in data["cells"]
             ),
             repeats=data["repeats"],
+            until=Until(**{name: until[name] for name in _UNTIL}) if until else None,
             source=data.get("source"),
         )
         return plan, data["created_at"]
     except (KeyError, TypeError) as error:
         raise ValueError(f"a field is missing or of the wrong type: {error}") from None
+
+
+def _link_data(link: LinkLike) -> dict[str, Any]:
+    data = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes, "vlan": link.vlan}
+    return data | ({"hops": link.hops} if link.hops else {})
+
+
+def _link(data: Mapping[str, Any]) -> Link:
+    return Link(data["rate_bit_per_s"], data["mtu_bytes"], data["vlan"], data.get("hops", 0))
+
+
+def _cell_data(cell: PlannedCell) -> dict[str, Any]:
+    data = {"key": cell.key, "pairing": cell.pairing, "test": cell.test}
+    own = {} if cell.repeats is None else {"repeats": cell.repeats}
+    return {**data, **own, "settings": dict(cell.settings)}
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
@@ -141,6 +171,8 @@ def plan_differences(there: Plan, here: Plan) -> list[str]:
         return found
     if there.repeats != here.repeats:
         found.append(f"repeats: {there.repeats} there, {here.repeats} here")
+    if there.until != here.until:
+        found.append(f"until: {there.until or 'nothing'} there, {here.until or 'nothing'} here")
     old, new = ({cell.key for cell in plan.cells} for plan in (there, here))
     if old != new:
         found.append(

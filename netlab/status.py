@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.journal import Damage
 from netlab.records import Record, Status
+from netlab.repeats import Until
 from netlab.stored import StoredRun, holder_of, read
 
 _SHOWN = 5
@@ -37,6 +38,10 @@ class RunStatus:
     failed: int
     pending: int
     """Those not measured yet as well."""
+    not_tight: tuple[str, ...]
+    """Keys of the cells that had all their trials and never got tight; final."""
+    until: Until | None
+    """What makes a cell tight, where that ends its trials."""
     writer: str | None
     """Who writes right now, in words."""
     active: tuple[Active, ...]
@@ -74,6 +79,7 @@ class RunStatus:
             "impossible": self.impossible,
             "failed": self.failed,
             "pending": self.pending,
+            "not_tight": list(self.not_tight),
             "running": self.writer is not None,
             "writer": self.writer,
             "active": [
@@ -100,6 +106,8 @@ class RunStatus:
             f"measuring {each.cell}, trial {each.trial}, since {each.started_at}"
             for each in self.active
         ]
+        if self.not_tight and self.until is not None:
+            lines += _flagged(self.not_tight, self.until)
         if self.last is not None:
             reason = f" ({self.last.reason})" if self.last.reason else ""
             lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
@@ -107,6 +115,17 @@ class RunStatus:
         if len(self.damage) > _SHOWN:
             lines.append(f"and {len(self.damage) - _SHOWN} more damaged places")
         return "\n".join(lines)
+
+
+def _flagged(keys: tuple[str, ...], until: Until) -> Iterator[str]:
+    cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
+    yield (
+        f"{cells} not within ± {100 * until.within:g} % after {until.at_most} trials: what "
+        "scatters there is to be looked for, a mean does not mend it"
+    )
+    yield from (f"  {key}" for key in keys[:_SHOWN])
+    if len(keys) > _SHOWN:
+        yield f"  and {len(keys) - _SHOWN} more"
 
 
 def status_of(path: Path) -> RunStatus:
@@ -119,11 +138,15 @@ def status_of(path: Path) -> RunStatus:
     return RunStatus(
         folder=path,
         title=stored.plan.title,
-        total=len(stored.plan.cells) * stored.plan.repeats,
+        total=counts.total(),
         ok=counts[Status.OK],
         impossible=counts[Status.IMPOSSIBLE],
         failed=counts[Status.FAILED],
         pending=counts[Status.PENDING],
+        not_tight=tuple(
+            cell.key for cell in stored.plan.cells if stored.course(cell).tight is False
+        ),
+        until=stored.plan.until,
         writer=writer,
         active=tuple(
             Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
@@ -133,10 +156,7 @@ def status_of(path: Path) -> RunStatus:
     )
 
 
-def _counts(stored: StoredRun) -> Mapping[Status, int]:
-    trials = range(1, stored.plan.repeats + 1)
+def _counts(stored: StoredRun) -> Counter[Status]:
     return Counter(
-        record.status if (record := stored.latest.get((cell.key, trial))) else Status.PENDING
-        for cell in stored.plan.cells
-        for trial in trials
+        Status.PENDING if record is None else record.status for _, _, record in stored.trials()
     )

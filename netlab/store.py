@@ -17,6 +17,7 @@ from netlab.errors import StoreError, UsageError
 from netlab.header import Link, Plan, PlannedCell, plan_differences, to_text
 from netlab.journal import Damage, Journal, read_journal
 from netlab.records import Record, Status, to_json, utc_now
+from netlab.repeats import Course
 from netlab.stored import (
     HEADER,
     JOURNAL,
@@ -26,6 +27,7 @@ from netlab.stored import (
     Note,
     StoredRun,
     Trial,
+    course_in,
     gather,
     holder_of,
     is_run_folder,
@@ -136,7 +138,8 @@ class RunFolder:
         """The planned trials to measure, in the plan's order, cell by cell.
 
         They are those without a record and those that failed or are pending; and, done or not,
-        all of the cells to ``redo``. UsageError for a cell that the plan does not have.
+        all of the cells to ``redo``. Of a cell that is measured until it is tight they are those
+        that the records ask for so far. UsageError for a cell that the plan does not have.
         """
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})
         if unknown:
@@ -144,9 +147,13 @@ class RunFolder:
         return tuple(
             (cell.key, trial)
             for cell in self.plan.cells
-            for trial in range(1, self.plan.repeats + 1)
+            for trial in range(1, self.course(cell).trials + 1)
             if cell.key in redo or not self._is_done((cell.key, trial))
         )
+
+    def course(self, cell: PlannedCell) -> Course:
+        """Where the trials of a planned cell stand."""
+        return course_in(self.plan, cell, self._gathered.latest)
 
     def _is_done(self, trial: Trial) -> bool:
         record = self._gathered.latest.get(trial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -10,9 +10,10 @@ from typing import Any
 
 from netlab.disk import read_file
 from netlab.errors import StoreError, UsageError
-from netlab.header import Plan, from_text
+from netlab.header import Plan, PlannedCell, from_text
 from netlab.journal import Damage, Line, read_journal
 from netlab.records import Record, from_json
+from netlab.repeats import Course, course_of
 from netlab.writerlock import holder
 
 HEADER = "run.json"
@@ -53,6 +54,18 @@ class StoredRun:
     """The highest attempt of each trial that was begun or recorded."""
     unfinished: Mapping[Trial, str]
     """The trials that the last session began and left no record of yet, and when it began."""
+
+    def course(self, cell: PlannedCell) -> Course:
+        """Where the trials of a planned cell stand; ``tight`` where it is measured until it is."""
+        return course_in(self.plan, cell, self.latest)
+
+    def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
+        """Every trial that is recorded or is to be measured as far as the records tell, in the
+        plan's order, with the record that counts.
+        """
+        for cell in self.plan.cells:
+            for trial in range(1, self.course(cell).trials + 1):
+                yield cell, trial, self.latest.get((cell.key, trial))
 
 
 @dataclass(slots=True)
@@ -177,6 +190,17 @@ def _note(line: Line) -> Note | None:
 
 
 def planned_trials(plan: Plan) -> frozenset[Trial]:
-    """Every (cell, trial) of the plan."""
-    trials = range(1, plan.repeats + 1)
-    return frozenset((cell.key, trial) for cell in plan.cells for trial in trials)
+    """Every (cell, trial) that the plan may come to."""
+    return frozenset(
+        (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
+    )
+
+
+def course_in(plan: Plan, cell: PlannedCell, latest: Mapping[Trial, Record]) -> Course:
+    """Where the trials of ``cell`` stand by what counts of them."""
+    rule = plan.rule_of(cell)
+    if isinstance(rule, int):
+        return course_of(rule, {})
+    trials = range(1, plan.most_of(cell) + 1)
+    own = {trial: latest[cell.key, trial] for trial in trials if (cell.key, trial) in latest}
+    return course_of(rule, own)
