@@ -74,6 +74,8 @@ class Grid:
     test: str
     axes: Mapping[str, tuple[Level, ...]]
     """Every field of the kind of test with its values; the last axis varies fastest."""
+    repeats: int | None = None
+    """Trials of each of its cells; ``None``: as many as the matrix says."""
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
@@ -106,6 +108,8 @@ class Expansion:
     """The cells of some grids, and what is wrong with them."""
 
     cells: tuple[Cell, ...]
+    grids: tuple[int, ...]
+    """Index of the grid that each cell comes from, the first where several have it."""
     problems: tuple[Problem, ...]
 
 
@@ -138,7 +142,7 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
         found += _idle_rules(index, grid, used)
         if index not in filled:
             found.append(Problem(index, "test", "every cell of the test is excluded"))
-    return Expansion(tuple(cells), tuple(found))
+    return Expansion(tuple(cells), tuple(cells.values()), tuple(found))
 
 
 def _combinations(

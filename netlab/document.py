@@ -164,8 +164,12 @@ def _complaint(
     """One of pydantic's complaints at its place in the file, in a sentence."""
     path, known = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        path.append(detail["ctx"]["discriminator"].strip("'"))
     at_key = False
-    if kind == "missing":
+    if kind == "union_tag_not_found":
+        message = "the key is missing"
+    elif kind == "missing":
         message = f"the key is missing{_typo_of(data, path, known)}"
     elif kind == "extra_forbidden":
         message, at_key = f"unknown key{_suggestion(str(path[-1]), known)}", True
@@ -205,6 +209,10 @@ def _walk(
     annotations: list[Any] = [model_class]
     known: list[str] = []
     for index, step in enumerate(location):
+        chosen = [each for each in annotations if _is_tagged(each, step)]
+        if chosen and len(annotations) > 1:
+            annotations = chosen
+            continue
         known = [name for each in annotations for name in _fields(each)]
         last = index == len(location) - 1
         if isinstance(data, dict) and (step in data or (last and step in known)):
@@ -217,6 +225,11 @@ def _walk(
             continue
         annotations = [below for each in annotations for below in _below(each, step)]
     return path, known
+
+
+def _is_tagged(annotation: Any, step: Step) -> bool:
+    """Whether a step of pydantic's is the word by which this branch of a union is chosen."""
+    return any(get_args(each) == (step,) for each in _fields(annotation).values())
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
@@ -274,8 +287,8 @@ def _sentence(detail: ErrorDetails) -> str:
     kind, context, value = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "value_error":
         return str(context["error"])
-    if kind == "literal_error":
-        return _not_among(value, detail)
+    if kind in ("literal_error", "union_tag_invalid"):
+        return _not_among(context.get("tag", value), context)
     if kind == "too_short":
         return "is empty" if not value else f"should have at least {context['min_length']} entries"
     if kind == "string_pattern_mismatch":
@@ -286,8 +299,8 @@ def _sentence(detail: ErrorDetails) -> str:
     return detail["msg"][:1].lower() + detail["msg"][1:]
 
 
-def _not_among(value: object, detail: ErrorDetails) -> str:
-    expected = str(detail.get("ctx", {}).get("expected", ""))
+def _not_among(value: object, context: Mapping[str, Any]) -> str:
+    expected = str(context.get("expected") or context.get("expected_tags", ""))
     words = [word.strip("'") for part in expected.split(", ") for word in part.split(" or ")]
     return f"{_shown(value)} is not one of {', '.join(words)}{did_you_mean(str(value), words)}"
 

@@ -1,47 +1,31 @@
 """YAML → Matrix: what the user wrote, validated; every fault with file, line, column and key path.
 
-The settings of a cell come from four layers, the nearer wins: what ``cells.Stream`` has where
-nobody says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which
-holds for every cell, whatever axis or rule gives that setting (a replacement that translates its
-value, 65536 bytes to 64512 for UDP, still does). Of two settings that exclude each other
-(``duration`` and ``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
+The settings of a cell come from four layers, the nearer wins: what ``setups.py`` has where nobody
+says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which holds for
+every cell, whatever axis or rule gives that setting (a replacement that translates its value, 65536
+bytes to 64512 for UDP, still does). Of two settings that exclude each other (``duration`` and
+``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from netlab.cells import Grid, Problem, expansion
-from netlab.document import (
-    Complaint,
-    Document,
-    KeyPath,
-    check,
-    did_you_mean,
-    load_document,
-    read_document,
-    validate,
-)
+from netlab.cells import Cell, Grid, expansion
+from netlab.comparisons import Comparison
+from netlab.document import Document, check, load_document, read_document
 from netlab.errors import Fault, MatrixError, UsageError
-from netlab.matrix_layers import (
-    NEEDED,
-    Layer,
-    contradictions,
-    grids_of,
-    layers_of,
-    levels_of,
-    missing,
-    sections,
-    too_many,
-)
-from netlab.matrix_model import FIELD_OF, NAME_OF, Defaults, MatrixFile, Running
-from netlab.setups import EXCLUSIVE, Level
+from netlab.matrix_faults import checked
+from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_many
+from netlab.matrix_model import MatrixFile
+from netlab.matrix_set import Overrides, overrides_of
+from netlab.matrix_settings import FIELD_OF
+from netlab.setups import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +37,20 @@ class Link:
     """Of an IP packet."""
     vlan: bool
     """Whether frames carry an 802.1Q tag."""
+    hops: int = 0
+    """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Trials of a cell go on until the interval of their mean is this tight."""
+
+    within: float
+    """Half the interval, as a share of the mean, 0 to 1."""
+    confidence: float
+    """Of the interval, 0 to 1."""
+    at_least: int
+    at_most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,79 +67,101 @@ class Matrix:
     grids: tuple[Grid, ...]
     """The tests: axes and rules."""
     repeats: int
+    """Trials of a cell, where its test says nothing of its own; with ``until`` the most."""
+    until: Until | None
+    """Where trials go on until they are tight; ``None``: ``repeats`` of them."""
+    pause_s: float
+    """Between two trials."""
     order: Literal["as-written", "shuffled"]
     seed: int
     parallel: bool
     """Whether pairings that share no host may run at the same time."""
+    scale: float
+    """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
+    comparisons: tuple[Comparison, ...]
     content: dict[str, Any]
     """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
 
-    Not the title, the hosts or the order; nor how an axis is written or its values are sorted.
+    Not the title, the hosts, the order, the pause or what is compared; nor how an axis is written
+    or its values are sorted.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""
     has_inventory: bool
     """Whether the file has a ``hosts:`` section."""
+    own_repeats: Mapping[Cell, int] = field(repr=False)
+    """Trials of the cells whose test has ``repeats`` of its own."""
+
+    def repeats_of(self, cell: Cell) -> int:
+        """Trials of a cell; the most of them where it has an ``until``."""
+        return self.own_repeats.get(cell, self.repeats)
+
+    def until_of(self, cell: Cell) -> Until | None:
+        """When the trials of a cell are tight; ``None`` where their number is fixed."""
+        return None if cell in self.own_repeats else self.until
 
 
 def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matrix:
     """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
 
-    An override is a setting of the tests, or ``repeats``, ``order``, ``seed``, ``parallel``; its
+    An override is a setting of the tests; or ``repeats``, ``until``, ``pause``, ``order``,
+    ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
     value is written as in the file, axes included. Raises MatrixError with every fault of the
     file, UsageError for a file that cannot be read and for overrides that make no sense.
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
-    model = _model(document, faults)
-    whole = not faults
-    layers = layers_of(document, model, {})
-    sizes = list(too_many(document, model, layers))
-    faults += [*contradictions(document, model), *sizes]
-    faults += missing(document, layers) if whole else ()
-    if not sizes:
-        faults += _faults_of_cells(document, model, layers, whole)
+    model = checked(document, faults)
+    faults += _idle_comparisons(document, model)
     if faults:
         raise MatrixError(faults)
-    settings, running = _overrides(overrides or {})
-    layers = layers_of(document, model, settings)
-    merged = model.model_copy(update=running)
+    said = overrides_of(overrides or {}, model)
+    merged = said.over(model)
+    layers = layers_of(document, merged, said.settings)
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
-    grids = tuple(grids_of(model, layers, set(settings)))
+    grids = _grids(merged, layers, said, overrides)
     if overrides:
         problems = expansion(model.pairings, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
-    return _matrix(document, merged, grids)
+    return _matrix(document, merged, grids, said.scale)
 
 
-def _faults_of_cells(
-    document: Document, model: MatrixFile, layers: list[Layer], whole: bool
-) -> list[Fault]:
-    """What the cells show. Where something was taken out before, rules may be idle for that."""
-    torn = {index for index, layer in enumerate(layers) if not layer.keys() >= NEEDED.keys()}
-    filled = [{**NEEDED, **layer} for layer in layers]
-    grids = tuple(grids_of(model, filled, set()))
-    return [
-        _located(document, model, problem)
-        for problem in expansion(model.pairings, grids).problems
-        if problem.kind == "setting" or (whole and problem.grid not in torn)
-    ]
+def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
+    """What a matrix's text compares, none of it checked against its cells.
+
+    For a report: what it lays beside each other may be asked for after the run. Raises MatrixError
+    where the text is no matrix.
+    """
+    document = load_document(matrix_text, file)
+    found = check(document, MatrixFile)
+    if isinstance(found, list):
+        raise MatrixError([complaint.fault for complaint in found])
+    return _comparisons(found)
 
 
-def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...]) -> Matrix:
-    given = model.link if "link" in model.model_fields_set else None
-    link = None if given is None else Link(given.rate, given.mtu, given.vlan)
-    content = {
-        "link": link
-        and {
-            "rate_bit_per_s": link.rate_bit_per_s,
-            "mtu_bytes": link.mtu_bytes,
-            "vlan": link.vlan,
-        },
-        "pairings": sorted(model.pairings),
-        "tests": sorted((_content(grid) for grid in grids), key=_canonical),
-        "repeats": model.repeats,
-    }
+def _grids(
+    model: MatrixFile,
+    layers: list[dict[str, Any]],
+    said: Overrides,
+    overrides: Mapping[str, str] | None,
+) -> tuple[Grid, ...]:
+    grids = tuple(grids_of(model, layers, set(said.settings)))
+    if said.scale == 1:
+        return grids
+    if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
+        _check_overrides(["no test of this matrix has a `count`"], overrides)
+    return tuple(scaled(grid, said.scale) for grid in grids)
+
+
+def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
+    link = None
+    if model.link is not None:
+        link = Link(model.link.rate, model.link.mtu, model.link.vlan, model.link.hops)
+    until = None
+    if model.until is not None:
+        said = model.until
+        until = Until(said.within, said.confidence, said.at_least, said.at_most)
+    content = _content(model, link, until, grids, scale)
     return Matrix(
         title=model.title or Path(document.file).stem,
         text=document.text,
@@ -149,107 +169,59 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...]) -> M
         link=link,
         pairings=tuple(model.pairings),
         grids=grids,
-        repeats=model.repeats,
+        repeats=most_repeats(model),
+        until=until,
+        pause_s=model.pause,
         order=model.order,
         seed=model.seed,
         parallel=model.parallel,
+        scale=scale,
+        comparisons=_comparisons(model),
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,
+        own_repeats=_own_repeats(model, grids),
     )
 
 
-# The file as a model, and on with what is left of it where something is wrong.
+def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
+    if all(grid.repeats is None for grid in grids):
+        return {}
+    found = expansion(model.pairings, grids)
+    own = (
+        (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
+    )
+    return {cell: repeats for cell, repeats in own if repeats is not None}
 
 
-def _model(document: Document, faults: list[Fault]) -> MatrixFile:
-    """The model of the file. Appends faults; raises them where too little is left to go on."""
-    found: MatrixFile | list[Complaint] = check(document, MatrixFile)
-    data = copy.deepcopy(document.data)
-    while isinstance(found, list):
-        faults += [complaint.fault for complaint in found]
-        before = copy.deepcopy(data)
-        for complaint in found:
-            _take_out(data, complaint.path)
-        if data == before:
-            raise MatrixError(faults)
-        found = check(document, MatrixFile, data=data)
-    return found
+# Comparisons
 
 
-def _take_out(data: dict[str, Any], path: KeyPath) -> None:
-    """Take the key at fault out of a copy of the data, so that the rest can be looked at."""
-    needed: dict[str, Any] = {"title": "-", "pairings": ["LL"]}
-    match path:
-        case ["tests", int(index), str(key), *_] if isinstance(data["tests"][index], dict):
-            data["tests"][index].pop(key, None)
-            if key == "test":
-                data["tests"][index]["test"] = "stream"
-        case ["defaults", str(key), *_] if isinstance(data["defaults"], dict):
-            data["defaults"].pop(key, None)
-        case ["tests", *_]:
-            pass
-        case [str(key), *_] if key in needed:
-            data[key] = needed[key]
-        case [str(key), *_]:
-            data.pop(key, None)
+def _comparisons(model: MatrixFile) -> tuple[Comparison, ...]:
+    return tuple(
+        Comparison(each.name, _side(each.baseline), _side(each.contender))
+        for each in model.compare or []
+    )
 
 
-# Problems of the cells, at their places.
+def _side(section: Any) -> dict[str, Level]:
+    return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
 
 
-def _located(document: Document, model: MatrixFile, problem: Problem) -> Fault:
-    path: KeyPath
-    if problem.kind == "test":
-        path = ("tests", problem.grid)
-    elif problem.kind == "setting":
-        path = _place(model, problem)
-    else:
-        path = ("tests", problem.grid, problem.kind, problem.rule)
-    return document.fault(path, problem.message)
-
-
-def _place(model: MatrixFile, problem: Problem) -> KeyPath:
-    """Where the level at fault is written: in the test, in one of its rules, in the defaults."""
-    name = NAME_OF[problem.field]
-    for path, section in reversed(list(sections(model))):
-        if path[:2] not in (("tests", problem.grid), ("defaults",)):
-            continue
-        value = getattr(section, name, None)
-        if value is not None and problem.level in levels_of(value):
-            index = (value.index(problem.level),) if isinstance(value, list) else ()
-            return (*path, name, *index)
-    return ("tests", problem.grid)
+def _idle_comparisons(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Comparisons that compare nothing."""
+    if not model.compare:
+        return
+    layers = layers_of(document, model, {})
+    cells = expansion(model.pairings, tuple(grids_of(model, layers, set()))).cells
+    plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
+    for index, comparison in enumerate(_comparisons(model)):
+        message = comparison.fault(plain)
+        if message is not None:
+            yield document.fault(("compare", index), message)
 
 
 # --set
-
-
-def _overrides(overrides: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of the tests, and how the matrix is run; by name, as the file would give them."""
-    settings: dict[str, Any] = {}
-    running: dict[str, Any] = {}
-    wrong: list[str] = []
-    for name, text in overrides.items():
-        known = [*FIELD_OF, *Running.model_fields]
-        section, into = (Defaults, settings) if name in FIELD_OF else (Running, running)
-        if name not in known:
-            wrong.append(f"--set {name}: no such setting{did_you_mean(name, known)}")
-            continue
-        try:
-            document = load_document(f"{name}: {text}", f"--set {name}={text}")
-            if len(document.data) > 1:
-                wrong.append(f"--set {name}: one value on one line is what it takes")
-            into[name] = getattr(validate(document, section), name)
-        except MatrixError as error:
-            wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
-    for pair in EXCLUSIVE:
-        first, second = (NAME_OF[field] for field in pair)
-        if first in settings and second in settings:
-            wrong.append(f"--set {first} and --set {second} exclude each other: give one of them")
-    if wrong:
-        raise UsageError("\n".join(wrong))
-    return settings, running
 
 
 def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) -> None:
@@ -266,10 +238,39 @@ def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) 
 # Content
 
 
-def _content(grid: Grid) -> dict[str, Any]:
+def _content(
+    model: MatrixFile,
+    link: Link | None,
+    until: Until | None,
+    grids: tuple[Grid, ...],
+    scale: float,
+) -> dict[str, Any]:
+    """What makes two matrices the same. What a matrix does not say is no key of it."""
+    content: dict[str, Any] = {
+        "link": link
+        and {
+            "rate_bit_per_s": link.rate_bit_per_s,
+            "mtu_bytes": link.mtu_bytes,
+            "vlan": link.vlan,
+            **({"hops": link.hops} if link.hops else {}),
+        },
+        "pairings": sorted(model.pairings),
+        "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
+        "repeats": most_repeats(model),
+    }
+    if until is not None:
+        content["until"] = asdict(until)
+    if scale != 1:
+        content["scale"] = scale
+    return content
+
+
+def _test_content(grid: Grid) -> dict[str, Any]:
     """A grid as plain data that does not depend on how or in which order it was written."""
     axes = {name: _plain(levels) for name, levels in grid.axes.items()}
     content: dict[str, Any] = {"test": grid.test} | {k: v for k, v in axes.items() if v is not None}
+    if grid.repeats is not None:
+        content["repeats"] = grid.repeats
     for kind, then in (("replace", "with"), ("exclude", ""), ("override", "set")):
         rules = [
             {"when": {name: _plain(levels) for name, levels in rule.when.items()}}

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from netlab.cells import Grid, Rule
 from netlab.document import Document, KeyPath, Section
 from netlab.errors import Fault
-from netlab.matrix_model import FIELD_OF, NAME_OF, MatrixFile, Steps
-from netlab.setups import DEFAULTS_OF, EXCLUSIVE, Level
+from netlab.matrix_model import MatrixFile
+from netlab.matrix_settings import FIELD_OF, NAME_OF, Steps, kinds_with
+from netlab.setups import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, Level
 
 MAX_CELLS = 100_000
 """Most cells of a matrix; at 1 s each more than a day."""
@@ -21,20 +23,41 @@ MAX_TRIALS = 1_000_000
 MAX_RULE_VALUES = 1000
 """Most values that steps in a rule's ``when`` may stand for."""
 
-NEEDED = {"message_size": 1, "protocol": "TCP"}
-"""Settings that every test must have from somewhere; with what stands in to look at the rest."""
+STANDING_IN: Mapping[str, Level] = {"message_bytes": 1, "protocol": "TCP"}
+"""What stands in for settings that a test must have and has not, to look at the rest."""
 
 Layer = dict[str, Any]
 """Values or axes by the setting's name, in the order written."""
 
 
 def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any]) -> list[Layer]:
-    """For each test what holds in it, in the order written, its own settings first."""
+    """For each test what holds in it, in the order written, its own settings first.
+
+    What a kind of test does not take passes it by.
+    """
     defaults = _given(document, model.defaults, ("defaults",))
     return [
-        _layered(defaults, _given(document, test, ("tests", index)), overrides)
+        _layered(
+            _taken(test.test, defaults),
+            _given(document, test, ("tests", index)),
+            _taken(test.test, overrides),
+        )
         for index, test in enumerate(model.tests)
     ]
+
+
+def _taken(test: str, layer: Mapping[str, Any]) -> Layer:
+    """Of a layer the settings that a kind of test takes."""
+    return {name: value for name, value in layer.items() if FIELD_OF[name] in FIELDS[test]}
+
+
+def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Defaults that no test of the matrix takes."""
+    taken = {field for test in model.tests for field in FIELDS[test.test]}
+    for name in _given(document, model.defaults, ("defaults",)):
+        if FIELD_OF[name] not in taken:
+            message = f"no test here takes it: it is a setting of {kinds_with(name)}"
+            yield document.fault(("defaults", name), message, at_key=True)
 
 
 def _given(document: Document, section: Any, path: KeyPath) -> Layer:
@@ -62,6 +85,10 @@ def _partners(names: Iterable[str]) -> set[str]:
 
 def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
     """Settings that exclude each other, side by side in one section."""
+    if {"repeats", "until"} <= model.model_fields_set:
+        later = max("repeats", "until", key=list(document.data).index)
+        message = "`repeats` and `until` exclude each other: give one of them"
+        yield document.fault((later,), message, at_key=True)
     for path, section in sections(model):
         given: set[str] = getattr(section, "model_fields_set", set())
         for pair in EXCLUSIVE:
@@ -83,12 +110,17 @@ def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:
                 yield path, getattr(rule, then)
 
 
-def missing(document: Document, layers: list[Layer]) -> Iterator[Fault]:
+def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
     """Settings that a test has from nowhere."""
-    for index, layer in enumerate(layers):
-        for name in sorted(NEEDED.keys() - layer.keys()):
+    for index, (test, layer) in enumerate(zip(model.tests, layers, strict=True)):
+        for name in sorted(lacking(test.test, layer)):
             message = f"the test has no `{name}`: give one here or in `defaults`"
             yield document.fault(("tests", index), message)
+
+
+def lacking(test: str, layer: Layer) -> set[str]:
+    """Names of the settings that a kind of test must have, and a layer has not."""
+    return {NAME_OF[field] for field in NEEDED[test]} - layer.keys()
 
 
 def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
@@ -105,9 +137,18 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
                     f"{len(value):,} values in a rule are too many; {MAX_RULE_VALUES:,} at most"
                 )
                 yield document.fault((*path, name), message)
-    if cells * model.repeats > MAX_TRIALS and cells <= MAX_CELLS:
-        message = f"{cells * model.repeats:,} trials are too many; {MAX_TRIALS:,} at most"
-        yield document.fault(("repeats",), message)
+    trials = sum(
+        _size(layer) * len(model.pairings) * (test.repeats or most_repeats(model))
+        for test, layer in zip(model.tests, layers, strict=True)
+    )
+    if trials > MAX_TRIALS and cells <= MAX_CELLS:
+        message = f"{trials:,} trials are too many; {MAX_TRIALS:,} at most"
+        yield document.fault(("until" if model.until else "repeats",), message)
+
+
+def most_repeats(model: MatrixFile) -> int:
+    """Trials of a cell, at most, where its test says nothing of its own."""
+    return model.until.at_most if model.until else model.repeats
 
 
 def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
@@ -142,13 +183,40 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
         yield Grid(
             test=test.test,
             axes=axes,
+            repeats=test.repeats,
             replace=tuple(
-                Rule(_when(r.when), _then(r.with_, kept - r.when.model_fields_set))
+                Rule(_when(r.when), _then(test.test, r.with_, kept - r.when.model_fields_set))
                 for r in test.replace or []
             ),
             exclude=tuple(Rule(_when(when), {}) for when in test.exclude or []),
-            override=tuple(Rule(_when(r.when), _then(r.set, kept)) for r in test.override or []),
+            override=tuple(
+                Rule(_when(r.when), _then(test.test, r.set, kept)) for r in test.override or []
+            ),
         )
+
+
+def scaled(grid: Grid, scale: float) -> Grid:
+    """The grid with every ``count`` times ``scale``, in its axes and its rules; at least 1."""
+
+    def times(field: str, levels: Iterable[Level]) -> tuple[Level, ...]:
+        if field != "count":
+            return tuple(levels)
+        counts = (each if each is None else max(1, round(float(each) * scale)) for each in levels)
+        return tuple(dict.fromkeys(counts))
+
+    def scaled_rule(rule: Rule) -> Rule:
+        return Rule(
+            when={field: frozenset(times(field, levels)) for field, levels in rule.when.items()},
+            then={field: times(field, (level,))[0] for field, level in rule.then.items()},
+        )
+
+    return replace(
+        grid,
+        axes={field: times(field, levels) for field, levels in grid.axes.items()},
+        replace=tuple(map(scaled_rule, grid.replace)),
+        exclude=tuple(map(scaled_rule, grid.exclude)),
+        override=tuple(map(scaled_rule, grid.override)),
+    )
 
 
 def _when(when: Section) -> dict[str, frozenset[Level]]:
@@ -158,10 +226,11 @@ def _when(when: Section) -> dict[str, frozenset[Level]]:
     }
 
 
-def _then(values: Section, settled: set[str]) -> dict[str, Level]:
+def _then(test: str, values: Section, settled: set[str]) -> dict[str, Level]:
     """What a rule gives; not what ``--set`` has settled."""
     given = {n: getattr(values, n) for n in values.model_fields_set if n not in settled}
-    taken_back = {FIELD_OF[name]: None for name in _partners(given)}
+    partners = {FIELD_OF[name] for name in _partners(given)}
+    taken_back: dict[str, Level] = dict.fromkeys(partners & FIELDS[test])
     return taken_back | {FIELD_OF[name]: value for name, value in given.items()}
 
 

@@ -1,289 +1,52 @@
-"""The shape of a matrix file: one table of settings, and the pydantic models made of it.
+"""The shape of a matrix file: pydantic models made of the table of settings.
 
-A setting is one value, or an axis: a list, or evenly spaced steps ``{from: …, to: …, step: …}``.
 ``netlab/matrix.schema.json`` is generated from these models by ``python -m netlab.schema``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    Tag,
-    WithJsonSchema,
-    create_model,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, create_model, model_validator
 
 from netlab.document import Section
-from netlab.units import (
-    format_bytes,
-    format_rate,
-    format_seconds,
-    parse_bytes,
-    parse_per_second,
-    parse_rate,
-    parse_seconds,
+from netlab.matrix_settings import (
+    SETTINGS,
+    SETTINGS_OF,
+    Confidence,
+    Pairing,
+    Rate,
+    Setting,
+    WarmUp,
+    Within,
+    distinct,
+    one_or_list,
 )
 
-T = TypeVar("T")
+KINDS = {
+    "stream": "Messages one way, or both ways at once.",
+    "round_trip": "Requests from the client, answered by the server's mirror: latency.",
+    "connect": "Transactions with a TCP connection each: the price of connecting.",
+    "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
+}
+"""The kinds of test. Every combination of the settings' values of one is a cell."""
+
+MAX_REPEATS = 1000
+
+Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
+
+_ABOUT_PAIRING = "Server first, such as WL."
 
 
-def _quantity(
-    parse: Callable[[Any], Any], show: Callable[[Any], str], least: float, most: float
-) -> Callable[[object], Any]:
-    """A validator: a quantity with its unit, between ``least`` and ``most``."""
-
-    def check(value: object) -> Any:
-        if isinstance(value, list | dict):
-            raise ValueError("should be one value")
-        number = parse(value)
-        if number < least:
-            raise ValueError(f"{value} is too little; at least {show(least)}")
-        if number > most:
-            raise ValueError(f"{value} is too much; at most {show(most)}")
-        return number
-
-    return check
-
-
-def _buffer(value: object) -> int | None:
-    return None if value == "auto" else _buffer_bytes(value)
-
-
-def _number_or(kind: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, _text(example)]})
-
-
-def _text(example: str, pattern: str = r"^[0-9.]") -> dict[str, Any]:
-    return {"type": "string", "pattern": pattern, "examples": [example]}
-
-
-_per_second = _quantity(parse_per_second, lambda rate: f"{rate:g} a second", 1e-3, 1e9)
-_message_bytes = _quantity(parse_bytes, format_bytes, 1, 1 << 24)
-_buffer_bytes = _quantity(parse_bytes, format_bytes, 1, 1 << 30)
-_window = _quantity(parse_seconds, format_seconds, 0.001, 86400)
-_warm_up = _quantity(parse_seconds, format_seconds, 0, 3600)
-_rate = _quantity(parse_rate, format_rate, 1, 1e13)
-
-MessageBytes = Annotated[
-    int, BeforeValidator(_message_bytes), _number_or("integer", "64KiB"), Field()
-]
-BufferBytes = Annotated[int, BeforeValidator(_buffer_bytes), _number_or("integer", "64KiB")]
-BufferLevel = Annotated[
-    int | None,
-    BeforeValidator(_buffer),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 1}, _text("64KiB", "^(auto$|[0-9.])")]}
-    ),
-]
-Window = Annotated[float, BeforeValidator(_window), _number_or("number", "10s")]
-WarmUp = Annotated[float, BeforeValidator(_warm_up), _number_or("number", "500ms")]
-Rate = Annotated[float, BeforeValidator(_rate), _number_or("number", "100Mbit")]
-PerSecond = Annotated[float, BeforeValidator(_per_second), _number_or("number", "5000/s")]
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", max_length=64)]
-Device = Annotated[str, Field(pattern=r"^[^\s/%=,\x00-\x1f]+$", max_length=15)]
-
-
-def _pairing(value: str) -> str:
-    if len(value) == 2 and value.isascii() and value.isalpha() and value.isupper():
-        return value
-    raise ValueError(
-        f"`{value[:40]}` is no pairing: two capital letters, the server's system first, such as WL"
-    )
-
-
-Pairing = Annotated[
-    str, AfterValidator(_pairing), WithJsonSchema({"type": "string", "pattern": "^[A-Z]{2}$"})
-]
-
-
-def _distinct(levels: list[T]) -> list[T]:
-    """No value twice: it would make two cells equal."""
-    seen: dict[object, int] = {}
-    for index, level in enumerate(levels):
-        if level in seen:
-            first = seen[level] + 1
-            message = "the same value as number {first} of this list"
-            raise PydanticCustomError("place_in_list", message, {"index": index, "first": first})
-        seen[level] = index
-    return levels
-
-
-class Steps(Section, Generic[T]):
-    """Evenly spaced values, both ends included."""
-
-    start: T = Field(alias="from")
-    to: T
-    step: T
-
-    @model_validator(mode="after")
-    def _hits_its_end(self) -> Steps[T]:
-        start, to, step = (Decimal(repr(each)) for each in (self.start, self.to, self.step))
-        if step <= 0:
-            raise ValueError("the step must be more than nothing")
-        if start > to:
-            raise ValueError("`from` is above `to`: steps go upwards")
-        if (to - start) % step:
-            nearest = start + (to - start) // step * step
-            raise ValueError(
-                f"the steps do not hit their end: the last one below {_plain(to)} "
-                f"is {_plain(nearest)}"
-            )
-        return self
-
-    def __len__(self) -> int:
-        """How many values, without making them."""
-        start, to, step = (Decimal(repr(each)) for each in (self.start, self.to, self.step))
-        return int((to - start) // step) + 1
-
-    def values(self) -> list[Any]:
-        """Every value, in its own type, without rounding on the way."""
-        kind: Callable[[Decimal], Any] = type(self.start)
-        start, step = Decimal(repr(self.start)), Decimal(repr(self.step))
-        return [kind(start + index * step) for index in range(len(self))]
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number:f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:f}"
-
-
-def _shape(value: object) -> str:
-    if isinstance(value, list):
-        return "list"
-    return "steps" if isinstance(value, dict | Steps) else "value"
-
-
-def _shape_of_choice(value: object) -> str:
-    return "list" if isinstance(value, list) else "value"
-
-
-def _levels(value: Any) -> Any:
-    listed: Any = list[value]
-    return Annotated[listed, Field(min_length=1), AfterValidator(_distinct), Tag("list")]
-
-
-def _one_or_list(value: Any) -> Any:
-    """The type of one value or a list of them."""
-    return Annotated[
-        Union[Annotated[value, Tag("value")], _levels(value)],  # noqa: UP007  (made at run time)
-        Discriminator(_shape_of_choice),
-    ]
-
-
-def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
-    """The same or steps, whose ends may be of another type: ``auto`` is no end."""
-    steps: Any = Steps.__class_getitem__(ends)
-    return Annotated[
-        Union[Annotated[value, Tag("value")], _levels(value), Annotated[steps, Tag("steps")]],  # noqa: UP007
-        Discriminator(_shape),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting of a test: its name in the file, its field in ``cells.Stream``, its types."""
-
-    name: str
-    field: str
-    value: Any
-    """Type of one value."""
-    axis: Any
-    """Type of a value or an axis."""
-    about: str
-
-
-def _choice(name: str, field: str, value: Any, about: str) -> Setting:
-    return Setting(name, field, value, _one_or_list(value), about)
-
-
-def _range(name: str, field: str, value: Any, about: str, ends: Any = None) -> Setting:
-    return Setting(name, field, value, _one_or_list_or_steps(value, ends or value), about)
-
-
-def _whole(least: int, most: int) -> Any:
-    return Annotated[int, Field(ge=least, le=most)]
-
-
-SETTINGS = (
-    _choice("protocol", "protocol", Literal["TCP", "UDP"], "Transport protocol."),
-    _choice("ip", "ip_version", Literal[4, 6], "Version of the Internet Protocol."),
-    _range("message_size", "message_bytes", MessageBytes, "Bytes handed to one send call."),
-    _range(
-        "socket_buffer",
-        "socket_buffer_bytes",
-        BufferLevel,
-        "SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
-        BufferBytes,
-    ),
-    _range("duration", "duration_s", Window, "Length of the window in which is measured."),
-    _range("count", "count", _whole(1, 10**12), "Messages to send, in place of a duration."),
-    _range("warm_up", "warm_up_s", WarmUp, "Time before the window, not counted."),
-    _choice(
-        "direction",
-        "direction",
-        Literal["client-sends", "server-sends", "both"],
-        "Who sends; both at once in one common window.",
-    ),
-    _range("streams", "streams", _whole(1, 64), "Parallel streams."),
-    _choice("congestion", "congestion", Word, "TCP congestion control, such as cubic or bbr."),
-    _choice("nodelay", "nodelay", bool, "TCP_NODELAY: small messages are sent at once."),
-    _choice("dont_fragment", "dont_fragment", bool, "UDP only: forbid fragments on the way."),
-    _range("rate", "rate_bit_per_s", Rate, "Offered payload rate; without it, all that goes."),
-    _range("message_rate", "message_rate_per_s", PerSecond, "Offered messages a second."),
-    _range("dscp", "dscp", _whole(0, 63), "Differentiated services code point."),
-    _choice("source_port", "source_port", _whole(1, 65535), "Local port of the connecting side."),
-    _choice("interface", "interface", Device, "Device that the connecting side is bound to."),
-    _choice("receive", "receive", Literal["blocking", "spinning"], "How the receiver waits."),
-    _range("server_cpu", "server_cpu", _whole(0, 4095), "CPU that the server's probe runs on."),
-    _range("client_cpu", "client_cpu", _whole(0, 4095), "CPU that the client's probe runs on."),
-    _choice("network", "network", Word, "Name of the test addresses to use."),
-)
-"""Every setting of a test. The defaults and each test take all of them."""
-
-FIELD_OF = {setting.name: setting.field for setting in SETTINGS}
-NAME_OF = {setting.field: setting.name for setting in SETTINGS}
-
-
-def _settings_model(name: str, about: str, axes: bool, **more: Any) -> type[Section]:
+def _model_of(
+    name: str, about: str, settings: tuple[Setting, ...], *, axes: bool, **more: Any
+) -> type[Section]:
     fields: dict[str, Any] = {
         s.name: (s.axis if axes else s.value, Field(default=None, description=s.about))
-        for s in SETTINGS
+        for s in settings
     }
     made: type[Section] = create_model(name, __base__=Section, __doc__=about, **more, **fields)
     return made
-
-
-Defaults = _settings_model("Defaults", "Settings of every test that does not have its own.", True)
-When = _settings_model(
-    "When",
-    "The cells meant: of each setting named here, one of the values.",
-    True,
-    pairing=(_one_or_list(Pairing), Field(default=None, description="Server first, such as WL.")),
-)
-Values = _settings_model("Values", "Settings, one value each.", False)
-
-
-class Replace(Section):
-    """Where the axes give these values, take others: UDP carries no 65536 bytes."""
-
-    when: When  # type: ignore[valid-type]  # made of the table above
-    with_: Values = Field(alias="with")  # type: ignore[valid-type]
-
-
-class Override(Section):
-    """Cells whose settings differ from the others': a longer duration for small messages."""
-
-    when: When  # type: ignore[valid-type]
-    set: Values  # type: ignore[valid-type]
 
 
 def _rules(model: Any, about: str) -> Any:
@@ -294,15 +57,78 @@ def _rules(model: Any, about: str) -> Any:
     )
 
 
-StreamTest = _settings_model(
-    "StreamTest",
-    "Messages one way, or both ways at once: every combination of the settings' values is a cell.",
-    True,
-    test=(Literal["stream"], Field(description="Kind of test.")),
-    replace=_rules(Replace, "First: values taken in place of others."),
-    exclude=_rules(When, "Then: combinations that are not measured."),
-    override=_rules(Override, "Last: settings of some cells; later ones win."),
+def _rule(name: str, about: str, when: type[Section], then: type[Section], word: str) -> Any:
+    """``{when: …, with: …}`` or ``{when: …, set: …}``."""
+    key = "with_" if word == "with" else word
+    fields: dict[str, Any] = {"when": (when, ...), key: (then, Field(alias=word))}
+    return create_model(name, __base__=Section, __doc__=about, **fields)
+
+
+def _test_model(test: str) -> type[Section]:
+    """What may be said of one kind of test: its settings, its rules, its repeats."""
+    kind = "".join(word.capitalize() for word in test.split("_"))
+    settings = SETTINGS_OF[test]
+    when = _model_of(
+        f"{kind}When",
+        "The cells meant: of each setting named here, one of the values.",
+        settings,
+        axes=True,
+        pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
+    )
+    values = _model_of(f"{kind}Values", "Settings, one value each.", settings, axes=False)
+    replace = _rule(
+        f"{kind}Replace",
+        "Where the axes give these values, take others: UDP carries no 65536 bytes.",
+        when,
+        values,
+        "with",
+    )
+    override = _rule(
+        f"{kind}Override",
+        "Cells whose settings differ from the others': a longer duration for small messages.",
+        when,
+        values,
+        "set",
+    )
+    kinds: Any = Literal[test]
+    return _model_of(
+        f"{kind}Test",
+        KINDS[test],
+        settings,
+        axes=True,
+        test=(kinds, Field(description="Kind of test.")),
+        repeats=(
+            Repeats,
+            Field(default=None, description="Trials of each of its cells, in place of the whole's"),
+        ),
+        replace=_rules(replace, "First: values taken in place of others."),
+        exclude=_rules(when, "Then: combinations that are not measured."),
+        override=_rules(override, "Last: settings of some cells; later ones win."),
+    )
+
+
+TESTS: dict[str, type[Section]] = {test: _test_model(test) for test in KINDS}
+
+Defaults = _model_of(
+    "Defaults", "Settings of every test that takes them and has not its own.", SETTINGS, axes=True
 )
+
+Side = _model_of(
+    "Side",
+    "The cells on one side of a comparison: one value of each setting named here.",
+    SETTINGS,
+    axes=False,
+    test=(Literal[tuple(KINDS)], Field(default=None, description="Kind of test.")),
+    pairing=(Pairing, Field(default=None, description=_ABOUT_PAIRING)),
+)
+
+
+class CompareSection(Section):
+    """Cells laid beside those that differ from them in the settings named, and in nothing else."""
+
+    name: str = Field(min_length=1, max_length=100, description="Heads the comparison.")
+    baseline: Side  # type: ignore[valid-type]  # made of the table of settings
+    contender: Side  # type: ignore[valid-type]
 
 
 class LinkSection(Section):
@@ -311,12 +137,38 @@ class LinkSection(Section):
     rate: Rate
     mtu: int = Field(default=1500, ge=68, le=65535, description="Bytes of an IP packet.")
     vlan: bool = Field(default=False, description="Whether frames carry an 802.1Q tag.")
+    hops: int = Field(
+        default=0,
+        ge=0,
+        le=32,
+        description="Routers between the hosts: each takes a frame in and sends it again.",
+    )
+
+
+class UntilSection(Section):
+    """Trials of a cell go on until the interval of their mean is this tight."""
+
+    within: Within = Field(description="Half the interval, as a share of the mean.")
+    confidence: Confidence = Field(default=0.95, description="Of the interval.")
+    at_least: int = Field(default=5, ge=3, le=MAX_REPEATS, description="Trials before any look.")
+    at_most: int = Field(default=30, ge=3, le=MAX_REPEATS, description="Trials, tight or not.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> UntilSection:
+        if self.at_most < self.at_least:
+            raise ValueError(
+                f"`at_most` ({self.at_most}) is below `at_least` ({self.at_least}): "
+                "give both, the smaller one first"
+            )
+        return self
 
 
 class Running(Section):
     """How a matrix is run: how often, in which order, how much at the same time."""
 
-    repeats: int = Field(default=1, ge=1, le=1000, description="Trials of each cell.")
+    repeats: Repeats = Field(default=1, description="Trials of each cell.")
+    until: UntilSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
+    pause: WarmUp = Field(default=0.0, description="Time between two trials.")
     order: Literal["as-written", "shuffled"] = Field(
         default="as-written", description="Shuffled: in blocks, every cell once a block."
     )
@@ -324,6 +176,9 @@ class Running(Section):
     parallel: bool = Field(
         default=False, description="Whether pairings that share no host run at the same time."
     )
+
+
+Test: Any = Annotated[Union[tuple(TESTS.values())], Field(discriminator="test")]  # noqa: UP007
 
 
 class MatrixFile(Running):
@@ -336,13 +191,14 @@ class MatrixFile(Running):
     )
     link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
     pairings: Annotated[
-        list[Pairing], Field(min_length=1, max_length=676), AfterValidator(_distinct)
+        list[Pairing], Field(min_length=1, max_length=676), AfterValidator(distinct)
     ] = Field(description="Systems of server and client, server first: WL is Windows and Linux.")
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
-    tests: Annotated[
-        list[StreamTest],  # type: ignore[valid-type]
-        Field(min_length=1, max_length=1000),
-    ]
+    tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]
+    compare: Annotated[list[CompareSection], Field(min_length=1, max_length=100)] = Field(
+        default=None,  # type: ignore[arg-type]
+        description="What the report lays beside each other.",
+    )
     hosts: Any = Field(
         default=None, description="The inventory, where it is not a file of its own."
     )

@@ -1,4 +1,4 @@
-"""Quantities as people write them ⇄ bytes, seconds and bit/s. Pure.
+"""Quantities as people write them ⇄ bytes, seconds, bit/s and shares. Pure.
 
 IEC prefixes are powers of 1024 (``64KiB``), SI prefixes powers of 1000 (``64kB``, ``100Mbit``).
 What could mean two things (``64K``, ``64KB``, ``2m``, ``100MBps``) is refused, and both are named.
@@ -48,6 +48,7 @@ _PER_SECOND = {prefix + unit: factor for prefix, factor in _PREFIXES.items() for
 _A_SIZE = "a size in bytes, such as 1500, 64KiB or 64kB"
 _A_TIME = "a time, such as 10s, 500ms or 2min"
 _A_RATE = "a rate in bit/s, such as 100Mbit, 1Gbit/s or 64kbit"
+_A_SHARE = "a share with its sign, such as 2.5 % or 95 %"
 _A_NUMBER_PER_SECOND = "a number a second, such as 5000, 5000/s or 5k/s"
 
 
@@ -115,6 +116,22 @@ def parse_per_second(value: str | float) -> float:
     if factor is None:
         raise ValueError(f"{_shown(value)} is not {_A_NUMBER_PER_SECOND}")
     return float(_times(number, factor))
+
+
+def parse_share(value: str | float) -> float:
+    """``2.5 %`` as 0.025. Raises ValueError with a sentence.
+
+    The sign must stand there: 1 could mean the whole or a hundredth.
+    """
+    number, unit = _split(value, _A_SHARE)
+    if unit != "%":
+        raise ValueError(f"{_shown(value)} is not {_A_SHARE}")
+    return float(Decimal(number) / 100)
+
+
+def format_share(share: float) -> str:
+    """In per cent, to three figures: ``2.5 %``, ``95 %``, ``99.9 %``."""
+    return f"{100 * share:.3g} %"
 
 
 def format_bytes(size_bytes: int) -> str:

@@ -94,7 +94,7 @@ def test_the_inventories_of_the_documentation_are_right(name: str, tmp_path: Pat
 
 
 def test_every_setting_of_a_matrix_is_documented() -> None:
-    from netlab.matrix_model import SETTINGS
+    from netlab.matrix_settings import SETTINGS
 
     text = (ROOT / "docs" / "matrix.md").read_text()
     keys = [setting.name for setting in SETTINGS]

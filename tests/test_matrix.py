@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from netlab.cells import Cell, expand
 from netlab.errors import MatrixError, UsageError
 from netlab.matrix import Matrix, load_matrix
-from netlab.matrix_model import SETTINGS
+from netlab.matrix_settings import FIELD_OF, SETTINGS_OF
 from netlab.schema import SCHEMA_FILE, schema_text
 from netlab.setups import Stream, window_s
 
@@ -107,14 +107,25 @@ def test_the_json_schema_in_the_repository_is_current() -> None:
 
 def test_the_json_schema_knows_every_setting_and_forbids_others() -> None:
     schema = json.loads(schema_text())
-    for name in ("Defaults", "StreamTest", "When", "Values"):
-        section = schema["$defs"][name]
-        assert section["additionalProperties"] is False
-        assert {setting.name for setting in SETTINGS} <= section["properties"].keys()
+    for test, kind in KINDS.items():
+        taken = {setting.name for setting in SETTINGS_OF[test]}
+        for part in ("Test", "When", "Values"):
+            section = schema["$defs"][kind + part]
+            assert section["additionalProperties"] is False
+            assert section["properties"].keys() & FIELD_OF.keys() == taken
+    assert schema["$defs"]["Defaults"]["properties"].keys() == FIELD_OF.keys()
     steps = [part for name, part in schema["$defs"].items() if name.startswith("Steps")]
     assert steps
     assert all(part["required"] == ["from", "to", "step"] for part in steps)
     assert '"default": null' not in schema_text()
+
+
+KINDS = {
+    "stream": "Stream",
+    "round_trip": "RoundTrip",
+    "connect": "Connect",
+    "payload_search": "PayloadSearch",
+}
 
 
 def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None:
@@ -164,7 +175,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert (stream.count, stream.duration_s, stream.message_rate_per_s) == (500, None, 5000.0)
     assert (stream.nodelay, stream.congestion) == (True, "bbr")
-    assert {setting.name for setting in SETTINGS} == written.keys() | rest.keys()
+    assert {setting.name for setting in SETTINGS_OF["stream"]} == written.keys() | rest.keys()
 
 
 def test_auto_is_a_level_of_the_buffer_axis(load: Any) -> None:
@@ -265,7 +276,7 @@ FAULTS = [
     ("  - test: stream\n    protocol: TCP", "8:5: tests[1]: the test has no `message_size`"),
     (
         "  - test: steam\n    protocol: TCP",
-        "8:11: tests[1].test: `steam` is not one of stream; did",
+        "8:11: tests[1].test: `steam` is not one of stream, round_trip, con",
     ),
     ("repeats: 0", "8:10: repeats: 0 should be at least 1"),
     ("repeats: 1000000", "8:10: repeats: 1000000 should be at most 1000"),
