@@ -14,8 +14,9 @@ import statistics
 import sys
 from pathlib import Path
 
+from ends import Cable, ToolFailedError
 from stage import Verdict, a_lab, finish, table
-from tools import TOOLS, Cable, Case, Reading, Tool, ToolFailedError
+from tools import TOOLS, Case, Reading, Tool
 
 LEAST_RATIO = 0.97
 OURS = ("netlab", "netlab spinning")

@@ -9,24 +9,20 @@ were the receiver's, the server's own output is read.
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+
+from ends import RECEIVER_CPU, Cable, ToolFailedError, await_socket, rest_of, run_to_end, start
 
 from netlab.build import local_probe
-from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH
 
 PORT, CONTROL_PORT = 5301, 5300
-SENDER_CPU, RECEIVER_CPU = 0, 1
-LISTEN_S, SLACK_S = 5.0, 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +53,6 @@ class Reading:
     """Share of the datagrams sent; None for TCP."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cable:
-    """The two hosts of an unshaped lab."""
-
-    sender: LabHost
-    receiver: LabHost
-
-    @property
-    def to(self) -> str:
-        return self.receiver.addresses[0]
-
-
-class ToolFailedError(Exception):
-    """A tool gave no figure; says what it said."""
-
-
 def netlab_blocking(case: Case, cable: Cable) -> Reading:
     return _netprobe(case, cable, [])
 
@@ -92,11 +72,11 @@ def _netprobe(
         keys.append(f"socket_buffer={case.buffer_bytes}")
     token = {"NETPROBE_TOKEN": secrets.token_hex(16)}
     receive = [probe, "receive", "open=listen", f"bind={cable.to}", f"port={PORT}", *keys, *more]
-    with _receiver(cable, receive, token, receiver_cpu) as receiver:
-        _await_socket(receiver, case)
+    with start(cable, receive, token, receiver_cpu) as receiver:
+        await_socket(receiver, case.protocol, PORT)
         send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys]
-        _send(cable, send, case, token)
-        said = _rest(receiver, case)
+        run_to_end(cable, send, case.seconds, token)
+        said = rest_of(receiver, case.seconds)
     records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     results = [record for record in records if record["type"] == "result"]
     if not results:
@@ -112,10 +92,10 @@ def iperf3(case: Case, cable: Cable) -> Reading:
     serve = ["iperf3", "-s", "-1", "-J", "-B", cable.to, "-p", str(PORT)]
     send = ["iperf3", "-c", cable.to, "-p", str(PORT), "-t", str(case.seconds)]
     send += ["-l", str(case.message_bytes), *_window(case)]
-    with _receiver(cable, serve) as receiver:
-        _await_socket(receiver, Case("TCP", 0, None, 0))  # its control connection
-        _send(cable, [*send, "-u", "-b", "0"] if case.udp else send, case)
-        said = _rest(receiver, case)
+    with start(cable, serve) as receiver:
+        await_socket(receiver, "tcp", PORT)  # its control connection
+        run_to_end(cable, [*send, "-u", "-b", "0"] if case.udp else send, case.seconds)
+        said = rest_of(receiver, case.seconds)
     end = json.loads(said)["end"]
     received = end["sum_received"] if not case.udp else end["sum"]
     if not case.udp:
@@ -129,14 +109,14 @@ def iperf3(case: Case, cable: Cable) -> Reading:
 def iperf2(case: Case, cable: Cable) -> Reading:
     common = ["-p", str(PORT), "-l", str(case.message_bytes), "-y", "C", *_window(case)]
     udp = ["-u"] if case.udp else []
-    with _receiver(cable, ["iperf", "-s", "-B", cable.to, *udp, *common]) as receiver:
-        _await_socket(receiver, case)
+    with start(cable, ["iperf", "-s", "-B", cable.to, *udp, *common]) as receiver:
+        await_socket(receiver, case.protocol, PORT)
         flat_out = ["-b", "1000g"] if case.udp else []
-        _send(cable, ["iperf", "-c", cable.to, "-t", str(case.seconds), *udp, *flat_out, *common],
-              case)  # fmt: skip
+        send = ["iperf", "-c", cable.to, "-t", str(case.seconds), *udp, *flat_out, *common]
+        run_to_end(cable, send, case.seconds)
         time.sleep(0.3)
         receiver.send_signal(signal.SIGTERM)
-        said = _rest(receiver, case)
+        said = rest_of(receiver, case.seconds)
     lines = [line.split(",") for line in said.splitlines() if line.count(",") >= 8]
     if not lines:
         raise ToolFailedError(said.strip())
@@ -154,10 +134,10 @@ def nuttcp(case: Case, cable: Cable) -> Reading:
         send += [f"-w{case.buffer_bytes // 1024}"]
     if case.udp:
         send += ["-u", "-Ru"]
-    with _receiver(cable, serve) as receiver:
-        _await_socket(receiver, Case("TCP", 0, None, 0))
-        said = _send(cable, [*send, cable.to], case)
-        _rest(receiver, case)
+    with start(cable, serve) as receiver:
+        await_socket(receiver, "tcp", CONTROL_PORT)
+        said = run_to_end(cable, [*send, cable.to], case.seconds)
+        rest_of(receiver, case.seconds)
     values = dict(re.findall(r"(\w+)=([0-9.]+)", said))
     if "rate_Mbps" not in values:
         raise ToolFailedError(said.strip())
@@ -176,10 +156,10 @@ def netperf(case: Case, cable: Cable) -> Reading:
     if case.buffer_bytes is not None:
         both = f"{case.buffer_bytes},{case.buffer_bytes}"
         send += ["-s", both, "-S", both]
-    with _receiver(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as receiver:
-        _await_socket(receiver, Case("TCP", 0, None, 0))
+    with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as receiver:
+        await_socket(receiver, "tcp", CONTROL_PORT)
         try:
-            said = _send(cable, send, case)
+            said = run_to_end(cable, send, case.seconds)
         finally:
             receiver.kill()
     values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
@@ -218,72 +198,3 @@ TOOLS = (
     Tool("nuttcp", "nuttcp", nuttcp, "nuttcp"),
     Tool("netperf", "netperf", netperf, "netperf (Debian: section non-free)"),
 )
-
-
-def _inside(host: LabHost, cpu: int | None, argv: list[str]) -> list[str]:
-    pinned = [] if cpu is None else ["taskset", "-c", str(cpu)]
-    return ["ip", "netns", "exec", host.namespace, *pinned, *argv]
-
-
-def _environment(more: dict[str, str] | None) -> dict[str, str]:
-    return {**os.environ, "PATH": SEARCH_PATH, **(more or {})}
-
-
-def _receiver(
-    cable: Cable,
-    argv: list[str],
-    more: dict[str, str] | None = None,
-    cpu: int | None = RECEIVER_CPU,
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        _inside(cable.receiver, cpu, argv),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=_environment(more),
-    )
-
-
-def _send(cable: Cable, argv: list[str], case: Case, more: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        _inside(cable.sender, SENDER_CPU, argv),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=case.seconds + SLACK_S,
-        env=_environment(more),
-        check=False,
-    )
-    if done.returncode:
-        raise ToolFailedError(f"{' '.join(argv)}: {done.stdout}{done.stderr}".strip())
-    return done.stdout
-
-
-def _rest(receiver: subprocess.Popen[str], case: Case) -> str:
-    """What the receiver still says until it ends."""
-    try:
-        return receiver.communicate(timeout=case.seconds + SLACK_S)[0]
-    except subprocess.TimeoutExpired:
-        receiver.kill()
-        raise ToolFailedError("the receiver does not end") from None
-
-
-def _await_socket(receiver: subprocess.Popen[str], case: Case) -> None:
-    """Wait until something listens in the receiver's namespace: seen from outside, no packet."""
-    kinds = ("udp", "udp6") if case.udp else ("tcp", "tcp6")
-    ports = {f"{port:04X}" for port in (PORT, CONTROL_PORT)}
-    end = time.monotonic() + LISTEN_S
-    while time.monotonic() < end and receiver.poll() is None:
-        for kind in kinds:
-            try:
-                text = Path(f"/proc/{receiver.pid}/net/{kind}").read_text()
-            except OSError:
-                continue
-            for line in text.splitlines()[1:]:
-                local, state = line.split()[1], line.split()[3]
-                if local.rpartition(":")[2] in ports and (case.udp or state == "0A"):
-                    return
-        time.sleep(0.01)
-    receiver.kill()
-    raise ToolFailedError(f"the receiver does not listen: {receiver.communicate()[0].strip()}")
