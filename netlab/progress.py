@@ -21,6 +21,8 @@ from netlab.units import format_rate, format_seconds
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+    from netlab.matrix import Matrix
+
 QUIET_S = 10.0
 """Least time between two lines where standard error is no terminal."""
 
@@ -45,20 +47,42 @@ class Progress:
         self._windows_s: dict[tuple[str, int], float] = {}
         self._excess_s: list[float] = []
         self._told: set[str | None] = set()
+        self._pause_s = 0.0
+        self._expected: set[tuple[str, int]] = set()
 
-    def begin(self, folder: Path, trials: Iterable[Trial], done: int) -> None:
-        """Say what is about to be measured, and where it goes."""
-        for trial in trials:
-            self._windows_s[trial.cell.key, trial.number] = window_s(trial.cell)
-        self._total, self._done = len(self._windows_s) + done, done
-        self._left_s = sum(self._windows_s.values())
+    def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+        """Say what is about to be measured, and where it goes; ``done`` trials are there."""
+        self._pause_s = matrix.pause_s
+        self._total = self._done = done
+        self.expect(trials)
+        most = f" to {matrix.until.at_most} each, until they are tight" if matrix.until else ""
+        pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
         went_on = f", {done} there already" if done else ""
         self._say(
-            f"{folder}: {len(self._windows_s)} trials to measure{went_on}, "
-            f"about {format_seconds(round(self._time_left_s()))}"
+            f"{folder}: {len(self._windows_s)} trials to measure{most}{went_on}, "
+            f"about {format_seconds(round(self._time_left_s()))}{pauses}"
         )
+        if matrix.scale != 1:
+            self._say(f"every count is taken times {matrix.scale:g}")
         if sys.stderr.isatty():
             self._bar = _bar(self._total, done)
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """Trials that are to be measured; those told before are not counted again."""
+        for trial in trials:
+            key = (trial.cell.key, trial.number)
+            if key not in self._expected:
+                self._expected.add(key)
+                self._windows_s[key] = window_s(trial.cell)
+                self._left_s += self._windows_s[key]
+                self._total += 1
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], total=self._total)
+
+    def pausing(self, seconds: float) -> None:
+        """Nothing is measured for a while, as the matrix asks."""
+        if self._bar is not None:
+            self._draw(f"pause of {format_seconds(seconds)}")
 
     def tell(self, sentence: str) -> None:
         """Say what takes long before the first trial; may be called by several threads."""
@@ -112,7 +136,7 @@ class Progress:
     def _time_left_s(self) -> float:
         seen = self._excess_s
         each = sum(seen) / len(seen) if seen else OVERHEAD_S
-        return self._left_s + max(each, 0.0) * len(self._windows_s)
+        return self._left_s + (max(each, 0.0) + self._pause_s) * len(self._windows_s)
 
     def _state(self, what: str) -> str:
         failures = f", {self._failed} failures" if self._failed else ""
@@ -145,6 +169,7 @@ def _event(record: Record) -> dict[str, object]:
         "reason": record.reason,
         "errno": record.errno,
         "throughput_bit_per_s": record.values.get("throughput_bit_per_s"),
+        "transactions_per_s": record.values.get("transactions_per_s"),
     }
     return event | {name: value for name, value in optional.items() if value is not None}
 

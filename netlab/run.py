@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from netlab.cells import Cell, expand
-from netlab.errors import HostError, HostGone, IncompleteRun, Interrupted, UsageError
+from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
 from netlab.hosts import load_inventory
 from netlab.matrix import Matrix, load_matrix
-from netlab.measure import stream
 from netlab.plan import chosen_of
 from netlab.progress import Progress
-from netlab.records import Record, Status
 from netlab.rig import Rig
-from netlab.schedule import Round, Trial, rounds, trials_of
+from netlab.session import Session, counts, outstanding
 from netlab.store import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
-
-MEASURES = {"stream": stream.measure}
-"""The room that measures each kind of test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +72,12 @@ def run(options: Options, progress: Progress) -> Outcome:
     chosen = chosen_of(cells, options.only)
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:
-        trials = _outstanding(folder, chosen, matrix.repeats, options.redo)
+        _check_redo(options.redo, chosen)
+        trials = outstanding(folder, chosen, options.redo)
         unreachable: tuple[str, ...] = ()
         if trials:
-            progress.begin(folder.path, trials, done=len(chosen) * matrix.repeats - len(trials))
+            done = sum(counts(folder, chosen).values()) - len(trials)
+            progress.begin(folder.path, trials, done=done, matrix=matrix)
             pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
             with Rig(
                 inventory,
@@ -91,24 +87,27 @@ def run(options: Options, progress: Progress) -> Outcome:
                 say=progress.tell,
             ) as rig:
                 unreachable = rig.unreachable
-                _session(folder, options, matrix, rig)
+                _note_session(folder, options, matrix, rig)
                 progress.warn(rig.warnings)
-                plan = rounds(
-                    trials,
-                    order=matrix.order,
-                    seed=matrix.seed,
-                    hosts_of=rig.hosts_of,
-                    parallel=matrix.parallel,
+                session = Session(
+                    folder=folder,
+                    rig=rig,
+                    matrix=matrix,
+                    progress=progress,
+                    cells=chosen,
+                    redo=options.redo,
+                    retries=options.retries,
                 )
                 try:
-                    _measure(plan, rig, folder, options.retries, progress)
+                    session.measure()
                 except Interrupted as signal:
                     going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
                     raise Interrupted(signal.signal_number, going_on) from None
+                session.flag()
                 rig.note_facts(folder, "after")
                 folder.note("session-end")
-        counts = _counts(folder, chosen, matrix.repeats)
-        return Outcome(folder.path, counts, unreachable, options.to_go_on(folder.path))
+        state = counts(folder, chosen)
+        return Outcome(folder.path, state, unreachable, options.to_go_on(folder.path))
 
 
 def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
@@ -119,85 +118,36 @@ def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
         content_hash=matrix.content_hash,
         matrix_text=matrix.text,
         link=matrix.link,
-        cells=tuple(
-            PlannedCell(key=c.key, pairing=c.pairing, test=c.test, settings=dict(c.settings))
-            for c in cells
-        ),
+        cells=tuple(_planned(matrix, cell) for cell in cells),
         repeats=matrix.repeats,
+        until=matrix.until,
     )
 
 
-def _measure(
-    plan: tuple[Round, ...], rig: Rig, folder: RunFolder, retries: int, progress: Progress
-) -> None:
-    with ThreadPoolExecutor(max_workers=max(len(r.trials) for r in plan)) as executor:
-        try:
-            for round_ in plan:
-                for record in _records(round_, rig, folder, retries, progress, executor):
-                    folder.append(record)
-                    progress.record(record)
-        except BaseException:
-            # What is under way ends with its agents; the executor waits for it.
-            rig.close()
-            raise
+def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
+    fixed, repeats = matrix.until_of(cell) is None, matrix.repeats_of(cell)
+    own = fixed and (matrix.until is not None or repeats != matrix.repeats)
+    return PlannedCell(
+        key=cell.key,
+        pairing=cell.pairing,
+        test=cell.test,
+        settings=dict(cell.settings),
+        repeats=repeats if own else None,
+    )
 
 
-def _records(
-    round_: Round,
-    rig: Rig,
-    folder: RunFolder,
-    retries: int,
-    progress: Progress,
-    executor: Executor,
-) -> Iterator[Record]:
-    """The records of one round, as they come; a failed trial is tried again within its round."""
-    waiting = list(round_.trials)
-    for tries_left in range(retries, -1, -1):
-        futures = {}
-        for trial in waiting:
-            cell, number = trial.cell.key, trial.number
-            attempt = folder.next_attempt(cell, number)
-            folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
-            futures[executor.submit(_trial, trial, attempt, rig, progress)] = trial
-        waiting = []
-        for future in as_completed(futures):
-            record = future.result()
-            if record.status is Status.FAILED and tries_left:
-                waiting.append(futures[future])
-            yield record
-
-
-def _trial(trial: Trial, attempt: int, rig: Rig, progress: Progress) -> Record:
-    """One trial on its hosts, or the record that says why it was not measured."""
-    away = rig.reason_not_to_measure(trial.cell)
-    if away is not None:
-        return away.record(trial, attempt)
-    progress.trial(trial)
-    ends = rig.ends(trial.cell)
-    try:
-        return MEASURES[trial.cell.test](trial, ends, attempt, progress.live)
-    except HostGone as gone:
-        return rig.lost(trial, attempt, gone)
-
-
-def _outstanding(
-    folder: RunFolder, chosen: tuple[Cell, ...], repeats: int, redo: frozenset[str]
-) -> tuple[Trial, ...]:
-    keys = {cell.key for cell in chosen}
-    for word in redo:
-        if not any(key == word for key in keys):
-            raise UsageError(
-                f"--redo {word}: no such cell; `netlab plan --cells` lists the cells' keys"
-            )
-    outstanding = set(folder.outstanding(redo))
-    return tuple(t for t in trials_of(chosen, repeats) if (t.cell.key, t.number) in outstanding)
+def _check_redo(redo: frozenset[str], chosen: tuple[Cell, ...]) -> None:
+    for word in sorted(redo - {cell.key for cell in chosen}):
+        raise UsageError(
+            f"--redo {word}: no such cell; `netlab plan --cells` lists the cells' keys"
+        )
 
 
 def _new_folder(matrix: Path) -> Path:
     return Path("runs") / f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig) -> None:
+def _note_session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig) -> None:
     folder.note(
         "session",
         netlab=VERSION,
@@ -205,16 +155,7 @@ def _session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig) -> N
         only=list(options.only),
         order=matrix.order,
         seed=matrix.seed,
+        pause_s=matrix.pause_s,
         hosts=rig.described(),
     )
     rig.note_facts(folder, "before")
-
-
-def _counts(folder: RunFolder, chosen: tuple[Cell, ...], repeats: int) -> dict[str, int]:
-    latest = folder.latest
-    counts: dict[str, int] = {}
-    for trial in trials_of(chosen, repeats):
-        record = latest.get((trial.cell.key, trial.number))
-        word = str(Status.PENDING if record is None else record.status)
-        counts[word] = counts.get(word, 0) + 1
-    return counts

@@ -130,6 +130,11 @@ class RunFolder:
         return MappingProxyType(self._gathered.latest)
 
     @property
+    def notes(self) -> tuple[Note, ...]:
+        """Every line that is no record, in the journal's order."""
+        return tuple(self._gathered.notes)
+
+    @property
     def damage(self) -> tuple[Damage, ...]:
         """What was damaged in the journal when it was opened."""
         return tuple(self._gathered.damage)

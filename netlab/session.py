@@ -1,0 +1,175 @@
+"""One session of a run: block after block, round after round, each record on disk before the next.
+
+What a block holds is asked of the folder when the block begins: of a cell that is measured until it
+is tight there is another trial only where the records so far ask for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from netlab.cells import Cell
+from netlab.errors import HostGone
+from netlab.matrix import Matrix
+from netlab.measure import stream
+from netlab.progress import Progress
+from netlab.records import Record, Status
+from netlab.rig import Rig
+from netlab.schedule import Round, Trial, rounds
+from netlab.store import RunFolder
+
+MEASURES = {"stream": stream.measure}
+"""The room that measures each kind of test."""
+
+NOT_TIGHT = "not-tight"
+"""Kind of the note about a cell that had all its trials and never got tight."""
+
+
+def outstanding(
+    folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
+) -> tuple[Trial, ...]:
+    """The trials of ``cells`` that are to be measured, as far as the records tell."""
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(
+        Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
+    )
+
+
+def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
+    """The trials of ``cells`` by status; those not measured yet are pending."""
+    keys = {cell.key for cell in cells}
+    found: dict[str, int] = {}
+    for cell in folder.plan.cells:
+        if cell.key not in keys:
+            continue
+        for number in range(1, folder.course(cell).trials + 1):
+            record = folder.latest.get((cell.key, number))
+            word = str(Status.PENDING if record is None else record.status)
+            found[word] = found.get(word, 0) + 1
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What one session measures, where its records go, and with which hosts."""
+
+    folder: RunFolder
+    rig: Rig
+    matrix: Matrix
+    progress: Progress
+    cells: tuple[Cell, ...]
+    """Those chosen of the matrix."""
+    redo: frozenset[str]
+    retries: int
+
+    def measure(self) -> None:
+        """Every trial that is to be measured, once (and its retries), until none is left."""
+        pairings = {cell.pairing for cell in self.cells}
+        begun: set[Trial] = set()
+        paused = _Pause(self.matrix.pause_s, self.progress)
+        with ThreadPoolExecutor(max_workers=len(pairings)) as executor:
+            try:
+                while block := self._next_block(begun):
+                    self.progress.expect(block)
+                    for round_ in self._rounds(block):
+                        for record in self._records(round_, paused, executor):
+                            self.folder.append(record)
+                            self.progress.record(record)
+            except BaseException:
+                # What is under way ends with its agents; the executor waits for it.
+                self.rig.close()
+                raise
+
+    def flag(self) -> None:
+        """Note each cell that had all its trials and never got tight, once, and say so."""
+        noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
+        chosen = {cell.key for cell in self.cells}
+        until = self.folder.plan.until
+        for cell in self.folder.plan.cells:
+            course = self.folder.course(cell)
+            if until is None or course.tight is not False or cell.key not in chosen - noted:
+                continue
+            self.folder.note(
+                NOT_TIGHT,
+                cell=cell.key,
+                trials=course.trials,
+                within=until.within,
+                confidence=until.confidence,
+            )
+            within = f"± {100 * until.within:g} %"
+            self.progress.warn([f"{cell.key} is not within {within} after {course.trials} trials"])
+
+    def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
+        """The block with the lowest number that has trials which this session did not begin."""
+        left = [t for t in outstanding(self.folder, self.cells, self.redo) if t not in begun]
+        number = min((trial.number for trial in left), default=0)
+        block = tuple(trial for trial in left if trial.number == number)
+        begun.update(block)
+        return block
+
+    def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
+        return rounds(
+            block,
+            order=self.matrix.order,
+            seed=self.matrix.seed,
+            hosts_of=self.rig.hosts_of,
+            parallel=self.matrix.parallel,
+        )
+
+    def _records(self, round_: Round, paused: _Pause, executor: Executor) -> Iterator[Record]:
+        """The records of one round, as they come; a failed trial is tried again within it."""
+        waiting = list(round_.trials)
+        for tries_left in range(self.retries, -1, -1):
+            if not waiting:
+                return
+            paused.before()
+            futures = {executor.submit(self._trial, t, self._begin(t)): t for t in waiting}
+            waiting = []
+            for future in as_completed(futures):
+                record = future.result()
+                paused.after(record)
+                if record.status is Status.FAILED and tries_left:
+                    waiting.append(futures[future])
+                yield record
+
+    def _begin(self, trial: Trial) -> int:
+        """Note that an attempt begins, and say which it is."""
+        cell, number = trial.cell.key, trial.number
+        attempt = self.folder.next_attempt(cell, number)
+        self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+        return attempt
+
+    def _trial(self, trial: Trial, attempt: int) -> Record:
+        """One trial on its hosts, or the record that says why it was not measured."""
+        away = self.rig.reason_not_to_measure(trial.cell)
+        if away is not None:
+            return away.record(trial, attempt)
+        self.progress.trial(trial)
+        ends = self.rig.ends(trial.cell)
+        try:
+            return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
+        except HostGone as gone:
+            return self.rig.lost(trial, attempt, gone)
+
+
+class _Pause:
+    """The time between two trials: only after one that kept its hosts busy."""
+
+    def __init__(self, pause_s: float, progress: Progress) -> None:
+        self._pause_s = pause_s
+        self._progress = progress
+        self._due = False
+
+    def before(self) -> None:
+        """Wait where a trial was measured before. A signal ends it at once."""
+        if self._due and self._pause_s:
+            self._progress.pausing(self._pause_s)
+            time.sleep(self._pause_s)
+        self._due = False
+
+    def after(self, record: Record) -> None:
+        """A trial has ended."""
+        self._due = self._due or record.status is not Status.PENDING
