@@ -46,6 +46,16 @@ class Ends:
         """
         return self.connected_by.get(protocol, "client")
 
+    def reversed(self) -> Ends:
+        """Server and client in each other's place; who connects stays who it is."""
+        other = {"client": "server", "server": "client"}
+        return Ends(
+            server=self.client,
+            client=self.agent_of_server,
+            same_host=self.same_host,
+            connected_by={each: other[self.connects(each)] for each in ("TCP", "UDP")},
+        )
+
 
 Live = Callable[[Cell, float], None]
 """Called about once a second with the goodput so far, in bit/s."""

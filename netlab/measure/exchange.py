@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.cells import Cell
 from netlab.lines import decimal
-from netlab.measure import Ends, address_of
+from netlab.measure import Ends
 from netlab.measure.conversation import (
     Conversation,
     Side,
@@ -56,28 +55,31 @@ class Exchange(Conversation):
             self.stop(mirror)
 
 
-def exchange_of(setup: Asking, cell: Cell, ends: Ends) -> Exchange:
+def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> Exchange:
     """The client asks and connects, unless a firewall lets only the server connect.
 
     A ``connect`` cell measures the client's connections: there the client always connects.
+    ``within_s``: a deadline in place of ``deadline_s``.
     """
     token = secrets.token_hex(16)
     client = ends.client
-    asking = keys_of_asker(setup, client, token)
+    limit_s = deadline_s(setup) if within_s is None else within_s
+    asking = keys_of_asker(setup, client, token) | {"deadline": decimal(limit_s)}
     if ends.server is None:
         assert ends.mirror is not None  # noqa: S101  (told to the type checker)
         del asking["token"]
         return Exchange(
             name="",
-            connector=Side(client, "ask", address_of(client.host, cell), asking | {"peer": "echo"}),
+            connector=_side(setup, client, "ask", asking | {"peer": "echo"}),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
             connecting=keys_of_connector(setup),
         )
     server = ends.server
-    asker = Side(client, "ask", address_of(client.host, cell), asking)
     answering = keys_of_mirror(setup, server, token)
-    mirror = Side(server, "mirror", address_of(server.host, cell), answering)
+    answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
+    asker = _side(setup, client, "ask", asking)
+    mirror = _side(setup, server, "mirror", answering)
     turned = isinstance(setup, RoundTrip) and ends.connects(setup.protocol) == "server"
     return Exchange(
         name="",
@@ -87,9 +89,13 @@ def exchange_of(setup: Asking, cell: Cell, ends: Ends) -> Exchange:
     )
 
 
+def _side(setup: Asking, agent: Agent, verb: str, keys: dict[str, Any]) -> Side:
+    return Side(agent, verb, agent.host.address(setup.network, setup.ip_version), keys)
+
+
 def keys_of_asker(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
-    """What the end that asks is asked, but for how it is opened."""
-    keys = _common_keys(setup, agent, token) | {"deadline": decimal(deadline_s(setup))}
+    """What the end that asks is asked, but for how it is opened and until when it lives."""
+    keys = _common_keys(setup, agent, token)
     if setup.duration_s is not None:
         keys["seconds"] = decimal(setup.duration_s)
     if setup.count is not None:
@@ -115,9 +121,8 @@ def keys_of_asker(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
 
 
 def keys_of_mirror(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
-    """What the end that answers is asked, but for how it is opened."""
-    deadline = decimal(deadline_s(setup) + MIRROR_SLACK_S)
-    keys = _common_keys(setup, agent, token) | {"deadline": deadline}
+    """What the end that answers is asked, but for how it is opened and until when it lives."""
+    keys = _common_keys(setup, agent, token)
     if setup.server_receive == "spinning":
         keys["spin"] = 1
     if setup.server_cpu is not None:

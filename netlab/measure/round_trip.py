@@ -43,7 +43,7 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     """What a trial measured; ProbeError where it has no result."""
     setup = trial.cell.setup
     assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
-    exchange = exchange_of(setup, trial.cell, ends)
+    exchange = exchange_of(setup, ends)
 
     def on_progress(side: Side, record: Mapping[str, Any]) -> None:
         elapsed_ns = record.get("elapsed_ns") or 0

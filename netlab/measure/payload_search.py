@@ -1,0 +1,214 @@
+"""The test ``payload_search``: the most payload that travels in one frame, and the path MTU.
+
+UDP: messages that no router may fragment, by bisection. A size passes when one of three round
+trips of it does; it fails when the sender's system refuses it, of itself or because a router told
+it so (ICMP), or when all three vanish without a word, as in a path that drops what is too long.
+TCP: a segment as long as the kernel says that its segments are, sent as one; shorter ones where it
+vanishes. Each direction is searched apart, for a path may differ by direction.
+
+What is found is the longest IP packet that passes: a virtual cable lets one pass that is 4 bytes
+over the MTU of its other end (room for a VLAN tag), and then so does this search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.measure import Ends, Live
+from netlab.measure.conversation import drive
+from netlab.measure.exchange import exchange_of
+from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
+from netlab.measure.recording import of_connection, recorded
+from netlab.measure.sweep import sweep
+from netlab.records import Record, Value
+from netlab.schedule import Trial
+from netlab.setups import PayloadSearch, RoundTrip
+from netlab.wire import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
+
+TRIES = 3
+"""Round trips of each UDP size, all under way at once: one that comes back is enough."""
+
+LEAST_BYTES = {"TCP": 1, "UDP": 16}
+"""Smallest message tried; a UDP message of 16 bytes has its sequence number."""
+
+SETTLE_S = 0.5
+"""What a try may take beyond its time-out: opening it and its last words."""
+
+SILENT = frozenset({"no-answer", "deadline"})
+"""Words of a probe whose messages vanish."""
+
+
+def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+    """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
+
+    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+    """
+    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
+
+
+def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+    """What a search found, client to server first; ProbeError where nothing passes."""
+    setup = trial.cell.setup
+    assert isinstance(setup, PayloadSearch)  # noqa: S101  (told to the type checker)
+    search = _search_tcp if setup.protocol == "TCP" else _search_udp
+    there, back = _Path(setup, ends), _Path(setup, ends.reversed())
+    found = search(there)
+    values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
+    values |= found.values | there.fragments(found.payload_bytes)
+    values |= {f"to_client_{name}": value for name, value in search(back).values.items()}
+    if setup.sweep:
+        values |= sweep(trial, setup, found.payload_bytes, ends, live)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One direction's result."""
+
+    payload_bytes: int
+    values: dict[str, Value]
+
+
+@dataclass(slots=True)
+class _Path:
+    """One direction of a path, the asking end's. Remembers the last exchange of each size."""
+
+    setup: PayloadSearch
+    ends: Ends
+    results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+
+    def exchange(self, message_bytes: int) -> None:
+        """Round trips of one size; ProbeError where none came back."""
+        setup = self.setup
+        udp = setup.protocol == "UDP"
+        round_trip = RoundTrip(
+            protocol=setup.protocol,
+            message_bytes=message_bytes,
+            response_bytes=LEAST_BYTES[setup.protocol],
+            duration_s=None,
+            count=TRIES if udp else 1,
+            outstanding=TRIES if udp else 1,
+            timeout_s=setup.timeout_s,
+            dont_fragment=udp,
+            nodelay=not udp,
+            ip_version=setup.ip_version,
+            congestion=setup.congestion,
+            dscp=setup.dscp,
+            interface=setup.interface,
+            network=setup.network,
+        )
+        exchange = exchange_of(round_trip, self.ends, within_s=setup.timeout_s + SETTLE_S)
+        drive([exchange], setup.timeout_s + SETTLE_S, lambda _side, _record: None)
+        mirror = exchange.mirror
+        answered = mirror.result or {} if mirror is not None else {}
+        self.results[message_bytes] = exchange.asker.result or {}, answered
+
+    def interface_mtu_bytes(self) -> int | None:
+        """MTU of the asking end's interface towards the other; ``None`` where it is not told."""
+        there = self.ends.agent_of_server.host
+        address = there.address(self.setup.network, self.setup.ip_version)
+        try:
+            told = self.ends.client.facts(to=address).get("interface_mtu_bytes")
+        except ProbeError:
+            return None
+        return told if isinstance(told, int) else None
+
+    def fragments(self, message_bytes: int) -> dict[str, Value]:
+        """What both hosts' counters say of fragments, in the exchange of that size."""
+        asked, answered = self.results[message_bytes]
+        return {
+            prefix + name: value
+            for prefix, result in (("client_", asked), ("server_", answered))
+            for name, value in result.items()
+            if name.startswith("ip_")
+        }
+
+
+def _search_udp(path: _Path) -> _Found:
+    """Messages that may not be fragmented."""
+    version = path.setup.ip_version
+    headers_bytes = IP_BYTES[version] + UDP_BYTES
+    most_bytes = MAX_DATAGRAM_BYTES[version]
+    interface_mtu_bytes = path.interface_mtu_bytes()
+
+    def attempt(message_bytes: int) -> Try:
+        try:
+            path.exchange(message_bytes)
+        except ProbeError as fault:
+            if fault.word == "message-too-long":
+                mtu_bytes = fault.path_mtu_bytes
+                if mtu_bytes is None:
+                    return Try(message_bytes, False, "emsgsize")
+                # Less than the interface takes: somebody on the path said so, now or before.
+                told = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
+                evidence: Evidence = "icmp" if told else "emsgsize"
+                return Try(message_bytes, False, evidence, mtu_bytes - headers_bytes)
+            if fault.word in SILENT and message_bytes > LEAST_BYTES["UDP"]:
+                return Try(message_bytes, False, "timeout")
+            raise
+        return Try(message_bytes, True)
+
+    guess = most_bytes if interface_mtu_bytes is None else interface_mtu_bytes - headers_bytes
+    limit = find_limit(
+        attempt,
+        least_bytes=LEAST_BYTES["UDP"],
+        most_bytes=most_bytes,
+        guesses=[min(guess, most_bytes)],
+    )
+    values = _of_limit(limit) | {"path_mtu_bytes": limit.message_bytes + headers_bytes}
+    if interface_mtu_bytes is not None:
+        values["interface_mtu_bytes"] = interface_mtu_bytes
+    return _Found(limit.message_bytes, values)
+
+
+def _search_tcp(path: _Path) -> _Found:
+    """Segments: what a connection says that they hold, tried in one, and less where that fails."""
+    path.exchange(LEAST_BYTES["TCP"])
+    told = of_connection("", *path.results[LEAST_BYTES["TCP"]])
+    mss_bytes = told.get("mss_bytes")
+    if not isinstance(mss_bytes, int):
+        detail = "neither end's system tells what a TCP segment holds"
+        raise ProbeError(path.ends.client.host.name, "capability-missing", detail=detail)
+
+    def attempt(message_bytes: int) -> Try:
+        try:
+            if message_bytes not in path.results:
+                path.exchange(message_bytes)
+        except ProbeError as fault:
+            if fault.word in SILENT:
+                return Try(message_bytes, False, "timeout")
+            raise
+        asked, _ = path.results[message_bytes]
+        segment_bytes = asked.get("tcp_end_snd_mss", message_bytes)
+        if segment_bytes < message_bytes:
+            # It came through in pieces: the system learnt meanwhile that segments are too long.
+            told_by_router = asked.get("tcp_end_pmtu", 0) < asked.get("tcp_open_pmtu", 0)
+            evidence: Evidence = "icmp" if told_by_router else "timeout"
+            return Try(message_bytes, False, evidence, segment_bytes)
+        return Try(message_bytes, True)
+
+    limit = find_limit(
+        attempt,
+        least_bytes=LEAST_BYTES["TCP"],
+        most_bytes=mss_bytes,
+        guesses=[mss_bytes],
+        beyond="mss",
+    )
+    values = _of_limit(limit) | told
+    if "tcp_timestamps" in told:
+        options_bytes = TIMESTAMPS_BYTES if told["tcp_timestamps"] else 0
+        headers_bytes = IP_BYTES[path.setup.ip_version] + TCP_BYTES + options_bytes
+        values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
+    return _Found(limit.message_bytes, values)
+
+
+def _of_limit(limit: Limit) -> dict[str, Value]:
+    return {
+        "payload_bytes": limit.message_bytes,
+        "path_mtu_evidence": limit.evidence,
+        "probed_message_bytes": [each.message_bytes for each in limit.tries],
+        "probed_passed": [int(each.passed) for each in limit.tries],
+    }
