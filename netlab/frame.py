@@ -74,14 +74,12 @@ class Run:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row a planned trial, in the plan's order; see ``netlab.columns``."""
-        trials = range(1, self.plan.repeats + 1)
+        """One row a trial, in the plan's order; see ``netlab.columns``.
+
+        Trials that are still to be measured are rows as well, as far as it is known how many.
+        """
         return make_frame(
-            (
-                _row(cell, trial, self.latest.get((cell.key, trial)))
-                for cell in self.plan.cells
-                for trial in trials
-            ),
+            (_row(cell, trial, record) for cell, trial, record in self.stored.trials()),
             tests=dict.fromkeys(cell.test for cell in self.plan.cells),
         )
 

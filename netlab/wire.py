@@ -7,6 +7,7 @@ of 8 bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -129,6 +130,47 @@ def ceiling_bit_per_s(
         vlan=vlan,
     )
     return float(Fraction(rate_bit_per_s) * share)
+
+
+def packets(
+    protocol: Protocol,
+    message_bytes: int,
+    mtu_bytes: int,
+    *,
+    ip_version: IpVersion = 4,
+    timestamps: bool = True,
+    mss_bytes: int | None = None,
+) -> tuple[int, ...]:
+    """Sizes of the IP packets that one message by itself becomes, headers included, in order.
+
+    UDP: its fragments. TCP: full segments and the rest, the message pushed out alone; options and
+    ``mss_bytes`` as in ``ceiling_share``. ValueError for what protocol or MTU do not allow.
+    """
+    if protocol == "UDP":
+        return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
+    if message_bytes < 1:
+        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
+    most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+    mss = most if mss_bytes is None else mss_bytes
+    if not 1 <= mss <= most:
+        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
+    headers = mtu_bytes - most
+    whole, last = divmod(message_bytes, mss)
+    return (*([headers + mss] * whole), *([headers + last] if last else []))
+
+
+def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1) -> int:
+    """Byte times from the first bit of IP packets sent back to back to the last bit's arrival.
+
+    The gap after the last frame is over only when they have arrived. Over several ``cables`` of one
+    rate a frame goes on when it is there whole, so that of all but the last cable only the first
+    frame counts. The first is taken for the longest, as it is where a message was cut up.
+    Propagation is not part of it. ValueError without a packet or a cable.
+    """
+    if not packet_bytes or cables < 1:
+        raise ValueError("nothing is sent over nothing")
+    wire = [packet_wire_bytes(each, vlan=vlan) for each in packet_bytes]
+    return sum(wire) - GAP_BYTES + (cables - 1) * (wire[0] - GAP_BYTES)
 
 
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:

@@ -21,8 +21,9 @@ from netlab.frame import Run, load
 from netlab.header import Link, Plan, PlannedCell
 from netlab.records import Record, Status, Value
 from netlab.report import overview_text, write_report
-from netlab.report.charts import MAX_CHARTS, Chart, Line, charts
+from netlab.report.charts import MAX_CHARTS, charts
 from netlab.report.layout import lay_out
+from netlab.report.nouns import Chart, Curve
 from netlab.report.plots import draw
 from netlab.report.readings import readings
 from netlab.store import RunFolder
@@ -418,8 +419,8 @@ def _fields(chart: Chart) -> dict[str, Any]:
     return {name: getattr(chart, name) for name in Chart.__slots__}
 
 
-def _filled(line: Line) -> Line:
-    return Line(line.label, line.place, tuple((x, 48.0) for x, _ in line.points))
+def _filled(line: Curve) -> Curve:
+    return Curve(line.label, line.place, tuple((x, 48.0) for x, _ in line.points))
 
 
 def _moves(svg: bytes) -> int:

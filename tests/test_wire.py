@@ -19,6 +19,8 @@ from netlab.wire import (
     frames_per_s,
     mss_of,
     packet_wire_bytes,
+    packets,
+    transfer_wire_bytes,
     udp_message_in_frame,
 )
 
@@ -197,3 +199,55 @@ def test_a_frame_filled_by_its_message_is_as_long_on_the_wire_as_it_says(
     (packet,) = fragments(message, mtu_bytes=max(frame, 1280), ip_version=ip_version)
     assert packet_wire_bytes(packet) == frame + 20
     assert message <= MAX_DATAGRAM_BYTES[ip_version]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "sizes"),
+    [
+        ("TCP", 1448, (1500,)),
+        ("TCP", 1449, (1500, 53)),
+        ("TCP", 18, (70,)),
+        ("UDP", 1472, (1500,)),
+        ("UDP", 1473, (1500, 21)),
+        ("UDP", 18, (46,)),
+    ],
+)
+def test_a_message_by_itself_becomes_these_packets(
+    protocol: Protocol, message: int, sizes: tuple[int, ...]
+) -> None:
+    assert packets(protocol, message, 1500) == sizes
+
+
+def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -> None:
+    assert packets("TCP", 1460, 1500, timestamps=False) == (1500,)
+    assert packets("TCP", 1000, 1500, mss_bytes=536) == (588, 516)
+    with pytest.raises(ValueError, match="allows 1 to 1448"):
+        packets("TCP", 1000, 1500, mss_bytes=1460)
+    with pytest.raises(ValueError, match="carries no payload"):
+        packets("TCP", 0, 1500)
+
+
+def test_a_transfer_ends_with_its_last_bit_and_each_further_cable_delays_by_one_frame() -> None:
+    assert transfer_wire_bytes([1500]) == 1526
+    assert transfer_wire_bytes([46]) == 72
+    assert transfer_wire_bytes([46], vlan=True) == 76
+    assert transfer_wire_bytes([1500], cables=2) == 2 * 1526
+    assert transfer_wire_bytes([1500, 21], cables=2) == 1538 + 72 + 1526
+    with pytest.raises(ValueError, match="over nothing"):
+        transfer_wire_bytes([], cables=1)
+
+
+@given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))
+def test_a_transfer_over_cables_is_what_stations_that_store_and_forward_come_to(
+    rest: list[int], cables: int
+) -> None:
+    sizes = [1500, *rest]
+    arrived = [0] * len(sizes)
+    for _ in range(cables):
+        free = 0
+        for index, size in enumerate(sizes):
+            wire = packet_wire_bytes(size)
+            start = max(free, arrived[index])
+            arrived[index] = start + wire - 12
+            free = start + wire
+    assert transfer_wire_bytes(sizes, cables=cables) == arrived[-1]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from netlab.header import LinkLike
 from netlab.report.ceilings import Ceiling, ceiling_of
 from netlab.report.layout import Column, Grid, Layout, Level
+from netlab.report.nouns import Chart, Curve
 from netlab.report.readings import FLOWS
-from netlab.report.words import count, setting_name, setting_value
+from netlab.report.words import setting_name, setting_value
 from netlab.stats import mean
 from netlab.wire import IpVersion, ceiling_bit_per_s, fragments
 
@@ -22,42 +23,6 @@ _CURVE_STEPS = 120
 
 _EVEN_STEPS = 3
 """Rows whose steps differ by more than this factor stand side by side, not at their values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line: points from left to right; a point without a value is a gap."""
-
-    label: str
-    place: int
-    """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
-    points: tuple[tuple[float, float | None], ...]
-    """(x, Mbit/s)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One diagram of throughput, y from zero."""
-
-    name: str
-    """Of its files, without their ending."""
-    title: str
-    x_label: str
-    x_ticks: tuple[tuple[float, str], ...]
-    log_x: bool
-    lines: tuple[Line, ...]
-    ceilings: tuple[Line, ...]
-
-    @property
-    def alt(self) -> str:
-        """What a reader who does not see the diagram is told."""
-        shown = [line.label for line in self.lines]
-        ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
-        return (
-            f"Line chart: {self.title}, in Mbit/s, over {self.x_label}. "
-            f"{count(len(shown), 'line')}: {', '.join(shown)}.{ceiling} "
-            "The tables hold the same figures."
-        )
 
 
 def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], int]:
@@ -147,7 +112,7 @@ def _over_rows(
         log_x=False,
         lines=_with_points(lines),
         ceilings=tuple(
-            Line(label, index, tuple((x, value) for x in ends))
+            Curve(label, index, tuple((x, value) for x in ends))
             for index, (label, value) in enumerate(_levels([each for each in known if each]))
         ),
     )
@@ -196,13 +161,13 @@ def _mean_of_cells(grid: Grid, column: Column) -> float | None:
 
 def _line(
     grid: Grid, flow: str, pairings: Sequence[str], points: list[tuple[float, float | None]]
-) -> Line:
+) -> Curve:
     words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
-    return Line(", ".join(word for word in words if word), place, tuple(points))
+    return Curve(", ".join(word for word in words if word), place, tuple(points))
 
 
-def _with_points(lines: Sequence[Line]) -> tuple[Line, ...]:
+def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
     return tuple(line for line in lines if any(y is not None for _, y in line.points))
 
 
@@ -219,7 +184,7 @@ def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
 
 def _curves(
     columns: Sequence[Column], sizes: Sequence[int], grids: Sequence[Grid], link: LinkLike | None
-) -> tuple[Line, ...]:
+) -> tuple[Curve, ...]:
     """The ceiling as a curve over the message size; level for TCP, teeth of fragments for UDP."""
     places = [place for grid in grids for column in columns for place in grid.column(column)]
     wired = [reading for place in places for reading in place.readings if not reading.same_host]
@@ -230,7 +195,7 @@ def _curves(
             ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
         ]
         return tuple(
-            Line(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
+            Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
             for index, (label, value) in enumerate(_levels([each for each in known if each]))
         )
     ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
@@ -248,7 +213,7 @@ def _curves(
         except ValueError:
             continue
         points.append((float(size), ceiling / 1e6))
-    return (Line("wire ceiling", 0, tuple(points)),) if points else ()
+    return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
 
 
 def _curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:

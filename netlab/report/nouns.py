@@ -1,4 +1,4 @@
-"""Table: rows, columns, entries and footnotes, as plain nouns for every writer. Pure."""
+"""Tables and charts as plain nouns, for every writer and before anything is drawn. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from netlab.report.layout import Column
-from netlab.report.words import figure
+from netlab.report.words import count, figure
 
 Kind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
 Unit = Literal["Mbit/s", "%"]
@@ -70,6 +70,118 @@ class Table:
         return f"{words}: {self.quantity}" if words else self.quantity
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place of a sheet; a blank has no text, and notes that say why."""
+
+    text: str = ""
+    value: float | None = None
+    """In ``unit``; ``None`` for words and blanks."""
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+    """Letters of the sheet's footnotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a sheet: its heading and a place a column."""
+
+    label: str
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table whose columns or rows are quantities of several kinds, each with its unit."""
+
+    title: str
+    corner: str
+    """Heading of the rows."""
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    footnotes: tuple[tuple[str, str], ...] = ()
+    """(letter, sentence), in the order of their first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart: points from left to right; a point without a value is a gap."""
+
+    label: str
+    place: int
+    """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
+    points: tuple[tuple[float, float | None], ...]
+    """(x, y) in the chart's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One diagram, y from zero unless its axis is logarithmic."""
+
+    name: str
+    """Of its files, without their ending."""
+    title: str
+    x_label: str
+    x_ticks: tuple[tuple[float, str], ...]
+    log_x: bool
+    lines: tuple[Curve, ...]
+    ceilings: tuple[Curve, ...] = ()
+    quantity: str = "throughput"
+    unit: str = "Mbit/s"
+    log_y: bool = False
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the diagram is told."""
+        ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
+        return (
+            f"Line chart: {self.title}, in {self.unit}, over {self.x_label}. "
+            f"{_named(self.lines)}.{ceiling} The tables hold the same figures."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One diagram of a strip: its own values above the common axis."""
+
+    title: str
+    unit: str
+    lines: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Several low diagrams one below the other, over one x axis, each with a scale of its own."""
+
+    name: str
+    title: str
+    x_label: str
+    panels: tuple[Panel, ...]
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the diagrams is told."""
+        names = "; ".join(f"{panel.title}, {panel.unit}" for panel in self.panels)
+        return (
+            f"Line charts: {self.title}, over {self.x_label}. {count(len(self.panels), 'panel')}: "
+            f"{names}. The exported table holds the same figures."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One section of the page: what a room has to say about a run."""
+
+    name: str
+    """Of its anchor: small letters and hyphens."""
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    charts: tuple[Chart | Strip, ...] = ()
+    details: tuple[Sheet, ...] = ()
+    """Sheets for who wants to know more: below the charts, and not for a terminal."""
+
+
 @dataclass(slots=True)
 class Notes:
     """The footnotes of one table while it is made: equal sentences share a letter."""
@@ -88,6 +200,10 @@ class Notes:
     def footnotes(self) -> tuple[tuple[str, str], ...]:
         """(letter, sentence), in the order of their first use."""
         return tuple((letter, sentence) for sentence, letter in self.letters.items())
+
+
+def _named(lines: tuple[Curve, ...]) -> str:
+    return f"{count(len(lines), 'line')}: {', '.join(line.label for line in lines)}"
 
 
 def _letter(index: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from netlab.header import LinkLike
 from netlab.records import Status
 from netlab.report import coverage
-from netlab.report.nouns import Row, Table
+from netlab.report.nouns import Chart, Part, Row, Table
 from netlab.report.plots import Picture
 from netlab.report.readings import Reading
 from netlab.report.tables import Section
@@ -33,6 +33,8 @@ class Contents:
     readings: tuple[Reading, ...]
     overviews: tuple[Table, ...]
     sections: tuple[Section, ...]
+    parts: tuple[Part, ...]
+    """What further rooms have to say, in the page's order."""
     pictures: tuple[Picture, ...]
     left_out: int
     """Diagrams that were not drawn because there would be too many."""
@@ -54,9 +56,16 @@ def page(contents: Contents) -> str:
     environment.filters |= {
         "capitalize_first": _capitalize_first,
         "data_uri": _data_uri,
-        "parts": _parts,
+        "parts": _row_groups,
     }
     run, readings = contents.run, contents.readings
+    pictures = {picture.chart.name: picture for picture in contents.pictures}
+    of_parts = {chart.name for part in contents.parts for chart in part.charts}
+    of_streams = [
+        (picture, picture.chart)
+        for name, picture in pictures.items()
+        if name not in of_parts and isinstance(picture.chart, Chart)
+    ]
     found = coverage.hosts(run)
     return environment.get_template("page.html.j2").render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
@@ -65,8 +74,11 @@ def page(contents: Contents) -> str:
         summary=coverage.summary(readings),
         overviews=contents.overviews,
         sections=contents.sections,
-        by_size=[p for p in contents.pictures if p.chart.log_x],
-        by_row=[p for p in contents.pictures if not p.chart.log_x],
+        by_size=[picture for picture, chart in of_streams if chart.log_x],
+        by_row=[picture for picture, chart in of_streams if not chart.log_x],
+        sections_further=[
+            (part, [pictures[chart.name] for chart in part.charts]) for part in contents.parts
+        ],
         left_out=contents.left_out,
         statuses=[str(status) for status in Status],
         counts=coverage.counts(readings),
@@ -129,7 +141,7 @@ def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def _row_groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """The rows as a table's body and, where rows sum up those above, its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]

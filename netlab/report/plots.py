@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.report.charts import Chart, Line
+from netlab.report.nouns import Chart, Curve, Panel, Strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _WIDTH_INCHES = 7.2
 _AXES_INCHES = (0.68, 0.92, 6.37, 2.6)
@@ -25,7 +26,14 @@ _LEGEND_CHARACTERS = 92
 _LABEL_SHARE = 0.045
 """Of the axis: labels closer together than this are left out, their ticks stay."""
 
+_PANEL_INCHES = 0.95
+_PANEL_GAP_INCHES = 0.36
+_STRIP_BOTTOM_INCHES = 0.52
+
 _PNG_DPI = 160
+_PIXELS_AN_INCH = 72
+_FEW_POINTS = 40
+"""A line of more points has markers at the ticks of the axis only."""
 _INK = "#1c2126"
 _QUIET = "#6b737b"
 
@@ -73,15 +81,20 @@ _STYLE: Any = {
 class Picture:
     """A chart as it was drawn."""
 
-    chart: Chart
+    chart: Chart | Strip
     svg: bytes
     png: bytes
+    width_px: int
+    """As the page shows it, in CSS pixels."""
+    height_px: int
 
 
-def draw(charts: Iterable[Chart]) -> tuple[Picture, ...]:
+def draw(charts: Iterable[Chart | Strip]) -> tuple[Picture, ...]:
     """Draw each chart twice; no clock, user setting or system font has a part in the bytes."""
     with _style():
-        return tuple(_draw(chart) for chart in charts)
+        return tuple(
+            _strip(chart) if isinstance(chart, Strip) else _chart(chart) for chart in charts
+        )
 
 
 @contextmanager
@@ -96,29 +109,65 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _draw(chart: Chart) -> Picture:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+def _chart(chart: Chart) -> Picture:
     columns, rows = _legend_shape([line.label for line in (*chart.lines, *chart.ceilings)])
     left, bottom, width, height = _AXES_INCHES
     bottom += (rows - 1) * _LEGEND_LINE_INCHES
     high = bottom + height + _TOP_INCHES
-    figure = Figure(figsize=(_WIDTH_INCHES, high))
-    FigureCanvasAgg(figure)
+    figure = _figure(high)
     axes = figure.add_axes(
         (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, height / high)
     )
     for ceiling in chart.ceilings:
         _draw_ceiling(axes, chart, ceiling)
     for line in chart.lines:
-        _draw_line(axes, line)
+        _draw_line(axes, line, [x for x, _ in chart.x_ticks])
     _scale(axes, chart)
     axes.set_title(chart.title)
     axes.set_xlabel(chart.x_label, labelpad=3)
-    axes.set_ylabel("throughput, Mbit/s")
+    axes.set_ylabel(f"{chart.quantity}, {chart.unit}")
+    _legend(figure, axes, len(chart.ceilings), columns)
+    return _picture(chart, figure)
+
+
+def _strip(strip: Strip) -> Picture:
+    """The panels from top to bottom; every one has its own y axis, which need not begin at 0."""
+    panels = len(strip.panels)
+    gap = _PANEL_INCHES + _PANEL_GAP_INCHES
+    high = _STRIP_BOTTOM_INCHES + panels * gap + _TOP_INCHES
+    figure = _figure(high)
+    left, _, width, _ = _AXES_INCHES
+    shared: Axes | None = None
+    for index, panel in enumerate(strip.panels):
+        bottom = _STRIP_BOTTOM_INCHES + (panels - 1 - index) * gap
+        axes = figure.add_axes(
+            (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, _PANEL_INCHES / high),
+            sharex=shared,
+        )
+        shared = shared or axes
+        for line in panel.lines:
+            _draw_line(axes, line, [])
+        _scale_panel(axes, panel)
+        axes.tick_params(axis="x", labelbottom=index == panels - 1)
+    if shared is not None:
+        axes.set_xlabel(strip.x_label, labelpad=3)
+    figure.text(left / _WIDTH_INCHES, 1 - 0.2 / high, strip.title, fontsize=10.5, color=_INK)
+    return _picture(strip, figure)
+
+
+def _figure(high_inches: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH_INCHES, high_inches))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _legend(figure: Figure, axes: Axes, ceilings: int, columns: int) -> None:
+    """Below the diagram: what was measured first, then the ceilings."""
     handles = axes.get_legend_handles_labels()[0]
-    measured = len(handles) - len(chart.ceilings)
+    measured = len(handles) - ceilings
     figure.legend(
         handles=[*handles[-measured:], *handles[:-measured]],
         loc="lower center",
@@ -127,10 +176,14 @@ def _draw(chart: Chart) -> Picture:
         handlelength=3.2,
         columnspacing=1.6,
     )
+
+
+def _picture(chart: Chart | Strip, figure: Figure) -> Picture:
     svg, png = io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None})
-    return Picture(chart, svg.getvalue(), png.getvalue())
+    wide, high = (round(_PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
+    return Picture(chart, svg.getvalue(), png.getvalue(), wide, high)
 
 
 def _legend_shape(labels: list[str]) -> tuple[int, int]:
@@ -143,8 +196,9 @@ def _legend_shape(labels: list[str]) -> tuple[int, int]:
     return columns, -(-len(labels) // columns)
 
 
-def _draw_line(axes: Axes, line: Line) -> None:
+def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float]) -> None:
     index = line.place
+    marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
     axes.plot(
         [x for x, _ in line.points],
         [float("nan") if y is None else y for _, y in line.points],
@@ -156,12 +210,13 @@ def _draw_line(axes: Axes, line: Line) -> None:
         markersize=4.6,
         markerfacecolor="white" if index % 2 else None,
         markeredgewidth=1.1,
+        markevery=marked if len(line.points) > _FEW_POINTS else None,
         clip_on=False,
         zorder=3,
     )
 
 
-def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Line) -> None:
+def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Curve) -> None:
     """A thin grey line; a curve has a short thick tick at each place of the axis."""
     axes.plot(
         [x for x, _ in ceiling.points],
@@ -193,14 +248,31 @@ def _scale(axes: Axes, chart: Chart) -> None:
     axes.set_xticks([x for x, _ in chart.x_ticks], _labels(chart))
     axes.set_xticks([], minor=True)
     axes.tick_params(axis="x", labelsize=7.5 if len(chart.x_ticks) > 10 else 8.5)
-    tops = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
-    axes.set_ylim(0, 1.06 * max(tops) or 1.0)
+    found = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
+    if chart.log_y and min(found) > 0:
+        axes.set_yscale("log")
+        axes.set_ylim(min(found) / 1.3, max(found) * 1.3)
+        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_ylim(0, 1.06 * max(found) or 1.0)
     low, high = chart.x_ticks[0][0], chart.x_ticks[-1][0]
     if chart.log_x:
         axes.set_xlim(low / 1.3, high * 1.3)
     else:
         margin = 0.03 * (high - low)
         axes.set_xlim(low - margin, high + margin)
+
+
+def _scale_panel(axes: Axes, panel: Panel) -> None:
+    """A panel shows drift, so it shows the range of its values, at least 2 % of them wide."""
+    found = [y for line in panel.lines for _, y in line.points if y is not None]
+    low, high = min(found), max(found)
+    middle, half = (low + high) / 2, max((high - low) / 2, 0.01 * abs(high)) or 1.0
+    axes.set_ylim(middle - 1.15 * half, middle + 1.15 * half)
+    axes.locator_params(axis="y", nbins=4)
+    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
+    axes.set_title(f"{panel.title}, {panel.unit}", fontsize=8.5, pad=4)
+    axes.tick_params(labelsize=7.5)
 
 
 def _labels(chart: Chart) -> list[str]:

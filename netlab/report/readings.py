@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,10 +14,33 @@ from netlab.records import REASONS, Value
 if TYPE_CHECKING:
     from netlab.frame import Run
 
+SERIES = (
+    *("rtt_histogram", "first_rtt_ns"),
+    *("probed_message_bytes", "probed_passed"),
+    *("sweep_message_bytes", "sweep_throughput_bit_per_s"),
+)
+"""Values that are lists of numbers."""
+
+_VALUES = (
+    *SERIES,
+    *("elapsed_ns", "transactions", "transactions_per_s", "sent_messages", "lost_messages"),
+    *("received_messages", "rtt_count", "rtt_mean_ns", "rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"),
+    *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
+    *("server_stack_mean_ns", "server_stack_p50_ns", "server_stack_p99_ns"),
+    *("server_stack_stamps", "client_connect_mean_ns"),
+    *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence"),
+    *(
+        f"{end}_{mode}_ns"
+        for end in ("client", "server", "sender", "receiver")
+        for mode in ("user", "system")
+    ),
+)
+"""What is looked at beyond the flows of a stream."""
+
 FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
 """Prefix of a flow's columns → how it is called where a test sends both ways."""
 
-_TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail")
+_TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail", "started_at")
 _PLACE = ("pairing", "server", "client", "test", "same_host")
 _FLOW = (
     *("throughput_bit_per_s", "sent_messages", "lost_messages"),
@@ -57,6 +81,20 @@ class Reading:
     """Everything that was asked for, protocol and sizes with it; absent is the host's default."""
     flows: Mapping[str, Flow]
     """By the names of ``FLOWS``: one, or two where the test sends both ways."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What else was measured, by the names of the frame's columns; absent is not known."""
+    started_at: str | None = None
+    """The controller's wall clock, ISO 8601, UTC."""
+
+    def number(self, name: str) -> float | None:
+        """A measured number, or ``None``."""
+        value = self.values.get(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def series(self, name: str) -> tuple[float, ...]:
+        """A measured list of numbers, empty where there is none."""
+        value = self.values.get(name)
+        return tuple(value) if isinstance(value, list) else ()
 
     @property
     def protocol(self) -> str:
@@ -72,7 +110,7 @@ class Reading:
     @property
     def why_blank(self) -> str:
         """One sentence for a footnote, with the reason's word and the error number behind it."""
-        word = self.reason or ("no-throughput" if self.status == "ok" else "no-reason-given")
+        word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
         known = REASONS.get(word)
         number = f", error number {self.errno}" if self.errno is not None else ""
         if known is None:
@@ -86,7 +124,7 @@ def readings(run: Run) -> tuple[Reading, ...]:
     """One reading a planned trial, in the plan's order."""
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
     measured = [flow + name for flow in FLOWS for name in _FLOW]
-    wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured])
+    wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
     columns = [name for name in wanted if name in run.frame.columns]
     rows = run.frame[columns].itertuples(index=False, name=None)
     return tuple(_reading(dict(zip(columns, row, strict=True)), settings) for row in rows)
@@ -111,7 +149,27 @@ def _reading(row: Mapping[str, Any], names: list[str]) -> Reading:
         same_host=present.get("same_host") is True,
         settings=settings,
         flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == both},
+        values=_values(present) if present["status"] == "ok" else {},
+        started_at=present.get("started_at"),
     )
+
+
+def _values(present: Mapping[str, Any]) -> dict[str, Any]:
+    """What was measured beyond the flows; series as lists."""
+    found = {name: present[name] for name in _VALUES if name in present}
+    for name in SERIES:
+        if name in found:
+            found[name] = _list(found[name])
+    return found
+
+
+def _list(text: object) -> list[float]:
+    """A series out of its JSON text; what is none (a damaged record) is empty."""
+    try:
+        value = json.loads(str(text))
+    except ValueError:
+        return []
+    return value if isinstance(value, list) else []
 
 
 def _flow(present: Mapping[str, Any], prefix: str) -> Flow:

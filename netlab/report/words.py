@@ -24,6 +24,7 @@ _DEFAULTS: Mapping[str, str] = {
     "congestion": "host’s default",
     "rate_bit_per_s": "unlimited",
     "message_rate_per_s": "unlimited",
+    "response_bytes": "as the request",
 }
 """What the absence of a setting means, where it means more than "not set"."""
 
@@ -44,6 +45,15 @@ _NAMES: Mapping[str, str] = {
     "receive": "receive call",
     "server_cpu": "server’s CPU",
     "client_cpu": "client’s CPU",
+    "response_bytes": "response",
+    "timeout_s": "time-out",
+    "server_receive": "server’s receive call",
+    "client_receive": "client’s receive call",
+    "udp_checksum": "UDP checksum",
+    "stack_time": "time in the server’s stack",
+    "mirror_hold_s": "mirror holds back",
+    "keep_first": "first round trips kept",
+    "close": "connections closed by",
 }
 
 
