@@ -55,7 +55,7 @@ class Progress:
         self._pause_s = matrix.pause_s
         self._total = self._done = done
         self.expect(trials)
-        most = f" to {matrix.until.at_most} each, until they are tight" if matrix.until else ""
+        most = f", up to {matrix.until.at_most} a cell until it is tight" if matrix.until else ""
         pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
         went_on = f", {done} there already" if done else ""
         self._say(

@@ -85,22 +85,29 @@ class Session:
 
     def flag(self) -> None:
         """Note each cell that had all its trials and never got tight, once, and say so."""
-        noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
-        chosen = {cell.key for cell in self.cells}
         until = self.folder.plan.until
-        for cell in self.folder.plan.cells:
-            course = self.folder.course(cell)
-            if until is None or course.tight is not False or cell.key not in chosen - noted:
-                continue
+        noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
+        flagged = {cell.key for cell in self.cells} - noted
+        found = [
+            (cell.key, course.trials)
+            for cell in self.folder.plan.cells
+            if cell.key in flagged and (course := self.folder.course(cell)).tight is False
+        ]
+        if until is None or not found:
+            return
+        for key, trials in found:
             self.folder.note(
                 NOT_TIGHT,
-                cell=cell.key,
-                trials=course.trials,
+                durable=False,
+                cell=key,
+                trials=trials,
                 within=until.within,
                 confidence=until.confidence,
             )
-            within = f"± {100 * until.within:g} %"
-            self.progress.warn([f"{cell.key} is not within {within} after {course.trials} trials"])
+        cells = found[0][0] if len(found) == 1 else f"{found[0][0]} and {len(found) - 1} more"
+        self.progress.warn(
+            [f"not within ± {100 * until.within:g} % after {until.at_most} trials: {cells}"]
+        )
 
     def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
         """The block with the lowest number that has trials which this session did not begin."""

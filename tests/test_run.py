@@ -15,6 +15,9 @@ import pytest
 
 import netlab
 from netlab.build import local_probe
+from netlab.records import Record
+from netlab.repeats import Until, course_of
+from netlab.stored import read
 
 MATRIX = """\
 title: a small loopback
@@ -29,6 +32,8 @@ tests:
     socket_buffer: [64KiB, auto]
 """
 CELLS = 8
+UNTIL = "until={within: 3 %, at_least: 3, at_most: 5}"
+UNTIL_RULE = Until(within=0.03, confidence=0.95, at_least=3, at_most=5)
 IMPOSSIBLE = """\
 title: too long
 hosts: {server: {local: true}, client: {local: true}}
@@ -211,6 +216,31 @@ def test_after_kill_9_the_agents_end_and_the_run_goes_on_where_it_stood(lab: Pat
     assert len(keys) == CELLS
 
 
+def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Path) -> None:
+    words = ("run", "matrix.yaml", "--into", "out", "--no-report", "--set", UNTIL)
+    with subprocess.Popen(
+        command(*words), cwd=lab, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as going:
+        wait_for_a_record(lab / "out", CELLS + 3)
+        os.kill(going.pid, signal.SIGKILL)
+    before = records(lab / "out")
+    done = run(lab, *words)
+    assert done.returncode == 0, done.stderr
+    assert records(lab / "out")[: len(before)] == before
+    stored = read(lab / "out")
+    own: dict[str, dict[int, Record]] = {cell.key: {} for cell in stored.plan.cells}
+    for record in stored.records:
+        course = course_of(UNTIL_RULE, own[record.cell])
+        assert not course.ended
+        assert record.trial <= course.trials
+        own[record.cell][record.trial] = record
+    assert all(course_of(UNTIL_RULE, each).ended for each in own.values())
+    state = json.loads(run(lab, "status", "out", "--json").stdout)
+    assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
+    wild = [key for key, each in own.items() if course_of(UNTIL_RULE, each).tight is False]
+    assert state["not_tight"] == wild
+
+
 def test_an_agent_that_dies_in_mid_cell_costs_that_attempt_only(lab: Path) -> None:
     with subprocess.Popen(
         command("run", "matrix.yaml", "--into", "out", "--set", "duration=1s", "--no-report"),
@@ -261,10 +291,10 @@ def test_what_a_person_gets_wrong_is_one_line_and_exit_code_2(
     assert "Traceback" not in done.stderr
 
 
-def wait_for_a_record(folder: Path) -> None:
+def wait_for_a_record(folder: Path, count: int = 1) -> None:
     give_up = time.monotonic() + 30
     while time.monotonic() < give_up:
-        if (folder / "journal.jsonl").exists() and records(folder):
+        if (folder / "journal.jsonl").exists() and len(records(folder)) >= count:
             return
         time.sleep(0.02)
     raise AssertionError("no record in 30 s")
