@@ -53,6 +53,8 @@ void calltime_add(struct calltime *calls, uint64_t elapsed_ns)
 void calltime_merge(struct calltime *into, const struct calltime *from)
 {
     into->sampled += from->sampled;
+    into->looks += from->looks;
+    into->rooms += from->rooms;
     for (unsigned i = 0; i < CALLTIME_BUCKETS; i++)
         into->bucket[i] += from->bucket[i];
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define CALLTIME_STEP 64 /* calls for one that is timed, on the average */
+#define CALLTIME_LOOK 4  /* timed calls for one behind which it is looked whether there is room */
 #define CALLTIME_BITS 4  /* 16 buckets an octave: each is 6.25 % of its lowest value wide at most */
 #define CALLTIME_OCTAVES 37 /* up to 2^40 ns, 18 minutes; longer calls count as that */
 #define CALLTIME_BUCKETS (CALLTIME_OCTAVES << CALLTIME_BITS)
@@ -16,6 +17,7 @@ struct calltime {
     uint32_t left; /* calls to the next one that is timed, that one included */
     uint32_t random;
     uint64_t sampled;
+    uint64_t looks, rooms; /* how often it was looked for room, and there was some */
     uint64_t bucket[CALLTIME_BUCKETS];
 };
 

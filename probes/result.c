@@ -131,6 +131,9 @@ static void add_calls(struct test *test, struct json *record)
         json_u64(record, "send_call_histogram_bits", CALLTIME_BITS);
     }
     json_u64(record, "send_calls_sampled", calls.sampled);
+    json_u64(record, "send_room_looks", calls.looks);
+    if (calls.looks > 0)
+        json_double(record, "send_room_share", (double)calls.rooms / (double)calls.looks);
 }
 
 static void add_pacing(struct test *test, struct json *record)

@@ -1,6 +1,6 @@
 /* The sending loop. One send call a message; the only clock read a message is the one that the
- * message carries, and two more around a call in 64, which is timed. Windows are the conductor's:
- * it reads the counters that stand here. */
+ * message carries, and two more around a call in 64, which is timed; behind a call in 256 it is
+ * looked whether the socket has room. Windows are the conductor's: it reads the counters here. */
 #include <string.h>
 
 #include "traffic.h"
@@ -143,6 +143,15 @@ static void wait_for_start(const struct test *test)
     }
 }
 
+/* Whether the next call would find room. */
+static void look_for_room(struct stream *stream)
+{
+    struct plat_wait wait = {.socket = stream->socket, .sending = true};
+    plat_wait_any(&wait, 1, 0);
+    stream->calls.looks++;
+    stream->calls.rooms += wait.ready;
+}
+
 /* A call that took nothing is no send call's time: it waited for the socket, or failed. */
 static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint64_t sequence,
                             uint64_t due_ns)
@@ -152,6 +161,9 @@ static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint
     uint64_t ended_ns = plat_now_ns();
     if (put > 0)
         calltime_add(&stream->calls, ended_ns - begun_ns);
+    /* Behind it: a look wakes what the timed call is to find as any other call does. */
+    if (put > 0 && stream->calls.sampled % CALLTIME_LOOK == 1)
+        look_for_room(stream);
     return put;
 }
 
