@@ -25,6 +25,7 @@ from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_set import Overrides, overrides_of
 from netlab.matrix_settings import FIELD_OF
+from netlab.repeats import Until
 from netlab.setups import Level
 
 
@@ -39,18 +40,6 @@ class Link:
     """Whether frames carry an 802.1Q tag."""
     hops: int = 0
     """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """Trials of a cell go on until the interval of their mean is this tight."""
-
-    within: float
-    """Half the interval, as a share of the mean, 0 to 1."""
-    confidence: float
-    """Of the interval, 0 to 1."""
-    at_least: int
-    at_most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +84,11 @@ class Matrix:
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the most of them where it has an ``until``."""
         return self.own_repeats.get(cell, self.repeats)
+
+    def fewest_of(self, cell: Cell) -> int:
+        """Trials of a cell, the fewest that it may come to."""
+        until = self.until_of(cell)
+        return self.repeats_of(cell) if until is None else until.at_least
 
     def until_of(self, cell: Cell) -> Until | None:
         """When the trials of a cell are tight; ``None`` where their number is fixed."""
@@ -160,7 +154,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
     until = None
     if model.until is not None:
         said = model.until
-        until = Until(said.within, said.confidence, said.at_least, said.at_most)
+        until = Until(**said.model_dump())
     content = _content(model, link, until, grids, scale)
     return Matrix(
         title=model.title or Path(document.file).stem,

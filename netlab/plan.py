@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from netlab import setups
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
+from netlab.estimate import Estimate, estimate
 from netlab.hosts import Inventory, load_inventory
-from netlab.matrix import Matrix, load_matrix
+from netlab.matrix import Link, Matrix, load_matrix
 from netlab.progress import OVERHEAD_S
-from netlab.schedule import Round, rounds, seconds, trials_of, window_s
-from netlab.units import format_bytes, format_rate, format_seconds
+from netlab.schedule import Round, Trial, rounds
+from netlab.units import format_bytes, format_rate, format_seconds, format_share
 
 Ends = Mapping[str, tuple[str, str]]
 """Machines of server and client by pairing."""
@@ -28,6 +28,9 @@ class Planned:
     matrix: Matrix
     cells: tuple[Cell, ...]
     rounds: tuple[Round, ...]
+    """Of every trial; where they go on until they are tight, of as many as there may be."""
+    fewest: tuple[Round, ...]
+    """The same of as few as there may be."""
     ends: Ends
     inventory: str | None
     """File that the hosts come from; ``None`` where two of each system are assumed."""
@@ -57,19 +60,30 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     ends = _ends(pairings, None if source is None else load_inventory(source))
-    return Planned(
-        matrix=matrix,
-        cells=chosen,
-        rounds=rounds(
-            trials_of(chosen, matrix.repeats),
+    fewest, most = (
+        rounds(
+            _trials(chosen, times),
             order=matrix.order,
             seed=matrix.seed,
             hosts_of=lambda cell: frozenset(ends[cell.pairing]),
             parallel=matrix.parallel,
-        ),
+        )
+        for times in (matrix.fewest_of, matrix.repeats_of)
+    )
+    return Planned(
+        matrix=matrix,
+        cells=chosen,
+        rounds=most,
+        fewest=fewest,
         ends=ends,
         inventory=None if source is None else str(source),
     )
+
+
+def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
+    """Every trial, block by block."""
+    last = max(map(times, cells), default=0)
+    return [Trial(c, number) for number in range(1, last + 1) for c in cells if number <= times(c)]
 
 
 def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...]:
@@ -88,25 +102,19 @@ def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
     lines += _table(plan)
     if with_cells:
         lines += ["", *(f"{cell.key}  {_settings(cell)}" for cell in plan.cells)]
+    if matrix.scale != 1:
+        lines += ["", f"Scaled: every count is taken times {matrix.scale:g}, at least 1"]
     if matrix.link is not None:
-        tag = ", 802.1Q tag" if matrix.link.vlan else ""
-        rate = format_rate(matrix.link.rate_bit_per_s)
-        lines += ["", f"Link: {rate}, MTU {matrix.link.mtu_bytes}{tag}"]
-    trials = len(plan.cells) * matrix.repeats
-    blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
-    lines += [
-        "",
-        f"{_many(len(plan.cells), 'cell')} x {_many(matrix.repeats, 'trial')} = "
-        f"{_many(trials, 'trial')} in {_many(len(plan.rounds), 'round')}{blocks}",
-        _time(plan),
-        *_simultaneity(plan),
-    ]
+        lines += ["", _link(matrix.link)]
+    lines += ["", _sum(plan), *_tightness(plan), _time(plan), *_simultaneity(plan)]
+    lines += [f"Compared: {each.name}" for each in matrix.comparisons]
     return "\n".join(lines)
 
 
 def plan_json(plan: Planned) -> dict[str, Any]:
     """The plan as plain data: ``cells`` and ``rounds`` are numbers, ``cell_list`` has each cell."""
     matrix = plan.matrix
+    most, fewest = _estimates(plan)
     counts = {p: sum(cell.pairing == p for cell in plan.cells) for p in plan.ends}
     link = matrix.content["link"]
     return {
@@ -116,10 +124,16 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         **({} if link is None else {"link": link}),
         "cells": len(plan.cells),
         "repeats": matrix.repeats,
-        "trials": len(plan.cells) * matrix.repeats,
+        **({} if matrix.until is None else {"until": asdict(matrix.until)}),
+        "trials": _number(plan.rounds),
+        "trials_at_least": _number(plan.fewest),
         "rounds": len(plan.rounds),
-        "seconds": round(seconds(plan.rounds, OVERHEAD_S), 3),
-        "trials_of_unknown_length": _open_ended(plan),
+        "seconds": round(most.time_s, 3),
+        "seconds_at_least": round(fewest.time_s, 3),
+        "trials_at_link_rate": most.at_link_rate,
+        "trials_of_unknown_length": most.counted + most.searching,
+        "pause_s": matrix.pause_s,
+        "scale": matrix.scale,
         "order": matrix.order,
         "seed": matrix.seed,
         "parallel": matrix.parallel,
@@ -129,8 +143,15 @@ def plan_json(plan: Planned) -> dict[str, Any]:
             for p, (server, client) in plan.ends.items()
         ],
         "at_the_same_time": [list(together) for together in _together(plan)],
+        "compare": [each.name for each in matrix.comparisons],
         "cell_list": [
-            {"key": c.key, "pairing": c.pairing, "test": c.test, "settings": dict(c.settings)}
+            {
+                "key": c.key,
+                "pairing": c.pairing,
+                "test": c.test,
+                "trials": matrix.repeats_of(c),
+                "settings": dict(c.settings),
+            }
             for c in plan.cells
         ],
     }
@@ -192,21 +213,85 @@ def _settings(cell: Cell) -> str:
     return " ".join(f"{name}={value}" for name, value in cell.settings.items())
 
 
+def _link(link: Link) -> str:
+    tag = ", 802.1Q tag" if link.vlan else ""
+    hops = f", {_many(link.hops, 'router')} between the hosts" if link.hops else ""
+    return f"Link: {format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes}{tag}{hops}"
+
+
+def _sum(plan: Planned) -> str:
+    """``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    matrix = plan.matrix
+    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in plan.cells]
+    fewest, most = _number(plan.fewest), _number(plan.rounds)
+    each = " or ".join(
+        f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
+    )
+    trials = f"{fewest} to {most} trials" if fewest < most else _many(most, "trial")
+    rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
+    if len(plan.fewest) == len(plan.rounds):
+        rounds_ = _many(len(plan.rounds), "round")
+    blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
+    word = "trial" if each == "1" else "trials"
+    return f"{_many(len(plan.cells), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
+
+
+def _number(planned: Collection[Round]) -> int:
+    return sum(len(round_.trials) for round_ in planned)
+
+
+def _tightness(plan: Planned) -> list[str]:
+    until = plan.matrix.until
+    if until is None:
+        return []
+    return [
+        f"Until {format_share(until.within)} of the mean with {format_share(until.confidence)} "
+        f"confidence, {until.at_least} to {until.at_most} trials: how many, the results decide"
+    ]
+
+
+def _estimates(plan: Planned) -> tuple[Estimate, Estimate]:
+    """Of the most and of the fewest trials."""
+    matrix = plan.matrix
+    most, fewest = (
+        estimate(each, matrix.link, overhead_s=OVERHEAD_S, pause_s=matrix.pause_s)
+        for each in (plan.rounds, plan.fewest)
+    )
+    return most, fewest
+
+
 def _time(plan: Planned) -> str:
-    longest = max((window_s(cell) for cell in plan.cells), default=0.0)
-    time = format_seconds(seconds(plan.rounds, OVERHEAD_S))
-    text = f"About {time}; the longest trial {format_seconds(longest)}"
-    open_ended = _open_ended(plan)
-    if open_ended:
-        verb = "is" if open_ended == 1 else "are"
-        text += f". {_many(open_ended, 'trial')} {verb} bounded by a count, and not in this time"
-    return text
+    """How long it takes, and what of it nobody can know before."""
+    most, fewest = _estimates(plan)
+    sentences = []
+    if most.longest_s:
+        text = f"{'At least' if most.at_link_rate else 'About'} {format_seconds(fewest.time_s)}"
+        if most.time_s > fewest.time_s:
+            text += f", {format_seconds(most.time_s)} where every trial is needed"
+        text += f"; the longest trial {format_seconds(most.longest_s)}"
+        if plan.matrix.pause_s:
+            text += f"; {format_seconds(plan.matrix.pause_s)} of pause between two rounds"
+        sentences.append(text)
+    if most.at_link_rate:
+        sentences.append(
+            f"{_are(most.at_link_rate)} bounded by a count, and reckoned at the link's rate: "
+            "hosts may take longer"
+        )
+    if most.counted:
+        sentences.append(
+            f"{_are(most.counted)} bounded by a count, and nobody knows their time before"
+        )
+    if most.searching:
+        verb = "searches" if most.searching == 1 else "search"
+        sentences.append(
+            f"{_many(most.searching, 'trial')} {verb} the path, which takes what the path makes "
+            "it take"
+        )
+    return ". ".join(sentences)
 
 
-def _open_ended(plan: Planned) -> int:
-    """Trials that a count bounds without a rate: how long they take, nobody knows before."""
-    cells = sum(setups.window_s(cell.setup) is None for cell in plan.cells)
-    return cells * plan.matrix.repeats
+def _are(trials: int) -> str:
+    return f"{_many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
 
 
 def _together(plan: Planned) -> list[tuple[str, ...]]:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netlab.cells import Cell, Expansion, Grid, Rule, expand, expansion
+from netlab.limits import faults_of
 from netlab.matrix import load_matrix
-from netlab.setups import DEFAULTS_OF, Connect, Level, PayloadSearch, RoundTrip, Setup, Stream
+from netlab.setups import (
+    DEFAULTS_OF,
+    Connect,
+    Level,
+    PayloadSearch,
+    RoundTrip,
+    Setup,
+    Stream,
+    window_s,
+)
+
+BOTH: dict[str, tuple[Level, ...]] = {"protocol": ("TCP", "UDP")}
 
 
 def grid(**changes: object) -> Grid:
@@ -158,6 +171,79 @@ def test_what_no_host_could_measure_is_a_problem_with_its_setting() -> None:
         ("setting", "source_port", 5000),
     }
     assert expansion(["LL"], [grid(message_bytes=(65527,), ip_version=(6,))]).problems == ()
+
+
+UDP: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472}
+SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
+
+
+@pytest.mark.parametrize(
+    ("setup", "field"),
+    [
+        (RoundTrip(**UDP | {"message_bytes": 65508}), "message_bytes"),
+        (RoundTrip(**UDP, response_bytes=1473), "response_bytes"),
+        (RoundTrip(**SHORT, outstanding=2), "outstanding"),
+        (RoundTrip(**UDP, response_bytes=15, outstanding=2), "outstanding"),
+        (RoundTrip(**SHORT, source_port=5000), "source_port"),
+        (RoundTrip(**UDP, udp_checksum=False, ip_version=6), "udp_checksum"),
+        (Connect(message_bytes=1, protocol="UDP"), "protocol"),
+        (Connect(message_bytes=1, source_port=5000, close="orderly"), "source_port"),
+    ],
+)
+def test_what_no_round_trip_or_connection_could_be_is_named(setup: Setup, field: str) -> None:
+    assert [name for name, _ in faults_of(setup)] == [field]
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        RoundTrip(**UDP, response_bytes=1472, outstanding=1024),
+        RoundTrip(**UDP, response_bytes=16, outstanding=2, udp_checksum=False, source_port=5000),
+        RoundTrip(**SHORT),
+        RoundTrip(**UDP | {"message_bytes": 65527}, ip_version=6),
+        RoundTrip(protocol="TCP", message_bytes=1, response_bytes=1 << 24, outstanding=1024),
+        Connect(message_bytes=1, source_port=5000),
+        PayloadSearch(protocol="UDP", ip_version=6),
+    ],
+)
+def test_what_a_host_can_measure_has_no_fault(setup: Setup) -> None:
+    assert list(faults_of(setup)) == []
+
+
+def test_each_kind_of_test_becomes_cells_of_its_own() -> None:
+    grids = [
+        Grid("round_trip", {"message_bytes": (18, 1472), "udp_checksum": (True, False), **BOTH}),
+        Grid(
+            "connect", {"protocol": ("TCP",), "message_bytes": (64,), "close": ("reset", "orderly")}
+        ),
+        Grid("payload_search", {"ip_version": (4, 6), "sweep": (True,), **BOTH}),
+    ]
+    found = expansion(["LL"], grids)
+    assert found.problems == ()
+    assert [type(cell.setup) for cell in found.cells] == [
+        *[RoundTrip] * 6,
+        *[Connect] * 2,
+        *[PayloadSearch] * 4,
+    ]
+    # TCP has no such checksum to leave out: there both are one cell.
+    protocols = [cell.settings["protocol"] for cell in found.cells[:6]]
+    assert sorted(map(str, protocols)) == ["TCP"] * 2 + ["UDP"] * 4
+    assert found.grids == (0,) * 6 + (1,) * 2 + (2,) * 4
+    assert len({cell.key for cell in found.cells}) == 12
+
+
+def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches() -> None:
+    counted: dict[str, Any] = {"duration_s": None, "count": 100}
+    known: dict[float, Setup] = {
+        12.0: Stream(protocol="TCP", message_bytes=1, duration_s=10, warm_up_s=2),
+        20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **counted),
+        8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **counted),
+        51.0: RoundTrip(**UDP, message_rate_per_s=2, warm_up_s=1, **counted),
+        10.0: Connect(message_bytes=1),
+    }
+    assert [window_s(setup) for setup in known.values()] == list(known)
+    unknown: list[Setup] = [RoundTrip(**UDP, **counted), Connect(message_bytes=1, **counted)]
+    assert [window_s(s) for s in (*unknown, PayloadSearch(protocol="UDP"))] == [None] * 3
 
 
 def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from netlab.cells import expand
+from netlab.cells import Cell, expand
 from netlab.errors import UsageError
-from netlab.matrix import load_matrix
+from netlab.estimate import least_s
+from netlab.matrix import Link, load_matrix
 from netlab.plan import plan_json, plan_of, plan_text
+from netlab.progress import OVERHEAD_S
+from netlab.setups import Connect, PayloadSearch, RoundTrip, Setup
 
 ROOT = Path(__file__).parent.parent
-REPORT = ROOT / "matrices" / "lab-report.yaml"
-LOOPBACK = ROOT / "matrices" / "loopback.yaml"
+MATRICES = ROOT / "matrices"
+REPORT = MATRICES / "lab-report.yaml"
+LOOPBACK = MATRICES / "loopback.yaml"
 
 
 def test_the_plan_of_the_lab_report_has_its_cells_rounds_and_time() -> None:
@@ -85,5 +90,101 @@ def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path
 
 def test_a_count_without_a_rate_is_said_to_be_missing_from_the_time() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
-    assert plan_json(plan)["trials_of_unknown_length"] == len(plan.cells)
-    assert "are bounded by a count, and not in this time" in plan_text(plan)
+    found = plan_json(plan)
+    assert (found["trials_of_unknown_length"], found["trials_at_link_rate"]) == (12, 0)
+    text = plan_text(plan)
+    assert "12 trials are bounded by a count, and nobody knows their time before" in text
+    assert "About" not in text
+
+
+def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> None:
+    found = plan_json(plan_of(MATRICES / "nettest.yaml", None))
+    assert (found["cells"], found["trials"], found["trials_at_link_rate"]) == (3, 35, 35)
+    assert [each["trials"] for each in found["cell_list"]] == [10, 10, 15]
+    # 1538 bytes on the wire: a million of them one way; 100,000 there and back over two cables.
+    frame_s = 8 * 1538 / 1e8
+    least_s = 10 * 4 * 100_000 * frame_s + (10 + 15) * 1_000_000 * frame_s
+    assert found["seconds"] == pytest.approx(least_s + 34 * 3 + 35 * OVERHEAD_S)
+    text = plan_text(plan_of(MATRICES / "nettest.yaml", None))
+    assert "3 cells x 10 or 15 trials = 35 trials in 35 rounds" in text
+    assert "At least 1 h 1 min" in text
+    assert "1 router between the hosts" in text
+
+
+def test_the_time_of_a_round_trip_is_the_documents_within_what_its_hosts_took() -> None:
+    """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
+    matrix = load_matrix(MATRICES / "nettest.yaml")
+    least = least_s(expand(matrix)[0], matrix.link)
+    assert least is not None
+    assert 0.7 * 63.761 < least < 63.761
+    blasts = [least_s(cell, matrix.link) for cell in expand(matrix)[1:]]
+    # The document's clock ticks in hundredths, and its link's crystal is not ours.
+    assert blasts == pytest.approx([123.316, 123.316], rel=0.003)
+
+
+def link(**changes: Any) -> Link:
+    return Link(**{"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False} | changes)
+
+
+def cell_of(setup: Setup) -> Cell:
+    return Cell(pairing="LL", test="", setup=setup)
+
+
+def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror() -> None:
+    asked: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
+    asked |= {"duration_s": None, "count": 1000}
+    long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
+    one, many, held = (
+        least_s(cell_of(RoundTrip(**asked, **more)), link())
+        for more in ({}, {"outstanding": 64}, {"outstanding": 64, "mirror_hold_s": 0.01})
+    )
+    assert one == pytest.approx(long_s + short_s)
+    assert many == pytest.approx(long_s)
+    assert held == pytest.approx(10)
+
+
+def test_connections_take_their_handshakes_and_searches_nobody_knows() -> None:
+    asked: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
+    connect = least_s(cell_of(Connect(**asked)), link())
+    round_trip = least_s(cell_of(RoundTrip(protocol="TCP", **asked)), link())
+    assert connect is not None
+    assert round_trip is not None
+    assert connect == pytest.approx(round_trip + 1000 * 2 * 8 * 84 / 1e8)
+    assert least_s(cell_of(PayloadSearch(protocol="UDP")), link()) is None
+    assert least_s(cell_of(RoundTrip(protocol="TCP", **asked)), None) is None
+    huge = RoundTrip(protocol="UDP", ip_version=6, **asked)
+    assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
+
+
+def test_a_search_is_said_to_be_missing_from_the_time() -> None:
+    plan = plan_of(MATRICES / "payload.yaml", None)
+    text = plan_text(plan)
+    assert "4 trials search the path" in text
+    assert "searched" in text
+    assert plan_json(plan)["trials_of_unknown_length"] == 4
+
+
+def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
+    plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
+    found = plan_json(plan)
+    assert (found["trials_at_least"], found["trials"]) == (60, 240)
+    assert found["seconds"] == pytest.approx(4 * found["seconds_at_least"])
+    assert found["until"] == {
+        "within": 0.025,
+        "confidence": 0.95,
+        "at_least": 5,
+        "at_most": 20,
+    }
+    text = plan_text(plan)
+    assert "12 cells x 5 to 20 trials = 60 to 240 trials in 60 to 240 rounds" in text
+    assert "Until 2.5 % of the mean with 95 % confidence" in text
+    assert "About 34.2 s, 2 min 17 s where every trial is needed" in text
+
+
+def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
+    text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
+    assert "Scaled: every count is taken times 0.01, at least 1" in text
+    assert "3 s of pause between two rounds" in text
+    text = plan_text(plan_of(MATRICES / "udp-mirror.yaml", None))
+    assert "Compared: Without the UDP checksum, against with it" in text
+    assert "Scaled" not in text

@@ -12,10 +12,12 @@ from netlab.units import (
     format_bytes,
     format_rate,
     format_seconds,
+    format_share,
     parse_bytes,
     parse_per_second,
     parse_rate,
     parse_seconds,
+    parse_share,
 )
 
 
@@ -120,6 +122,14 @@ def test_what_is_no_rate_is_refused(text: str | float) -> None:
         parse_rate(text)
 
 
+def test_a_share_is_read_with_its_sign_and_without_it_could_mean_two_things() -> None:
+    assert [parse_share(text) for text in ("2.5 %", "95%", "0.1 %")] == [0.025, 0.95, 0.001]
+    for text in ("0.95", "95", "% 5", "5 percent", "-1 %", ""):
+        with pytest.raises(ValueError, match=r"such as 2\.5 % or 95 %"):
+            parse_share(text)
+    assert [format_share(share) for share in (0.025, 0.95, 0.999)] == ["2.5 %", "95 %", "99.9 %"]
+
+
 def test_a_number_a_second_may_say_so() -> None:
     assert parse_per_second("5k/s") == parse_per_second("5000") == parse_per_second(5000) == 5000.0
     with pytest.raises(ValueError, match="a number a second"):
@@ -148,7 +158,7 @@ def test_every_rate_is_read_back_within_a_hundredth_of_its_unit(rate_bit_per_s: 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_quantity_or_a_value_error_of_one_line(text: str) -> None:
-    for parse in (parse_bytes, parse_seconds, parse_rate, parse_per_second):
+    for parse in (parse_bytes, parse_seconds, parse_rate, parse_per_second, parse_share):
         try:
             assert parse(text) >= 0
         except ValueError as error:
