@@ -78,7 +78,9 @@ static struct complaint do_hello(struct agent *agent, const struct request *requ
     json_text(&record, "clock", self.clock);
     json_u64(&record, "clock_step_ns", calibration_clock_step_ns());
     json_u64(&record, "worst_sleep_ns", calibration_worst_sleep_ns());
-    json_text(&record, "capabilities", self.capabilities);
+    char capabilities[400];
+    snprintf(capabilities, sizeof capabilities, "%s,round_trip", self.capabilities);
+    json_text(&record, "capabilities", capabilities);
     json_u64(&record, "pid", self.pid);
     json_text(&record, "machine_id", self.machine_id[0] != 0 ? self.machine_id : NULL);
     if (self.network_id != 0)
@@ -204,6 +206,7 @@ static const struct verb {
     {"clock", no_keys, do_clock},        {"facts", facts_keys, do_facts},
     {"lock", lock_keys, do_lock},        {"unlock", no_keys, do_unlock},
     {"receive", settings_keys, do_test}, {"send", settings_keys, do_test},
+    {"ask", settings_ask_keys, do_test}, {"mirror", settings_mirror_keys, do_test},
     {"stop", stop_keys, do_stop},        {"quit", no_keys, do_quit},
 };
 

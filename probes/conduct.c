@@ -1,11 +1,10 @@
 /* Waiting for the events of a test, and what is read when they come. */
 #include "conduct.h"
 
+#include "await.h"
 #include "records.h"
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
-
-typedef bool (*event)(const struct test *test); /* under the lock */
 
 static bool never(const struct test *test)
 {
@@ -13,73 +12,9 @@ static bool never(const struct test *test)
     return false;
 }
 
-static bool all_begun(const struct test *test)
-{
-    return test->begun == test->settings.streams;
-}
-
-static bool all_ended(const struct test *test)
-{
-    return test->ended == test->settings.streams;
-}
-
-static bool told_or_ended(const struct test *test)
-{
-    return test->told_stop || all_ended(test);
-}
-
 static bool window_closed(const struct test *test)
 {
     return test->window.closed;
-}
-
-static uint64_t deadline_of(const struct test *test)
-{
-    return test->requested_ns + test->settings.deadline_ns;
-}
-
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* Waits for an event, a time, a failure or the deadline; prints progress on the way.
- * True: the event has come. */
-static bool wait_for(struct test *test, event came, uint64_t until_ns)
-{
-    bool result;
-    plat_mutex_lock(&test->lock);
-    for (;;) {
-        uint64_t now = plat_now_ns();
-        result = came(test);
-        if (result || test->failure.word != NULL || now >= until_ns || now >= deadline_of(test))
-            break;
-        if (now >= test->next_progress_ns) {
-            test->next_progress_ns = now + SECOND_NS;
-            plat_mutex_unlock(&test->lock);
-            record_progress(test, now);
-            plat_mutex_lock(&test->lock);
-            continue;
-        }
-        plat_cond_wait(&test->changed, &test->lock,
-                       earlier(earlier(until_ns, deadline_of(test)), test->next_progress_ns));
-    }
-    plat_mutex_unlock(&test->lock);
-    return result;
-}
-
-/* Whether the deadline has passed; what was then waited for is the word of the failure. */
-static bool too_late(struct test *test, const char *word, const char *detail)
-{
-    if (plat_now_ns() >= deadline_of(test))
-        test_fail(test, word, 0, detail);
-    return test_failed(test);
-}
-
-static void begin_progress(struct test *test)
-{
-    test->begun_ns = plat_now_ns();
-    test->next_progress_ns = test->begun_ns + SECOND_NS;
 }
 
 /* ---- sending ---- */
@@ -88,7 +23,7 @@ static uint64_t first_send_ns(const struct test *test)
 {
     uint64_t first_ns = NEVER_NS;
     for (unsigned i = 0; i < test->settings.streams; i++)
-        first_ns = earlier(first_ns, test->stream[i].first_ns);
+        first_ns = await_earlier(first_ns, test->stream[i].first_ns);
     return first_ns;
 }
 
@@ -107,20 +42,20 @@ static void conduct_count(struct test *test)
     sample_edge(test, &test->samples.open);
     test->samples.open.now_ns = first_send_ns(test);
     test->samples.open.bytes = test->samples.open.messages = 0;
-    wait_for(test, all_ended, NEVER_NS);
+    await(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
         test->samples.close.now_ns = last_send_ns(test); /* the end markers take time of their own */
-    too_late(test, "deadline", "the messages had not all been sent");
+    await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
 void conduct_sending(struct test *test)
 {
     const struct settings *settings = &test->settings;
-    begin_progress(test);
+    await_begin(test);
     sample_opened(test, &test->samples.opened);
-    if (!wait_for(test, all_begun, NEVER_NS)) {
-        too_late(test, "deadline", "nothing could be sent");
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "deadline", "nothing could be sent");
         return;
     }
     if (settings->count > 0) {
@@ -130,13 +65,13 @@ void conduct_sending(struct test *test)
     uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
                                              : first_send_ns(test) + settings->warm_up_ns;
     uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
-    wait_for(test, told_or_ended, open_ns);
+    await(test, await_told_or_ended, open_ns);
     sample_edge(test, &test->samples.open);
-    wait_for(test, told_or_ended, close_ns);
+    await(test, await_told_or_ended, close_ns);
     sample_edge(test, &test->samples.close);
     atomic_store(&test->in_tail, true);
-    wait_for(test, told_or_ended, test->samples.close.now_ns + TAIL_NS);
-    too_late(test, "deadline", "the window had not closed");
+    await(test, await_told_or_ended, test->samples.close.now_ns + TAIL_NS);
+    await_too_late(test, "deadline", "the window had not closed");
 }
 
 /* ---- receiving ---- */
@@ -188,9 +123,9 @@ static void drain_udp(struct test *test)
             if (seen.messages >= seen.sent || now >= until_ns || now >= since_ns + quiet_ns)
                 return;
         }
-        if (test_failed(test) || now >= deadline_of(test))
+        if (test_failed(test) || now >= await_deadline_ns(test))
             break;
-        wait_for(test, never, earlier(now + DRAIN_LOOK_NS, deadline_of(test)));
+        await(test, never, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
     }
     if (!test_failed(test))
         test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
@@ -200,13 +135,13 @@ static void drain_udp(struct test *test)
 static void drain_tcp(struct test *test)
 {
     uint64_t began_ns = plat_now_ns();
-    wait_for(test, told_or_ended, NEVER_NS);
+    await(test, await_told_or_ended, NEVER_NS);
     test->drain_ns = plat_now_ns() - began_ns;
     plat_mutex_lock(&test->lock);
     test->sent_known = test->told_count;
     test->sent_messages = test->told_messages;
     plat_mutex_unlock(&test->lock);
-    too_late(test, "deadline", "the sender did not end");
+    await_too_late(test, "deadline", "the sender did not end");
 }
 
 /* With a count the window is the first mark to the last, known when all is over. */
@@ -216,10 +151,10 @@ static void receive_count(struct test *test)
     if (test->settings.udp)
         drain_udp(test);
     else
-        wait_for(test, all_ended, NEVER_NS);
+        await(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     sample_queues(test, &test->samples.queue_close);
-    if (too_late(test, "deadline", "the messages had not all arrived"))
+    if (await_too_late(test, "deadline", "the messages had not all arrived"))
         return;
     plat_mutex_lock(&test->lock);
     window_finish(&test->window);
@@ -242,18 +177,18 @@ static bool wait_for_close(struct test *test)
         plat_mutex_unlock(&test->lock);
         if (closed)
             return !test_failed(test);
-        if (too_late(test, "deadline", "the window had not closed"))
+        if (await_too_late(test, "deadline", "the window had not closed"))
             return false;
-        wait_for(test, window_closed, look_ns);
+        await(test, window_closed, look_ns);
     }
 }
 
 static void receive_seconds(struct test *test)
 {
     struct window *window = &test->window;
-    wait_for(test, window_closed, window->w0_ns);
+    await(test, window_closed, window->w0_ns);
     sample_edge(test, &test->samples.open);
-    wait_for(test, window_closed, window->w1_ns);
+    await(test, window_closed, window->w1_ns);
     sample_edge(test, &test->samples.close);
     if (!wait_for_close(test))
         return;
@@ -263,10 +198,10 @@ static void receive_seconds(struct test *test)
 
 void conduct_receiving(struct test *test)
 {
-    begin_progress(test);
+    await_begin(test);
     sample_opened(test, &test->samples.opened);
-    if (!wait_for(test, all_begun, NEVER_NS)) {
-        too_late(test, "no-traffic", "the peer came, and no message arrived");
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "no-traffic", "the peer came, and no message arrived");
         return;
     }
     (test->settings.count > 0 ? receive_count : receive_seconds)(test);
@@ -284,7 +219,7 @@ void conduct_check(struct test *test)
         unsigned char byte = 0;
         struct plat_wait wait = {.socket = test->stream[i].socket};
         ptrdiff_t put = plat_send(wait.socket, &byte, 1);
-        plat_wait_any(&wait, 1, earlier(deadline_of(test), plat_now_ns() + 5 * SECOND_NS));
+        plat_wait_any(&wait, 1, await_earlier(await_deadline_ns(test), plat_now_ns() + 5 * SECOND_NS));
         ptrdiff_t got = put == 1 && wait.ready ? plat_receive_now(wait.socket, &byte, 1) : 0;
         if (got != 1) {
             test_fail(test, "peer-vanished", got < 0 ? (int)-got : 0, "nothing came back");

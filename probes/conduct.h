@@ -7,6 +7,8 @@
 /* Each returns when the test has nothing more to do: ended well, failed, or told to stop. */
 void conduct_sending(struct test *test);
 void conduct_receiving(struct test *test);
+void conduct_asking(struct test *test);
+void conduct_mirroring(struct test *test);
 /* One packet each way. */
 void conduct_check(struct test *test);
 

@@ -76,7 +76,7 @@ bool dataport_control_read(const unsigned char *bytes, size_t length,
     out->stream = get16(bytes + 6);
     out->messages = dataport_get64(bytes + 24);
     bool known = out->kind == DATAPORT_HELLO || out->kind == DATAPORT_ANSWER ||
-                 (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
+                 out->kind == DATAPORT_LEAVE || (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
     return known && (out->kind == DATAPORT_END || out->messages == 0) &&
            all_zero(bytes + 32, DATAPORT_CONTROL - 32);
 }
@@ -87,11 +87,11 @@ uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN])
            dataport_get32(token + 12);
 }
 
-bool dataport_data_of(const unsigned char *bytes, size_t length,
-                      const unsigned char token[DATAPORT_TOKEN])
+bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
+                         const unsigned char token[DATAPORT_TOKEN])
 {
     struct dataport_data data;
-    return dataport_data_read(bytes, length < 16 ? length : 16, dataport_tag(token), &data);
+    return dataport_message_read(bytes, length < 16 ? length : 16, kind, dataport_tag(token), &data);
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014) */

@@ -18,7 +18,10 @@ enum dataport_kind {
     DATAPORT_HELLO = 1,
     DATAPORT_ANSWER = 2,
     DATAPORT_END = 3,
-    DATAPORT_DATA = 16
+    DATAPORT_LEAVE = 4,    /* the asker goes on from another port: the mirror may take its hello */
+    DATAPORT_DATA = 16,    /* of a stream */
+    DATAPORT_REQUEST = 18, /* of a round trip: the only kind that a mirror answers */
+    DATAPORT_RESPONSE = 19
 };
 
 /* Equal or not, in a time that depends on the length alone. */
@@ -34,7 +37,7 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_preface *out);
 
-/* UDP: hello, answer, end marker. `messages` is the sender's count in end markers, else 0. */
+/* UDP: hello, answer, end marker, leave. `messages` is the sender's count in end markers, else 0. */
 struct dataport_control {
     unsigned kind, flags, stream;
     uint64_t messages;
@@ -42,7 +45,7 @@ struct dataport_control {
 void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_kind kind,
                             unsigned stream, const unsigned char token[DATAPORT_TOKEN],
                             uint64_t messages);
-/* True only for a datagram of 48 bytes that is a hello, an answer or an end marker with the token. */
+/* True only for a datagram of 48 bytes that is one of these, with the token. */
 bool dataport_control_read(const unsigned char *bytes, size_t length,
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_control *out);
@@ -87,27 +90,39 @@ static inline uint64_t dataport_get64(const unsigned char *from)
     return (uint64_t)dataport_get32(from) << 32 | dataport_get32(from + 4);
 }
 
-/* Writes the header of a message of message_bytes; nothing where it is too short for one.
+/* Writes the header of a message of message_bytes. Under 16 bytes a request and a response have their
+ * kind alone, as the first byte, so that no mirror takes one for the other; data have nothing.
  * `into` has message_bytes bytes. */
-static inline void dataport_data_write(unsigned char *into, size_t message_bytes, uint32_t tag,
-                                       unsigned stream, uint64_t sequence, uint64_t due_ns)
+static inline void dataport_message_write(unsigned char *into, size_t message_bytes,
+                                          enum dataport_kind kind, uint32_t tag, unsigned stream,
+                                          uint64_t sequence, uint64_t due_ns)
 {
-    if (message_bytes < 16)
+    if (message_bytes < 16) {
+        if (kind != DATAPORT_DATA)
+            into[0] = (unsigned char)kind;
         return;
+    }
     dataport_put32(into, tag);
-    dataport_put32(into + 4, (uint32_t)DATAPORT_DATA << 24 | (stream & 0xffff));
+    dataport_put32(into + 4, (uint32_t)kind << 24 | (stream & 0xffff));
     dataport_put64(into + 8, sequence);
     if (message_bytes >= 24)
         dataport_put64(into + 16, due_ns);
 }
 
+static inline void dataport_data_write(unsigned char *into, size_t message_bytes, uint32_t tag,
+                                       unsigned stream, uint64_t sequence, uint64_t due_ns)
+{
+    dataport_message_write(into, message_bytes, DATAPORT_DATA, tag, stream, sequence, due_ns);
+}
+
 /* Reads the header of a datagram of `length` bytes. False: shorter than 16, another tag or kind, or
  * an absurd sequence number. Whether the length is that of the test's messages, and the stream the
  * socket's, is the caller's to compare. */
-static inline bool dataport_data_read(const unsigned char *bytes, size_t length, uint32_t tag,
-                                      struct dataport_data *out)
+static inline bool dataport_message_read(const unsigned char *bytes, size_t length,
+                                         enum dataport_kind kind, uint32_t tag,
+                                         struct dataport_data *out)
 {
-    if (length < 16 || dataport_get32(bytes) != tag || bytes[4] != DATAPORT_DATA)
+    if (length < 16 || dataport_get32(bytes) != tag || bytes[4] != kind)
         return false;
     out->flags = bytes[5];
     out->stream = (unsigned)bytes[6] << 8 | bytes[7];
@@ -117,9 +132,23 @@ static inline bool dataport_data_read(const unsigned char *bytes, size_t length,
     return out->sequence <= DATAPORT_SEQUENCE_MAX;
 }
 
-/* Whether a datagram begins like data with this token's tag; of `length` the first 16 are looked at. */
-bool dataport_data_of(const unsigned char *bytes, size_t length,
-                      const unsigned char token[DATAPORT_TOKEN]);
+static inline bool dataport_data_read(const unsigned char *bytes, size_t length, uint32_t tag,
+                                      struct dataport_data *out)
+{
+    return dataport_message_read(bytes, length, DATAPORT_DATA, tag, out);
+}
+
+/* Whether a datagram of 1 to 15 bytes is a request or a response: its first byte. */
+static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
+                                    enum dataport_kind kind)
+{
+    return length >= 1 && length < 16 && bytes[0] == kind;
+}
+
+/* Whether a datagram begins like one of this kind with this token's tag; of `length` the first 16 are
+ * looked at. */
+bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
+                         const unsigned char token[DATAPORT_TOKEN]);
 
 /* Pseudo-random filling, the same for the same seed; compresses badly. */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed);

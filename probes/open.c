@@ -43,6 +43,8 @@ static bool set_options(struct test *test, plat_socket socket)
     if (settings->dont_fragment &&
         !want(test, plat_option_set(socket, PLAT_DONT_FRAGMENT, 1), "dont_fragment"))
         return false;
+    if (settings->no_checksum && !want(test, plat_set_no_checksum(socket), "no_checksum"))
+        return false;
     if (settings->dscp >= 0 &&
         !want(test, plat_option_set(socket, PLAT_DSCP, settings->dscp), "dscp"))
         return false;

@@ -112,7 +112,10 @@ static bool answered(struct test *test, struct stream *stream, int *error)
             *error = (int)-got;
         return false;
     }
-    if (!test->settings.send && dataport_data_of(datagram, (size_t)got, test->settings.token))
+    const enum dataport_kind expected =
+        test->settings.role == ROLE_MIRROR ? DATAPORT_REQUEST : DATAPORT_DATA;
+    bool comes = test->settings.role == ROLE_MIRROR || test->settings.role == ROLE_RECEIVE;
+    if (comes && dataport_message_of(datagram, (size_t)got, expected, test->settings.token))
         return true;
     plat_receive_now(stream->socket, datagram, sizeof datagram);
     return dataport_control_read(datagram, (size_t)got, test->settings.token, &answer) &&
@@ -161,7 +164,7 @@ bool open_udp_connect(struct test *test)
             return false;
         }
     }
-    for (unsigned i = 0; i < test->settings.streams; i++)
+    for (unsigned i = 0; i < test->settings.streams && !test->settings.echo; i++)
         if (!greet(test, &test->stream[i], until_ns < deadline_ns ? until_ns : deadline_ns))
             return false;
     return true;

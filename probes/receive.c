@@ -61,20 +61,12 @@ static struct taken foreign(struct stream *stream)
     return (struct taken){.mark = false};
 }
 
-/* A hello whose answer was lost is answered again; an end marker is remembered. */
+/* An end marker is remembered. */
 static bool took_control(struct stream *stream, size_t length)
 {
-    struct test *test = stream->test;
     struct dataport_control control;
-    unsigned char answer[DATAPORT_CONTROL];
-    if (length != DATAPORT_CONTROL ||
-        !dataport_control_read(stream->buffer, length, test->settings.token, &control) ||
-        control.stream != stream->number)
+    if (!traffic_control(stream, stream->buffer, length, &control))
         return false;
-    if (control.kind == DATAPORT_HELLO && test->settings.listen) {
-        dataport_control_write(answer, DATAPORT_ANSWER, stream->number, test->settings.token, 0);
-        plat_send(stream->socket, answer, sizeof answer);
-    }
     if (control.kind == DATAPORT_END) {
         atomic_store(&stream->marked_messages, control.messages);
         atomic_store(&stream->marked, true);

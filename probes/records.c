@@ -91,25 +91,47 @@ static void record_failure(struct test *test)
     add_complaint(&record, &test->failure);
     if (strcmp(test->failure.word, "no-peer") == 0)
         json_u64(&record, "strangers", result_strangers(test));
+    if (test->path_mtu_bytes > 0)
+        json_u64(&record, "path_mtu_bytes", test->path_mtu_bytes);
     record_print(&record);
+}
+
+/* What each role says for itself, and what it must have to be a result. */
+static const struct {
+    const char *name;
+    void (*demand)(struct test *test);
+    void (*add)(struct test *test, struct json *record);
+} roles[] = {[ROLE_RECEIVE] = {"receive", result_demand_marks, result_receiving},
+             [ROLE_SEND] = {"send", NULL, result_sending},
+             [ROLE_ASK] = {"ask", result_demand_answers, result_asking},
+             [ROLE_MIRROR] = {"mirror", NULL, result_mirroring}};
+
+static void add_size(const struct settings *settings, struct json *record)
+{
+    json_u64(record, "message_bytes", settings->message_bytes);
+    if (settings->kind == KIND_STREAM)
+        json_u64(record, "streams", settings->streams);
+    else
+        json_u64(record, "response_bytes", settings->response_bytes);
 }
 
 void record_end(struct test *test)
 {
     struct json record;
-    if (!test->settings.check && !test->settings.send && !test_failed(test))
-        result_demand_marks(test);
+    const enum role role = test->settings.role;
+    const bool check = test->settings.kind == KIND_CHECK;
+    if (!check && roles[role].demand != NULL && !test_failed(test))
+        roles[role].demand(test);
     if (test_failed(test)) {
         record_failure(test);
         return;
     }
     json_begin(&record, "result", test->settings.id);
-    json_text(&record, "role", test->settings.send ? "send" : "receive");
+    json_text(&record, "role", roles[role].name);
     json_text(&record, "protocol", test->settings.udp ? "udp" : "tcp");
-    if (!test->settings.check) {
-        json_u64(&record, "message_bytes", test->settings.message_bytes);
-        json_u64(&record, "streams", test->settings.streams);
-        (test->settings.send ? result_sending : result_receiving)(test, &record);
+    if (!check) {
+        add_size(&test->settings, &record);
+        roles[role].add(test, &record);
     }
     result_both(test, &record);
     record_print(&record);

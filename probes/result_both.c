@@ -57,7 +57,7 @@ static void add_options(struct test *test, struct json *record)
     add_option(record, "dont_fragment", opened->dont_fragment);
     add_option(record, "dscp", opened->dscp);
     add_option(record, "cpu", test->settings.cpu);
-    if (!test->settings.send)
+    if (test->settings.role != ROLE_SEND)
         json_u64(record, "spin", test->settings.spin);
 }
 
@@ -127,6 +127,20 @@ static void add_clocks(struct test *test, struct json *record)
         json_i64(record, "wall_step_ns", step_ns);
 }
 
+/* Over the whole test, of all that this system carries. */
+static void add_fragments(const struct samples *samples, struct json *record)
+{
+    const struct plat_fragments *before = &samples->opened.fragments,
+                                *after = &samples->closing.fragments;
+    if (!samples->opened.fragments_told || !samples->closing.fragments_told)
+        return;
+    json_u64(record, "ip_fragments_created", after->created - before->created);
+    json_u64(record, "ip_fragments_failed", after->failed - before->failed);
+    json_u64(record, "ip_reassembled", after->reassembled - before->reassembled);
+    json_u64(record, "ip_reassembly_failures",
+             after->reassembly_failures - before->reassembly_failures);
+}
+
 static void add_interface(const struct samples *samples, struct json *record)
 {
     const struct opened *opened = &samples->opened;
@@ -180,6 +194,9 @@ void result_both(struct test *test, struct json *record)
     add_addresses(test, record);
     add_options(test, record);
     add_interface(samples, record);
+    add_fragments(samples, record);
+    if (test->path_mtu_bytes > 0)
+        json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
     if (samples->open.taken && samples->close.taken) {
         add_threads(test, record);
         add_host_cpu(&samples->open.cpu, &samples->close.cpu, record);

@@ -37,7 +37,7 @@ void sample_edge(struct test *test, struct edge *edge)
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
     plat_cpu_times(&edge->cpu);
-    if (test->settings.udp && !test->settings.send)
+    if (test->settings.udp && test->settings.role != ROLE_SEND)
         edge->errors = plat_udp_receive_buffer_errors(&edge->receive_buffer_errors);
     edge->taken = true;
 }
@@ -72,6 +72,7 @@ void sample_opened(struct test *test, struct opened *opened)
         plat_congestion_get(socket, opened->congestion, sizeof opened->congestion);
         plat_tcp_info(socket, &opened->tcp);
     }
+    opened->fragments_told = plat_fragments(&opened->fragments);
     if (plat_interface_between(&test->local, &test->peer, opened->interface))
         opened->counted =
             plat_interface_bytes(opened->interface, &opened->interface_sent_bytes,
@@ -83,10 +84,11 @@ void sample_opened(struct test *test, struct opened *opened)
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing)
 {
     memset(closing, 0, sizeof *closing);
+    closing->fragments_told = plat_fragments(&closing->fragments);
     if (opened->counted)
         closing->counted = plat_interface_bytes(opened->interface, &closing->interface_sent_bytes,
                                                 &closing->interface_received_bytes);
-    closing->drops = test->settings.udp && !test->settings.send;
+    closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
     for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
         uint64_t drops;
         closing->drops = plat_queue_drops(test->stream[i].socket, &drops);

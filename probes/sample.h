@@ -43,12 +43,15 @@ struct opened {
     struct plat_tcp_info tcp;
     int send_buffer_bytes, receive_buffer_bytes, nodelay, dont_fragment, dscp; /* -1: unknown */
     char congestion[32];
+    bool fragments_told;
+    struct plat_fragments fragments;
 };
 void sample_opened(struct test *test, struct opened *opened);
 
 /* Before the sockets are closed. */
 struct closing {
-    bool counted, drops;
+    bool counted, drops, fragments_told;
+    struct plat_fragments fragments;
     uint64_t interface_sent_bytes, interface_received_bytes, queue_drops;
 };
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing);

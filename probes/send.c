@@ -60,25 +60,9 @@ static ptrdiff_t send_udp(struct stream *stream, uint64_t sequence, uint64_t due
     return plat_send(stream->socket, stream->buffer, size);
 }
 
-/* Three, for a queue may be full: by hand some time apart, for then nobody else tells. */
-static void finish_udp(struct stream *stream, uint64_t sent)
-{
-    unsigned char marker[DATAPORT_CONTROL];
-    struct test *test = stream->test;
-    if (test_failed(test))
-        return;
-    dataport_control_write(marker, DATAPORT_END, stream->number, test->settings.token,
-                           sent);
-    for (int i = 0; i < 3; i++) {
-        plat_send(stream->socket, marker, sizeof marker);
-        if (!test_told_stop(test) && i < 2)
-            plat_sleep_ns(5 * MILLISECOND_NS);
-    }
-}
-
 static const struct work tcp_work = {false, send_tcp, finish_tcp};
-static const struct work udp_work = {false, send_udp, finish_udp};
-static const struct work udp_stamped_work = {true, send_udp, finish_udp};
+static const struct work udp_work = {false, send_udp, traffic_end_markers};
+static const struct work udp_stamped_work = {true, send_udp, traffic_end_markers};
 
 static const struct work *work_of(const struct settings *settings)
 {
@@ -132,17 +116,6 @@ static bool wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *no
     return false;
 }
 
-static void wait_for_start(const struct test *test)
-{
-    while (!test_halted(test)) {
-        uint64_t now = plat_now_ns();
-        if (now >= test->settings.start_ns)
-            return;
-        uint64_t left_ns = test->settings.start_ns - now;
-        plat_sleep_ns(left_ns < LONGEST_SLEEP_NS ? left_ns : LONGEST_SLEEP_NS);
-    }
-}
-
 /* Whether the next call would find room. */
 static void look_for_room(struct stream *stream)
 {
@@ -181,7 +154,7 @@ void send_run(struct stream *stream)
     const bool paced = test->settings.rate_numerator != 0;
     uint64_t sent = 0, due_ns = 0, now_ns = 0;
 
-    wait_for_start(test);
+    traffic_wait_for_start(test);
     stream->tried_ns = plat_now_ns();
     calltime_init(&stream->calls, (uint32_t)stream->tried_ns + stream->number);
     if (paced)

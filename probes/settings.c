@@ -6,19 +6,27 @@
 #include <string.h>
 
 #include "pacing.h"
+#include "settings_keys.h"
 
-#define YEAR_NS (UINT64_C(31536000) * 1000000000)
-#define DEADLINE_SLACK_NS (UINT64_C(15) * 1000000000)
+#define SECOND_NS UINT64_C(1000000000)
+#define YEAR_NS (31536000 * SECOND_NS)
+#define DEADLINE_SLACK_NS (15 * SECOND_NS)
 #define UDP_MAX_V4 65507
 #define UDP_MAX_V6 65527
 
+#define COMMON_KEYS                                                                                \
+    "kind", "proto", "open", "to", "bind", "port", "interface", "token", "message", "seconds",     \
+        "count", "warm_up", "deadline", "start_ns", "socket_buffer", "congestion", "nodelay",      \
+        "dont_fragment", "dscp", "cpu", "spin"
+
 const char *const settings_keys[] = {
-    "kind",          "proto",      "open",       "to",           "bind",           "port",
-    "interface",     "token",      "message",    "seconds",      "count",          "warm_up",
-    "deadline",      "start_ns",   "window_open_ns",             "window_close_ns", "socket_buffer",
-    "congestion",    "nodelay",    "dont_fragment",              "dscp",           "rate",
-    "message_rate",  "burst",      "streams",    "cpu",          "spin",           "receive_call",
-    "interval",      NULL};
+    COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
+    "burst",     "streams",        "receive_call",    "interval", NULL};
+const char *const settings_ask_keys[] = {
+    COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
+    "keep",      "peer",     "no_checksum", "close",        NULL};
+const char *const settings_mirror_keys[] = {
+    COMMON_KEYS, "response", "hold", "stamps", "no_checksum", NULL};
 
 struct complaint complaint_about(const char *word, const char *key, const char *detail)
 {
@@ -28,274 +36,203 @@ struct complaint complaint_about(const char *word, const char *key, const char *
     return complaint;
 }
 
-/* Remembers the first complaint. */
-static void note(struct complaint *first, const char *word, const char *key, const char *detail)
+/* ---- keys ---- */
+
+void keys_note(struct keys *keys, const char *word, const char *key, const char *detail)
 {
-    if (word != NULL && first->word == NULL)
-        *first = complaint_about(word, key, detail);
+    if (word != NULL && keys->first.word == NULL)
+        keys->first = complaint_about(word, key, detail);
+}
+
+bool keys_given(const struct keys *keys, const char *key)
+{
+    return request_value(keys->request, key) != NULL;
+}
+
+uint64_t keys_number(struct keys *keys, struct key_range range)
+{
+    char detail[80];
+    uint64_t value = range.otherwise;
+    const char *word = request_u64(keys->request, range.key, range.least, range.most, &value);
+    snprintf(detail, sizeof detail, "a whole number from %llu to %llu",
+             (unsigned long long)range.least, (unsigned long long)range.most);
+    keys_note(keys, word, range.key, detail);
+    return value;
+}
+
+uint64_t keys_seconds(struct keys *keys, struct key_range range)
+{
+    char detail[100];
+    uint64_t value = range.otherwise;
+    const char *word =
+        request_seconds_ns(keys->request, range.key, range.least, range.most, &value);
+    snprintf(detail, sizeof detail, "decimal seconds from %.10g to %.10g, at most nine decimals",
+             (double)range.least / 1e9, (double)range.most / 1e9);
+    keys_note(keys, word, range.key, detail);
+    return value;
+}
+
+bool keys_flag(struct keys *keys, const char *key)
+{
+    bool value = false;
+    keys_note(keys, request_flag(keys->request, key, &value), key, "0 or 1");
+    return value;
 }
 
 /* ---- numbers ---- */
 
-struct number_key {
-    const char *key;
-    uint64_t least, most, otherwise;
-};
-
-static uint64_t number(const struct request *request, struct complaint *first,
-                       struct number_key range)
+static void read_numbers(struct keys *keys, struct settings *out)
 {
-    char detail[80];
-    uint64_t value = range.otherwise;
-    const char *word = request_u64(request, range.key, range.least, range.most, &value);
-    snprintf(detail, sizeof detail, "a whole number from %llu to %llu",
-             (unsigned long long)range.least, (unsigned long long)range.most);
-    note(first, word, range.key, detail);
-    return value;
-}
-
-static uint64_t seconds(const struct request *request, struct complaint *first,
-                        struct number_key range)
-{
-    uint64_t value = range.otherwise;
-    note(first, request_seconds_ns(request, range.key, range.least, range.most, &value), range.key,
-         "decimal seconds, at most nine decimals");
-    return value;
-}
-
-static bool flag(const struct request *request, struct complaint *first, const char *key)
-{
-    bool value = false;
-    note(first, request_flag(request, key, &value), key, "0 or 1");
-    return value;
-}
-
-static void read_numbers(const struct request *request, struct settings *out,
-                         struct complaint *first)
-{
-    out->message_bytes = (uint32_t)number(
-        request, first, (struct number_key){"message", 1, MESSAGE_MAX_BYTES, 1448});
-    out->count = number(request, first, (struct number_key){"count", 1, UINT64_C(1) << 62, 0});
-    out->socket_buffer_bytes = (uint32_t)number(
-        request, first, (struct number_key){"socket_buffer", 1, UINT32_C(1) << 30, 0});
-    out->receive_call_bytes = (uint32_t)number(
-        request, first, (struct number_key){"receive_call", 1, MESSAGE_MAX_BYTES, 262144});
-    out->streams =
-        (unsigned)number(request, first, (struct number_key){"streams", 1, STREAMS_MAX, 1});
-    out->burst =
-        number(request, first, (struct number_key){"burst", 1, UINT64_C(1) << 32, 0});
-    out->dscp = (int)number(request, first, (struct number_key){"dscp", 0, 63, 64});
-    out->cpu = (int)number(request, first, (struct number_key){"cpu", 0, 65535, 65536});
-    if (out->dscp == 64)
-        out->dscp = -1;
-    if (out->cpu == 65536)
-        out->cpu = -1;
-    struct number_key time = {"start_ns", 1, INT64_MAX, 0};
-    out->start_ns = number(request, first, time);
+    static const struct key_range message = {"message", 1, MESSAGE_MAX_BYTES, 1448},
+                                  receive_call = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144},
+                                  socket_buffer = {"socket_buffer", 1, UINT32_C(1) << 30, 0},
+                                  count = {"count", 1, UINT64_C(1) << 62, 0},
+                                  streams = {"streams", 1, STREAMS_MAX, 1},
+                                  burst = {"burst", 1, UINT64_C(1) << 32, 0},
+                                  dscp = {"dscp", 0, 63, 64}, cpu = {"cpu", 0, 65535, 65536};
+    struct key_range time = {"start_ns", 1, INT64_MAX, 0};
+    out->message_bytes = (uint32_t)keys_number(keys, message);
+    out->count = keys_number(keys, count);
+    out->socket_buffer_bytes = (uint32_t)keys_number(keys, socket_buffer);
+    out->receive_call_bytes = (uint32_t)keys_number(keys, receive_call);
+    out->streams = (unsigned)keys_number(keys, streams);
+    out->burst = keys_number(keys, burst);
+    out->dscp = keys_given(keys, "dscp") ? (int)keys_number(keys, dscp) : -1;
+    out->cpu = keys_given(keys, "cpu") ? (int)keys_number(keys, cpu) : -1;
+    out->start_ns = keys_number(keys, time);
     time.key = "window_open_ns";
-    out->open_ns = number(request, first, time);
+    out->open_ns = keys_number(keys, time);
     time.key = "window_close_ns";
-    out->close_ns = number(request, first, time);
+    out->close_ns = keys_number(keys, time);
 }
 
 /* ---- times and rates ---- */
 
-static void read_times(const struct request *request, struct settings *out,
-                       struct complaint *first)
+static void read_times(struct keys *keys, struct settings *out)
 {
-    const uint64_t second_ns = 1000000000;
+    struct key_range range = {"seconds", 1, YEAR_NS, 10 * SECOND_NS};
     uint64_t now = plat_now_ns();
-    out->seconds_ns =
-        seconds(request, first, (struct number_key){"seconds", 1, YEAR_NS, 10 * second_ns});
-    out->warm_up_ns = seconds(request, first, (struct number_key){"warm_up", 0, YEAR_NS, 0});
-    out->interval_ns = seconds(
-        request, first, (struct number_key){"interval", 1000000, YEAR_NS, second_ns / 10});
+    out->seconds_ns = keys_seconds(keys, range);
+    range = (struct key_range){"warm_up", 0, YEAR_NS, 0};
+    out->warm_up_ns = keys_seconds(keys, range);
+    range = (struct key_range){"interval", 1000000, YEAR_NS, SECOND_NS / 10};
+    out->interval_ns = keys_seconds(keys, range);
     uint64_t usual_ns = out->warm_up_ns + out->seconds_ns + DEADLINE_SLACK_NS;
     if (out->close_ns > now)
         usual_ns = out->close_ns - now + DEADLINE_SLACK_NS;
-    out->deadline_ns =
-        seconds(request, first, (struct number_key){"deadline", 1, 10 * YEAR_NS, usual_ns});
-    if (out->count > 0 && request_value(request, "seconds") != NULL)
-        note(first, "bad-value", "count", "seconds or count, not both");
+    range = (struct key_range){"deadline", 1, 10 * YEAR_NS, usual_ns};
+    out->deadline_ns = keys_seconds(keys, range);
+    if (out->count > 0 && keys_given(keys, "seconds"))
+        keys_note(keys, "bad-value", "count", "seconds or count, not both");
     if ((out->open_ns == 0) != (out->close_ns == 0))
-        note(first, "missing-key", out->open_ns == 0 ? "window_open_ns" : "window_close_ns",
-             "a common window has both of its ends");
+        keys_note(keys, "missing-key", out->open_ns == 0 ? "window_open_ns" : "window_close_ns",
+                  "a common window has both of its ends");
     if (out->open_ns >= out->close_ns && out->close_ns != 0)
-        note(first, "bad-value", "window_close_ns", "closes before it opens");
+        keys_note(keys, "bad-value", "window_close_ns", "closes before it opens");
     if (out->count > 0 && out->close_ns != 0)
-        note(first, "bad-value", "count", "a common window has no count");
+        keys_note(keys, "bad-value", "count", "a common window has no count");
 }
 
-static void read_rate(const struct request *request, struct settings *out,
-                      struct complaint *first)
+static void read_rate(struct keys *keys, struct settings *out)
 {
     struct pacing trial;
     uint64_t numerator = 0, denominator = 1;
-    if (request_value(request, "rate") != NULL && request_value(request, "message_rate") != NULL)
-        note(first, "bad-value", "message_rate", "rate or message_rate, not both");
-    note(first, request_decimal(request, "rate", &numerator, &denominator), "rate",
-         "a decimal above 0, in bit/s");
+    if (keys_given(keys, "rate") && keys_given(keys, "message_rate"))
+        keys_note(keys, "bad-value", "message_rate", "rate or message_rate, not both");
+    keys_note(keys, request_decimal(keys->request, "rate", &numerator, &denominator), "rate",
+              "a decimal above 0, in bit/s");
     if (numerator != 0)
         pacing_of_bit_rate(numerator, denominator, out->message_bytes, &out->rate_numerator,
                            &out->rate_denominator);
-    note(first,
-         request_decimal(request, "message_rate", &out->rate_numerator, &out->rate_denominator),
-         "message_rate", "a decimal above 0, in messages a second");
-    if (out->rate_numerator == 0 || first->word != NULL)
+    const char *word = request_decimal(keys->request, "message_rate", &out->rate_numerator,
+                                       &out->rate_denominator);
+    keys_note(keys, word, "message_rate", "a decimal above 0, in messages a second");
+    if (out->rate_numerator == 0 || keys->first.word != NULL)
         return;
     /* Each stream has its own schedule, of its own part. */
     out->rate_denominator *= out->streams;
     if (!pacing_init(&trial, 0, out->rate_numerator, out->rate_denominator, out->burst))
-        note(first, "bad-value", numerator != 0 ? "rate" : "message_rate",
-             "more than a message a nanosecond, or hardly ever one");
-}
-
-/* ---- addresses ---- */
-
-/* `ADDRESS:PORT[,PORT…]`, IPv6 in brackets. */
-static bool parse_to(const char *text, struct settings *out)
-{
-    char address[128];
-    const char *begin = text, *end = strrchr(text, ':');
-    if (end == NULL)
-        return false;
-    const char *ports = end + 1;
-    if (text[0] == '[') {
-        begin = text + 1;
-        end = strchr(text, ']');
-        if (end == NULL || end + 2 != ports)
-            return false;
-    } else if (strchr(text, ':') != end) {
-        return false;
-    }
-    if ((size_t)(end - begin) >= sizeof address)
-        return false;
-    snprintf(address, sizeof address, "%.*s", (int)(end - begin), begin);
-    for (out->to_count = 0; out->to_count < STREAMS_MAX; out->to_count++) {
-        char *after;
-        unsigned long port = ports[0] >= '0' && ports[0] <= '9' ? strtoul(ports, &after, 10) : 0;
-        if (port < 1 || port > 65535 ||
-            !plat_address_parse(address, (unsigned)port, &out->to[out->to_count]))
-            return false;
-        if (*after == 0) {
-            out->to_count++;
-            return true;
-        }
-        if (*after != ',')
-            return false;
-        ports = after + 1;
-    }
-    return false;
-}
-
-static void read_addresses(const struct request *request, bool by_hand, struct settings *out,
-                           struct complaint *first)
-{
-    static const char *const opens[] = {"connect", "listen"};
-    const char *to = request_value(request, "to");
-    unsigned open = to == NULL;
-    char bind[128] = "";
-    note(first, request_choice(request, "open", opens, 2, &open), "open", "listen or connect");
-    out->listen = open == 1;
-    note(first, request_text(request, "bind", bind, sizeof bind), "bind", "not an address");
-    note(first, request_ports(request, "port", &out->port_first, &out->port_last), "port",
-         "a port or a range of ports such as 5001-5100");
-    note(first, request_text(request, "interface", out->interface, sizeof out->interface),
-         "interface", "not the name of an interface");
-    if (bind[0] == 0 && out->listen && by_hand)
-        snprintf(bind, sizeof bind, "127.0.0.1");
-    if (bind[0] != 0 && !plat_address_parse(bind, 0, &out->bind))
-        note(first, "bad-value", "bind", "not a numeric address");
-    if (out->listen) {
-        if (bind[0] == 0)
-            note(first, "missing-key", "bind", "the listening side needs an address to bind");
-        if (to != NULL)
-            note(first, "bad-value", "to", "the listening side is connected to");
-        return;
-    }
-    if (to == NULL)
-        note(first, "missing-key", "to", "the connecting side needs ADDRESS:PORT");
-    else if (!parse_to(to, out))
-        note(first, "bad-value", "to", "ADDRESS:PORT[,PORT], numeric, IPv6 in brackets");
-    else if (out->udp && out->to_count != out->streams)
-        note(first, "bad-value", "to", "UDP needs one port for each stream");
-    else if (!out->udp && out->to_count != 1)
-        note(first, "bad-value", "to", "TCP needs one port");
-    else if (out->bind.length > 0 &&
-             plat_address_v6(&out->bind) != plat_address_v6(&out->to[0]))
-        note(first, "bad-value", "bind", "not of the same family as `to`");
-}
-
-static void read_token(const struct request *request, bool by_hand, struct settings *out,
-                       struct complaint *first)
-{
-    const char *given = getenv("NETPROBE_TOKEN");
-    if (request_value(request, "token") != NULL) {
-        note(first, request_hex(request, "token", out->token, DATAPORT_TOKEN), "token",
-             "32 hex digits");
-    } else if (by_hand && given != NULL) {
-        struct request_pair pair = {.key = "token", .value = given, .value_length = strlen(given)};
-        struct request environment = {.pairs = 1, .pair = {pair}};
-        note(first, request_hex(&environment, "token", out->token, DATAPORT_TOKEN), "token",
-             "NETPROBE_TOKEN is not 32 hex digits");
-    } else if (by_hand && out->listen && plat_random(out->token, DATAPORT_TOKEN) == 0) {
-        out->token_made = true;
-    } else {
-        note(first, "missing-key", "token", "32 hex digits, the same on both sides");
-    }
+        keys_note(keys, "bad-value", numerator != 0 ? "rate" : "message_rate",
+                  "more than a message a nanosecond, or hardly ever one");
 }
 
 /* ---- all of it ---- */
 
+static bool asks_or_mirrors(const struct settings *settings)
+{
+    return settings->role == ROLE_ASK || settings->role == ROLE_MIRROR;
+}
+
+static void read_role(struct keys *keys, struct settings *out)
+{
+    static const struct {
+        const char *verb;
+        enum role role;
+    } roles[] = {{"receive", ROLE_RECEIVE},
+                 {"send", ROLE_SEND},
+                 {"ask", ROLE_ASK},
+                 {"mirror", ROLE_MIRROR}};
+    static const char *const of_streams[] = {"stream", "check"};
+    static const char *const of_round_trips[] = {"round_trip", "connect"};
+    unsigned kind = 0;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (strcmp(keys->request->verb, roles[i].verb) == 0)
+            out->role = roles[i].role;
+    const char *const *words = asks_or_mirrors(out) ? of_round_trips : of_streams;
+    keys_note(keys, request_choice(keys->request, "kind", words, 2, &kind), "kind",
+              asks_or_mirrors(out) ? "round_trip or connect" : "stream or check");
+    out->kind = asks_or_mirrors(out) ? (kind == 0 ? KIND_ROUND_TRIP : KIND_CONNECT)
+                                     : (kind == 0 ? KIND_STREAM : KIND_CHECK);
+}
+
 /* What protocols and this combination of keys cannot do. */
-static void check_together(const struct request *request, struct settings *out,
-                           struct complaint *first)
+static void check_together(struct keys *keys, const struct settings *out)
 {
     const struct plat_address *family = out->listen ? &out->bind : &out->to[0];
-    if (first->word != NULL)
+    if (keys->first.word != NULL)
         return;
     uint32_t most = plat_address_v6(family) ? UDP_MAX_V6 : UDP_MAX_V4;
     if (out->udp && out->message_bytes > most) {
         char detail[80];
         snprintf(detail, sizeof detail, "a UDP message has at most %u bytes here", most);
-        note(first, "message-too-long", "message", detail);
+        keys_note(keys, "message-too-long", "message", detail);
     }
     if (out->udp && out->congestion[0] != 0)
-        note(first, "bad-value", "congestion", "UDP has none");
+        keys_note(keys, "bad-value", "congestion", "UDP has none");
     if (out->udp && out->nodelay)
-        note(first, "bad-value", "nodelay", "UDP does not delay");
+        keys_note(keys, "bad-value", "nodelay", "UDP does not delay");
     if (!out->udp && out->dont_fragment)
-        note(first, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
+        keys_note(keys, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
     if (out->count > 0 && out->count < out->streams)
-        note(first, "bad-value", "count", "fewer messages than streams");
-    if (request_value(request, "burst") != NULL && out->rate_numerator == 0)
-        note(first, "bad-value", "burst", "only with rate or message_rate");
+        keys_note(keys, "bad-value", "count", "fewer messages than streams");
+    if (keys_given(keys, "burst") && out->rate_numerator == 0)
+        keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
 }
 
 struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out)
 {
-    static const char *const kinds[] = {"stream", "check"};
     static const char *const protocols[] = {"tcp", "udp"};
-    struct complaint first = {.word = NULL};
-    unsigned kind = 0, protocol = 0;
+    struct keys keys = {.request = request, .by_hand = by_hand, .first = {.word = NULL}};
+    unsigned protocol = 0;
     memset(out, 0, sizeof *out);
     snprintf(out->id, sizeof out->id, "%s", request->id);
-    out->send = strcmp(request->verb, "send") == 0;
-    note(&first, request_choice(request, "kind", kinds, 2, &kind), "kind", "stream or check");
-    note(&first, request_choice(request, "proto", protocols, 2, &protocol), "proto",
-         "tcp or udp");
-    out->check = kind == 1;
+    out->by_hand = by_hand;
+    read_role(&keys, out);
+    keys_note(&keys, request_choice(request, "proto", protocols, 2, &protocol), "proto",
+              "tcp or udp");
     out->udp = protocol == 1;
-    out->nodelay = flag(request, &first, "nodelay");
-    out->dont_fragment = flag(request, &first, "dont_fragment");
-    out->spin = flag(request, &first, "spin");
-    note(&first, request_text(request, "congestion", out->congestion, sizeof out->congestion),
-         "congestion", "not the name of a congestion control");
-    read_numbers(request, out, &first);
-    read_times(request, out, &first);
-    read_rate(request, out, &first);
-    read_addresses(request, by_hand, out, &first);
-    read_token(request, by_hand, out, &first);
-    check_together(request, out, &first);
-    return first;
+    out->nodelay = keys_flag(&keys, "nodelay");
+    out->dont_fragment = keys_flag(&keys, "dont_fragment");
+    out->spin = keys_flag(&keys, "spin");
+    const char *word =
+        request_text(request, "congestion", out->congestion, sizeof out->congestion);
+    keys_note(&keys, word, "congestion", "not the name of a congestion control");
+    read_numbers(&keys, out);
+    read_times(&keys, out);
+    read_rate(&keys, out);
+    settings_read_addresses(&keys, out);
+    check_together(&keys, out);
+    if (asks_or_mirrors(out))
+        settings_read_round_trip(&keys, out);
+    return keys.first;
 }

@@ -1,4 +1,4 @@
-/* What a `send` or `receive` request asks for: its keys, checked, in the units of the code. */
+/* What a request for a test asks for: its keys, checked, in the units of the code. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -11,12 +11,26 @@
 
 #define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
 #define MESSAGE_MAX_BYTES 16777216u
+#define KEEP_MAX 1000 /* round trips told one by one */
+
+/* Verb and role: which of the four loops this side runs. */
+enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
+
+enum kind {
+    KIND_STREAM,
+    KIND_CHECK,      /* the streams are opened, one packet goes each way */
+    KIND_ROUND_TRIP, /* of `ask` and `mirror` */
+    KIND_CONNECT     /* the same, with a TCP connection for each */
+};
 
 struct settings {
     char id[REQUEST_ID_MAX + 1];
-    bool send, udp, check, listen;
-    bool nodelay, dont_fragment, spin;
-    uint32_t message_bytes;
+    enum role role;
+    enum kind kind;
+    bool by_hand; /* there is no controller */
+    bool udp, listen;
+    bool nodelay, dont_fragment, spin, no_checksum;
+    uint32_t message_bytes; /* of a round trip: the request's */
     uint64_t count;       /* 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;
     uint64_t deadline_ns; /* from the request on */
@@ -29,6 +43,15 @@ struct settings {
     uint64_t burst; /* 0: the default */
     unsigned streams;
     int cpu, dscp; /* -1: not given */
+    /* Round trips. */
+    uint32_t response_bytes;
+    unsigned outstanding; /* requests under way at once */
+    uint64_t timeout_ns;  /* UDP: a request without an answer is lost then */
+    unsigned keep;        /* round trips whose time is told one by one */
+    bool echo;            /* the peer is any RFC 862 echo, and knows nothing of us */
+    bool orderly;         /* connections are closed in order, not by reset */
+    bool stamps;
+    uint64_t hold_ns; /* between a mirror's receive and its send */
     char congestion[32], interface[PLAT_INTERFACE_NAME];
     unsigned char token[DATAPORT_TOKEN];
     bool token_made;
@@ -46,8 +69,8 @@ struct complaint {
     int error; /* the system's number; 0: none */
 };
 
-/* All keys of both verbs, NULL behind them. */
-extern const char *const settings_keys[];
+/* All keys of `send` and `receive`, of `ask`, of `mirror`; NULL behind them. */
+extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
 
 struct complaint complaint_about(const char *word, const char *key, const char *detail);
 

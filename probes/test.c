@@ -9,6 +9,7 @@
 #include "conduct.h"
 #include "open.h"
 #include "records.h"
+#include "round_trip.h"
 #include "traffic.h"
 
 /* ---- failing, halting, telling ---- */
@@ -97,7 +98,7 @@ static bool claim_cpus(struct test *test)
         fail(test, "cannot-pin", 0, "cpu", "this CPU does not exist or may not be used");
         return false;
     }
-    if (!settings->spin || settings->send)
+    if (!settings->spin || settings->role == ROLE_SEND)
         return true;
     plat_identify(&identity);
     if (atomic_fetch_add(&spinning, settings->streams) + settings->streams < identity.cpu_count) {
@@ -125,6 +126,20 @@ static bool prepare(struct test *test)
     return true;
 }
 
+static void (*loop_of(const struct settings *settings))(struct stream *)
+{
+    switch (settings->role) {
+    case ROLE_SEND:
+        return send_run;
+    case ROLE_ASK:
+        return ask_run;
+    case ROLE_MIRROR:
+        return mirror_run;
+    default:
+        return receive_run;
+    }
+}
+
 static void run_stream(void *argument)
 {
     struct stream *stream = argument;
@@ -133,7 +148,7 @@ static void run_stream(void *argument)
     if (error != 0)
         test_fail_key(test, "cannot-pin", error, "cpu");
     else
-        (test->settings.send ? send_run : receive_run)(stream);
+        loop_of(&test->settings)(stream);
     stream->cpu_known = plat_own_cpu_ns(&stream->cpu_ns);
     plat_mutex_lock(&test->lock);
     test->ended++;
@@ -159,7 +174,7 @@ static bool start_streams(struct test *test)
 static void join_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;
-    bool markers_to_send = settings->udp && settings->send && !test_failed(test);
+    bool markers_to_send = settings->udp && settings->role == ROLE_SEND && !test_failed(test);
     atomic_store(&test->halt, true);
     for (unsigned i = 0; i < settings->streams; i++)
         if (test->stream[i].running && !markers_to_send)
@@ -171,10 +186,14 @@ static void join_streams(struct test *test)
         }
 }
 
-/* By reset, so that nothing drains into the next trial; in order where a count was to arrive. */
+/* By reset, so that nothing drains into the next trial, and no port is blocked for a while after round
+ * trips; in order where a count of messages was to arrive. */
 static void close_streams(struct test *test)
 {
-    bool orderly = (test->settings.count > 0 || test->settings.check) && !test_failed(test);
+    const struct settings *settings = &test->settings;
+    bool streams = settings->role == ROLE_SEND || settings->role == ROLE_RECEIVE;
+    bool orderly = streams && (settings->count > 0 || settings->kind == KIND_CHECK) &&
+                   !test_failed(test);
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct stream *stream = &test->stream[i];
         if (stream->socket == PLAT_NO_SOCKET)
@@ -192,14 +211,20 @@ static void conduct(void *argument)
 {
     struct test *test = argument;
     if (prepare(test) && open_streams(test)) {
-        if (test->settings.check)
+        static void (*const conductors[])(struct test *) = {[ROLE_RECEIVE] = conduct_receiving,
+                                                            [ROLE_SEND] = conduct_sending,
+                                                            [ROLE_ASK] = conduct_asking,
+                                                            [ROLE_MIRROR] = conduct_mirroring};
+        if (test->settings.kind == KIND_CHECK)
             conduct_check(test);
         else if (start_streams(test))
-            (test->settings.send ? conduct_sending : conduct_receiving)(test);
+            conductors[test->settings.role](test);
     }
     join_streams(test);
     if (!test_failed(test))
         sample_closing(test, &test->samples.opened, &test->samples.closing);
+    if (!test->settings.udp || !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
+        test->path_mtu_bytes = 0;
     close_streams(test);
     atomic_fetch_sub(&spinning, test->spinners);
     atomic_store(&test->answered, true);
@@ -241,8 +266,11 @@ static struct test *make_test(const struct settings *settings, uint64_t requeste
 
 static void free_test(struct test *test)
 {
-    for (unsigned i = 0; i < test->settings.streams; i++)
+    for (unsigned i = 0; i < test->settings.streams; i++) {
         free(test->stream[i].buffer);
+        ask_free(test->stream[i].ask);
+        mirror_free(test->stream[i].mirror);
+    }
     plat_cond_destroy(&test->changed);
     plat_mutex_destroy(&test->lock);
     free(test->stream);

@@ -26,6 +26,8 @@
 #define CACHE_LINE 64
 
 struct test;
+struct ask;
+struct mirror;
 
 /* One data flow. Counters have one writer, the stream's own thread; others only read them. */
 struct stream {
@@ -50,10 +52,13 @@ struct stream {
     bool cpu_known;
     uint64_t partial_bytes; /* of a message that was cut off by the end */
     uint64_t foreign, strangers, local_drops, refused;
+    uint64_t answers;  /* to hellos that came again */
     unsigned refusals; /* by the peer's host, in a row */
     struct pacing pacing;
     struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
+    struct ask *ask;       /* of an asker, else NULL */
+    struct mirror *mirror; /* of a mirror, else NULL */
     struct low_water low_water; /* of a TCP receiver that does not spin */
 };
 
@@ -66,10 +71,11 @@ struct test {
     uint64_t strangers;
     unsigned spinners;       /* threads that this test may spin with */
     uint64_t worst_sleep_ns; /* only where paced */
+    unsigned path_mtu_bytes; /* UDP, as the system knows it at the end; 0: it does not tell */
     struct samples samples;
 
     _Atomic bool halt;     /* all loops end */
-    _Atomic bool in_tail;  /* a sender's window is over: the receiver may leave */
+    _Atomic bool in_tail;  /* a sender's window is over: the receiver may leave; an asker's as well */
     _Atomic bool answered; /* the last record is being printed */
 
     /* The conductor's own. */

@@ -13,7 +13,8 @@
     X("no-buffers") X("capability-missing") X("permission-denied") X("connect-refused")            \
     X("unreachable") X("connect-timeout") X("address-in-use") X("address-not-available")           \
     X("no-such-interface") X("no-peer") X("peer-vanished") X("no-traffic") X("too-few-messages")   \
-    X("deadline") X("stopped") X("cannot-pin") X("out-of-memory") X("system") X("locked")
+    X("deadline") X("no-answer") X("stopped") X("cannot-pin") X("out-of-memory") X("system")        \
+    X("locked")
 
 #define ERROR_WORD_ENTRY(text) text,
 static const char *const error_words[] = {ERROR_WORDS(ERROR_WORD_ENTRY)};

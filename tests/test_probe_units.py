@@ -15,7 +15,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROBES = ROOT / "probes"
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-PURE = ("dataport", "json", "pacing", "request", "sequence", "window")
+PURE = (
+    "calltime",
+    "dataport",
+    "histogram",
+    "json",
+    "low_water",
+    "pacing",
+    "request",
+    "sequence",
+    "underway",
+    "window",
+)
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
 pytestmark = pytest.mark.skipif(
@@ -241,21 +252,47 @@ def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -
         assert f'"{word}"' in text, f"{word} is documented, and nothing ever says it"
 
 
-def request_keys() -> set[str]:
-    """Keys of `send` and `receive` as documented: `nodelay=1`, `dscp=0…63` stand for their key."""
+def table_keys(title: str) -> set[str]:
+    """Keys of a section's tables: `nodelay=1`, `dscp=0…63` stand for their key."""
     words: set[str] = set()
-    for row in section("`send` and `receive`").splitlines():
+    for row in section(title).splitlines():
         if row.startswith("| `"):
             words |= set(re.findall(r"`([a-z_]+)(?:=[^`]*)?`", row.split("|")[1]))
     return words
 
 
+def keys_taken(table: str) -> set[str]:
+    """The keys of one table of settings.c, with those that all of them have in common."""
+    text = code(PROBES / "settings.c")
+    common = re.search(r"#define COMMON_KEYS(.*?)\n\n", text, re.DOTALL)
+    own = re.search(rf" {table}\[\] = \{{(.*?)\}}", text, re.DOTALL)
+    assert common
+    assert own
+    assert "COMMON_KEYS" in own[1]
+    return set(re.findall(r'"([a-z_]+)"', common[1] + own[1]))
+
+
 def test_the_keys_of_a_test_are_the_documented_ones() -> None:
-    found = re.search(r"settings_keys\[\] = \{(.*?)\}", code(PROBES / "settings.c"), re.DOTALL)
+    assert keys_taken("settings_keys") == table_keys("`send` and `receive`")
+    assert "window_close_ns" in keys_taken("settings_keys")
+
+
+def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_they_share() -> None:
+    text = section("`ask` and `mirror`")
+    found = re.search(r"^The keys (.*) mean what they mean for streams", text, re.MULTILINE)
     assert found
-    taken = set(re.findall(r'"([a-z_]+)"', found[1]))
-    assert taken == request_keys()
-    assert "window_close_ns" in taken
+    shared = set(re.findall(r"`([a-z_]+)`", found[1])) | {"kind", "message"}
+    taken = {"ask": keys_taken("settings_ask_keys"), "mirror": keys_taken("settings_mirror_keys")}
+    for row in text.splitlines():
+        if not row.startswith("| `"):
+            continue
+        _, keys, of, *_ = row.split("|")
+        roles = ["ask", "mirror"] if "both" in of else [of.split(",")[0].strip()]
+        for key in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", keys):
+            for role in roles:
+                assert key in taken[role], (role, key)
+    assert taken["ask"] | taken["mirror"] == table_keys("`ask` and `mirror`") | shared
+    assert shared <= taken["ask"] & taken["mirror"]
 
 
 WRITER = (

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         demand(size >= 16 && header.timed == (size >= 24));
         account(&header);
     }
-    demand(!dataport_data_of(bytes, size, token) || size >= 16);
+    demand(!dataport_message_of(bytes, size, DATAPORT_DATA, token) || size >= 16);
     free(bytes);
     return 0;
 }

@@ -112,10 +112,10 @@ TEST(data_headers_are_read_back_and_others_refused)
     for (size_t length = 0; length < 16; length++)
         CHECK(!dataport_data_read(bytes, length, tag, &data));
     CHECK(!dataport_data_read(bytes, 24, tag ^ 1, &data));
-    CHECK(dataport_data_of(bytes, 24, token));
-    CHECK(dataport_data_of(bytes, 16, token));
-    CHECK(!dataport_data_of(bytes, 15, token));
-    CHECK(!dataport_data_of(bytes, 24, other));
+    CHECK(dataport_message_of(bytes, 24, DATAPORT_DATA, token));
+    CHECK(dataport_message_of(bytes, 16, DATAPORT_DATA, token));
+    CHECK(!dataport_message_of(bytes, 15, DATAPORT_DATA, token));
+    CHECK(!dataport_message_of(bytes, 24, DATAPORT_DATA, other));
     bytes[4] = DATAPORT_HELLO;
     CHECK(!dataport_data_read(bytes, 24, tag, &data));
     dataport_data_write(bytes, 24, tag, 5, DATAPORT_SEQUENCE_MAX, 0);

@@ -1,0 +1,47 @@
+/* Conducting round trips: the asker bounds the test, the mirror stays until it is told. */
+#include "await.h"
+#include "conduct.h"
+#include "round_trip.h"
+
+static void ask_seconds(struct test *test, uint64_t open_ns)
+{
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended, open_ns + test->settings.seconds_ns);
+    sample_edge(test, &test->samples.close);
+}
+
+static void ask_count(struct test *test, uint64_t open_ns)
+{
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+}
+
+/* After the window its last answers are waited for; told to stop, no longer than a tail. */
+void conduct_asking(struct test *test)
+{
+    await_begin(test);
+    sample_opened(test, &test->samples.opened);
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "deadline", "nothing could be asked");
+        return;
+    }
+    uint64_t open_ns = test->stream[0].first_ns + test->settings.warm_up_ns;
+    (test->settings.count > 0 ? ask_count : ask_seconds)(test, open_ns);
+    bool told = test_told_stop(test);
+    atomic_store(&test->in_tail, told);
+    await(test, await_all_ended, told ? plat_now_ns() + TAIL_NS : NEVER_NS);
+    await_too_late(test, "deadline", "not all that was to be asked was answered by then");
+}
+
+/* With no controller the peer's end is ours. */
+void conduct_mirroring(struct test *test)
+{
+    await_begin(test);
+    sample_opened(test, &test->samples.opened);
+    sample_edge(test, &test->samples.open);
+    await(test, test->settings.by_hand ? await_told_or_ended : await_told, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+}

@@ -1,0 +1,52 @@
+/* A log-linear histogram of times: each power of two is cut into 2^7 buckets, so that a value is known
+ * to better than 1 %; below 2^8 every value has its own. Any 64-bit value has a bucket.
+ * With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
+#ifndef HISTOGRAM_H
+#define HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HISTOGRAM_BITS 7
+#define HISTOGRAM_BUCKETS ((64 - HISTOGRAM_BITS + 1) << HISTOGRAM_BITS)
+
+/* All zero before the first value. */
+struct histogram {
+    uint64_t count, min, max; /* min and max mean nothing while count is 0 */
+    uint64_t sum;
+    uint64_t bucket[HISTOGRAM_BUCKETS];
+};
+
+/* The bucket of a value, and the lowest value of a bucket; bits 1 to 7. */
+static inline unsigned histogram_bucket(uint64_t value, unsigned bits)
+{
+    unsigned e = 0;
+    while (value >> bits >> e > 1)
+        e++;
+    return value >> bits == 0 ? (unsigned)value
+                              : ((e + 1) << bits) + (unsigned)(value >> e) - (1u << bits);
+}
+uint64_t histogram_lowest(unsigned bucket, unsigned bits);
+
+static inline void histogram_add(struct histogram *histogram, uint64_t value)
+{
+    if (histogram->count == 0 || value < histogram->min)
+        histogram->min = value;
+    if (value > histogram->max)
+        histogram->max = value;
+    histogram->count++;
+    histogram->sum += value;
+    histogram->bucket[histogram_bucket(value, HISTOGRAM_BITS)]++;
+}
+
+/* Writes bucket, count, bucket, count, … of all that are not empty, in ascending order, to `into`, which
+ * has room for 2 x HISTOGRAM_BUCKETS; with fewer bits than 7 neighbours are put together. Returns how
+ * many numbers it wrote. */
+size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_t *into);
+
+/* The same with as many bits as leave it at most `most_characters` long, written as decimals with a
+ * comma each; *bits becomes that many, 7 where nothing had to be put together. */
+size_t histogram_pairs_within(const struct histogram *histogram, size_t most_characters,
+                              uint64_t *into, unsigned *bits);
+
+#endif

@@ -1,0 +1,53 @@
+/* Both ends of round trips: `ask` sends requests and times their answers, `mirror` answers them. */
+#ifndef ROUND_TRIP_H
+#define ROUND_TRIP_H
+
+#include "histogram.h"
+#include "test.h"
+#include "underway.h"
+
+/* An asker's. Written by its own thread, read by others once that has ended. */
+struct ask {
+    struct underway underway;
+    struct histogram rtt; /* of the window's requests that were answered */
+    uint64_t first_rtt_ns[KEEP_MAX];
+    unsigned kept;
+    uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
+    uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
+    uint64_t late, duplicates, mismatched; /* answers, over the whole test */
+    uint64_t answered;                     /* over the whole test */
+    uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */
+    unsigned char *into;                   /* what comes back */
+    size_t into_bytes;
+};
+
+/* A mirror's. */
+struct mirror {
+    uint64_t received, answered;
+    uint64_t first_ns, last_ns; /* first request, last response; 0: none came */
+    unsigned char *response;
+    struct histogram stack; /* receive stamp to transmit stamp of the same datagram */
+    bool hardware;          /* those stamps are the network card's */
+    uint32_t stamped;       /* datagrams sent since stamps are taken */
+};
+
+/* Makes buffers and state. False: no memory. */
+bool ask_prepare(struct stream *stream);
+bool mirror_prepare(struct stream *stream);
+void ask_free(struct ask *ask);
+void mirror_free(struct mirror *mirror);
+
+/* The loops, in the stream's own thread: until the work is done or the test is halted. */
+void ask_run(struct stream *stream);
+void ask_connect_run(struct stream *stream);
+void mirror_run(struct stream *stream);
+void mirror_connect_run(struct stream *stream);
+
+/* A request of the window was answered at now_ns; from_ns is where its latency begins. */
+void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
+/* A mirror has answered a request of its peer's. */
+void mirror_answered(struct stream *stream);
+/* Spins for the time that a mirror is to hold each request. False: halted. */
+bool mirror_hold(const struct stream *stream);
+
+#endif
