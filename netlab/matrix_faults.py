@@ -19,6 +19,7 @@ from netlab.matrix_layers import (
     lacking,
     layers_of,
     levels_of,
+    meaningless,
     missing,
     sections,
     too_many,
@@ -39,7 +40,11 @@ def checked(document: Document, faults: list[Fault]) -> MatrixFile:
     sizes = list(too_many(document, model, layers))
     faults += [*contradictions(document, model), *sizes]
     if whole:
-        faults += [*idle_defaults(document, model), *missing(document, model, layers)]
+        faults += [
+            *idle_defaults(document, model),
+            *missing(document, model, layers),
+            *meaningless(document, model, layers),
+        ]
     if not sizes:
         faults += _faults_of_cells(document, model, layers, whole)
     if faults:

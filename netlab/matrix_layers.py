@@ -15,7 +15,15 @@ from netlab.document import Document, KeyPath, Section
 from netlab.errors import Fault
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_settings import FIELD_OF, NAME_OF, Steps, kinds_with
-from netlab.setups import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, Level
+from netlab.setups import (
+    DEFAULTS_OF,
+    EXCLUSIVE,
+    FIELDS,
+    NEEDED,
+    ONLY_OF_TCP,
+    ONLY_OF_UDP,
+    Level,
+)
 
 MAX_CELLS = 100_000
 """Most cells of a matrix; at 1 s each more than a day."""
@@ -116,6 +124,20 @@ def missing(document: Document, model: MatrixFile, layers: list[Layer]) -> Itera
         for name in sorted(lacking(test.test, layer)):
             message = f"the test has no `{name}`: give one here or in `defaults`"
             yield document.fault(("tests", index), message)
+
+
+def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
+    """What a test says itself, and no cell of it can heed: a checksum of UDP where all is TCP."""
+    for index, (test, layer) in enumerate(zip(model.tests, layers, strict=True)):
+        written: Any = test
+        protocols = {*levels_of(layer.get("protocol", DEFAULTS_OF[test.test].get("protocol")))}
+        for rule in (*(written.replace or ()), *(written.override or ())):
+            protocols.add((rule.with_ if hasattr(rule, "with_") else rule.set).protocol)
+        for name in _given(document, test, ("tests", index)):
+            for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):
+                if FIELD_OF[name] in only and protocol not in protocols:
+                    message = f"means nothing here: it is of {protocol}, which this test has not"
+                    yield document.fault(("tests", index, name), message, at_key=True)
 
 
 def lacking(test: str, layer: Layer) -> set[str]:

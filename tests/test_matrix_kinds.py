@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from netlab.cells import Cell, expand
 from netlab.comparisons import Comparison
 from netlab.errors import MatrixError, UsageError
 from netlab.matrix import Matrix, comparisons_in, load_matrix
-from netlab.matrix_settings import SETTINGS_OF
+from netlab.matrix_model import MatrixFile
+from netlab.matrix_settings import SETTINGS, SETTINGS_OF
 from netlab.repeats import Until
-from netlab.setups import Connect, PayloadSearch, RoundTrip, Stream
+from netlab.setups import FIELDS, Connect, PayloadSearch, RoundTrip, Stream
 
 ROOT = Path(__file__).parent.parent
 
@@ -191,6 +195,11 @@ def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: An
         ("    ip: 6\n    udp_checksum: false", "11:19: tests[0].udp_checksum: UDP over IPv6 must"),
         ("    timeout: 11s", "10:14: tests[0].timeout: 11s is too much; at most 10 s"),
         ("    mirror_hold: 1s", "10:18: tests[0].mirror_hold: 1s is too much; at most 100 ms"),
+        ("    nodelay: true", "10:5: tests[0].nodelay: means nothing here: it is of TCP, which"),
+        (
+            "  - {test: round_trip, protocol: TCP, message_size: 1, udp_checksum: false}",
+            "10:56: tests[1].udp_checksum: means nothing here: it is of UDP, which",
+        ),
         ("    keep_first: 1001", "10:17: tests[0].keep_first: 1001 should be at most 1000"),
         (
             "    exclude: [{sweep: true}]",
@@ -407,3 +416,75 @@ def test_the_search_for_a_payload_is_of_both_protocols_and_both_versions_of_ip()
     found = {(c.setup.protocol, c.setup.ip_version) for c in cells}
     assert found == {("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)}
     assert all(c.test == "payload_search" and c.settings["sweep"] for c in cells)
+
+
+TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+
+
+def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([srcp]+) \|", TEXT, re.M)
+    letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
+    taken = {
+        setting.name: "".join(
+            letter for test, letter in letters.items() if setting.field in FIELDS[test]
+        )
+        for setting in SETTINGS
+    }
+    assert dict(rows) == taken
+
+
+def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() -> None:
+    parts = [
+        name
+        for names in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", TEXT, re.M)
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    assert MatrixFile.model_fields.keys() <= {*parts}
+    shipped = {path.name for path in (ROOT / "matrices").glob("*.yaml")}
+    assert set(re.findall(r"^\| `([\w-]+\.yaml)` \|", TEXT, re.M)) == shipped
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", TEXT, re.S))
+def test_every_matrix_in_the_documentation_loads(text: str, load: Any) -> None:
+    matrix = load(text)
+    assert expand(matrix)
+
+
+AXES: dict[str, list[Any]] = {
+    "message_size": [16, "64", "1KiB", 1500],
+    "response_size": ["same", 16],
+    "socket_buffer": ["auto", "16KiB"],
+    "outstanding": [1, 8, 1024],
+    "duration": ["1s", "500ms"],
+    "server_receive": ["blocking", "spinning"],
+    "udp_checksum": [True, False],
+    "stack_time": [True, False],
+    "mirror_hold": [0, "1ms"],
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_keys_of_round_trips_are_unique_and_independent_of_order_and_format(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    more = sorted(AXES.keys() - {"message_size"})
+    names = ["message_size", *data.draw(st.lists(st.sampled_from(more), unique=True))]
+    axes = {
+        name: data.draw(st.lists(st.sampled_from(AXES[name]), min_size=1, unique=True))
+        for name in names
+    }
+    axes["protocol"] = ["UDP"] if axes.keys() & {"udp_checksum", "stack_time"} else ["TCP", "UDP"]
+    shuffled = {
+        name: data.draw(st.permutations(axes[name])) for name in data.draw(st.permutations([*axes]))
+    }
+    path = tmp_path_factory.mktemp("keys") / "m.yaml"
+    found = []
+    for test, flow in ((axes, True), (shuffled, False)):
+        whole = {"pairings": ["LL", "WW"], "tests": [{"test": "round_trip", **test}]}
+        path.write_text(yaml.safe_dump(whole, default_flow_style=flow, sort_keys=False))
+        matrix = load_matrix(path)
+        cells = expand(matrix)
+        assert len({cell.key for cell in cells}) == len(cells) == len(set(cells))
+        found.append((sorted(cell.key for cell in cells), matrix.content_hash))
+    assert found[0] == found[1]
