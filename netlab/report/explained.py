@@ -1,0 +1,169 @@
+"""Findings → what the page says about the limit of each group of cells. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.evidence import sendings
+from netlab.findings import Finding, Group, Kind, Sending, findings
+from netlab.report.nouns import Line, Part, Place, Sheet
+from netlab.stats import rounded
+from netlab.units import format_seconds
+
+if TYPE_CHECKING:
+    from netlab.frame import Run
+
+_LIMITS: Mapping[Kind, str] = {
+    Kind.WIRE_CEILING: "the wire",
+    Kind.SENDER_CPU: "the sender’s CPU",
+    Kind.SENDER_CALL_RATE: "the sender’s call rate",
+}
+_NOT_SHOWN = "not shown"
+
+_MEANS = (
+    "What the records show of the limit. The wire: throughput is 98 % of its ceiling and more "
+    "(96 % with data both ways). The sender’s CPU: its one thread was on a CPU for 95 % of the "
+    "window and more. The sender’s call rate: its send calls fill 80 % of the window and more, and "
+    "nine of ten found room in the socket, so they wait for no queue. The last two only below the "
+    "ceiling, and where what was sent arrived.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One limit of the groups of one pairing, protocol and direction."""
+
+    groups: tuple[Group, ...]
+    kind: Kind | None
+    sendings: tuple[Sending, ...]
+    of_cells: int
+    """How many cells that have a result these groups have."""
+    finding: Finding | None
+
+    @property
+    def cells(self) -> int:
+        """How many of them it is said of."""
+        return len({sending.cell for sending in self.sendings})
+
+    @property
+    def label(self) -> str:
+        """``WW TCP 64, 576``."""
+        first = self.groups[0]
+        sizes = ", ".join(str(group.message_bytes) for group in self.groups)
+        return " ".join(w for w in (first.pairing, first.protocol, sizes, first.flow) if w)
+
+    def joins(self, other: _Row) -> bool:
+        """Whether both are one line: all cells, the same limit, and no figures of their own."""
+        mine, its = self.groups[-1], other.groups[0]
+        return (
+            self.kind is other.kind
+            and self.kind in (None, Kind.WIRE_CEILING)
+            and (mine.pairing, mine.protocol, mine.flow) == (its.pairing, its.protocol, its.flow)
+            and self.cells == self.of_cells
+            and other.cells == other.of_cells
+        )
+
+
+def parts(run: Run) -> tuple[Part, ...]:
+    """One part, where something is shown of what limited the run's streams."""
+    unpaced = [sending for sending in sendings(run) if not sending.paced]
+    found = findings(unpaced)
+    if not found:
+        return ()
+    sheet = Sheet(
+        title="What limited throughput",
+        corner="pairing, protocol, message bytes",
+        columns=("limited by", "cells", "of the ceiling, %", "evidence"),
+        lines=tuple(_line(row) for row in _rows(unpaced, found)),
+    )
+    warned = dict.fromkeys(each.advice for each in found if each.severity == "warning")
+    advice = tuple(f"{each[:1].upper()}{each[1:]}." for each in warned)
+    return (Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,)),)
+
+
+def _rows(unpaced: Sequence[Sending], found: Iterable[Finding]) -> list[_Row]:
+    """A row a group and limit, those that say the same joined."""
+    groups: dict[Group, list[Sending]] = {}
+    for each in unpaced:
+        groups.setdefault(each.group, []).append(each)
+    by_group: dict[Group, list[Finding]] = {}
+    for finding in found:
+        by_group.setdefault(finding.group, []).append(finding)
+    rows: list[_Row] = []
+    for group, those in groups.items():
+        of_cells = len({each.cell for each in those})
+        for finding in by_group.get(group, ()):
+            its = tuple(each for each in those if each.cell in finding.cells)
+            _add(rows, _Row((group,), finding.kind, its, of_cells, finding))
+        shown = {cell for finding in by_group.get(group, ()) for cell in finding.cells}
+        rest = tuple(each for each in those if each.cell not in shown)
+        if rest:
+            _add(rows, _Row((group,), None, rest, of_cells, None))
+    return rows
+
+
+def _add(rows: list[_Row], row: _Row) -> None:
+    if rows and rows[-1].joins(row):
+        last = rows.pop()
+        row = _Row(
+            (*last.groups, *row.groups),
+            row.kind,
+            (*last.sendings, *row.sendings),
+            last.of_cells + row.of_cells,
+            None,
+        )
+    rows.append(row)
+
+
+def _line(row: _Row) -> Line:
+    shares = [each.ceiling_share for each in row.sendings if each.ceiling_share is not None]
+    return Line(
+        row.label,
+        (
+            Place(_NOT_SHOWN if row.kind is None else _LIMITS[row.kind]),
+            Place(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
+            Place(_span(shares)),
+            Place(_evidence(row)),
+        ),
+    )
+
+
+def _evidence(row: _Row) -> str:
+    said = {} if row.finding is None else row.finding.evidence
+    if row.kind is Kind.SENDER_CALL_RATE:
+        return f"{_thousands(said['calls_per_s'])} calls a second, {_each_takes(said)}"
+    if row.kind is Kind.SENDER_CPU:
+        calls = said.get("calls_per_s")
+        often = "" if calls is None else f", {_thousands(calls)} calls a second"
+        return f"its thread {rounded(100 * said['thread_share'], 0)} % on a CPU{often}"
+    arrived = [each.delivered_share for each in row.sendings if each.delivered_share is not None]
+    if row.kind is None and arrived and min(arrived) < 0.95:
+        return f"{_span(arrived)} % of what was sent arrived"
+    return ""
+
+
+def _each_takes(said: Mapping[str, float]) -> str:
+    half_ns, p90_ns = said["send_call_median_ns"], said["send_call_p90_ns"]
+    if p90_ns <= 2 * half_ns:
+        return f"each takes {_time(half_ns)}"
+    return f"half of them take up to {_time(half_ns)}, nine of ten up to {_time(p90_ns)}"
+
+
+def _time(ns: float) -> str:
+    """Two digits that count."""
+    return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
+
+
+def _thousands(per_s: float) -> str:
+    """Two digits that count, in groups of three."""
+    return f"{float(f'{per_s:.2g}'):,.0f}"
+
+
+def _span(shares: Sequence[float]) -> str:
+    """``27.5`` or ``27.5 to 33.2``, in per cent; empty where there are none."""
+    if not shares:
+        return ""
+    least, most = (str(rounded(100 * each, 1)) for each in (min(shares), max(shares)))
+    return least if least == most else f"{least} to {most}"
