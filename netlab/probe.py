@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -177,6 +177,10 @@ class Agent:
     def facts(self, to: str | None = None) -> Mapping[str, Any]:
         """The host's facts, with ``to`` those of the route to that address."""
         return self.ask("facts") if to is None else self.ask("facts", to=to)
+
+    def start_beside(self, argv: Sequence[str]) -> Process:
+        """Start another program on the host. Over SSH the words must need no quoting."""
+        return self._transport.start(argv)
 
     def clock_offset(self) -> ClockOffset:
         """The agent's clock against ours, from the quickest of 16 exchanges."""

@@ -144,12 +144,18 @@ def test_a_path_that_nothing_passes_is_a_failure_and_no_limit(protocol: str) -> 
     assert set(record.values) == {"same_host"}
 
 
-def test_a_fault_that_is_no_loss_ends_the_search() -> None:
+def test_a_fault_that_says_nothing_of_the_length_ends_the_search() -> None:
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
-        return {"type": "error", "error": "no-buffers"} if keys["message"] > 16 else None
+        return {"type": "error", "error": "unreachable"} if keys["message"] > 16 else None
 
     record, _, _ = run(trial_of(), client={"answer": answer})
-    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "no-buffers")
+    assert (record.status, record.reason) == (Status.FAILED, "unreachable")
+
+
+def test_an_interface_that_drops_what_its_system_let_out_is_named() -> None:
+    record, _, _ = run(trial_of(), client={"answer": udp_path(1476, word="no-buffers")})
+    assert record.values["payload_bytes"] == 1476
+    assert record.values["path_mtu_evidence"] == "dropped"
 
 
 def test_a_tcp_segment_that_passes_is_the_payload() -> None:

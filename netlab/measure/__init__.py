@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from netlab.cells import Cell
 from netlab.errors import ProbeError
@@ -26,6 +27,8 @@ class Ends:
     """Where a server without an agent echoes."""
     mirror_name: str = ""
     """Name of that host."""
+    captures: Path | None = None
+    """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
 
     @property
     def server_name(self) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Evidence = Literal["emsgsize", "icmp", "timeout", "mss", "protocol"]
+Evidence = Literal["emsgsize", "icmp", "dropped", "timeout", "mss", "protocol"]
 """Why nothing larger passes: the sender's system refused it at once; a router on the path had told
-the sender's system; it vanished without a word; TCP's segments are no longer; the protocol ends."""
+the sender's system; the sender's own interface dropped it; it vanished without a word; TCP's
+segments are no longer; the protocol ends."""
 
 
 @dataclass(frozen=True, slots=True)

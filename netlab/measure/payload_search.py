@@ -18,6 +18,7 @@ from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.measure import Ends, Live
+from netlab.measure.capture import NoCapture, captured, keep, of_frames
 from netlab.measure.conversation import drive
 from netlab.measure.exchange import exchange_of
 from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
@@ -37,8 +38,13 @@ LEAST_BYTES = {"TCP": 1, "UDP": 16}
 SETTLE_S = 0.5
 """What a try may take beyond its time-out: opening it and its last words."""
 
-SILENT = frozenset({"no-answer", "deadline"})
-"""Words of a probe whose messages vanish."""
+UNHEARD: Mapping[str, Evidence] = {
+    "no-answer": "timeout",
+    "deadline": "timeout",
+    "no-buffers": "dropped",
+}
+"""Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
+its interface drops what its system had taken for short enough."""
 
 
 def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
@@ -59,6 +65,8 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
     values |= found.values | there.fragments(found.payload_bytes)
     values |= {f"to_client_{name}": value for name, value in search(back).values.items()}
+    if setup.capture:
+        values |= _captured(there, found.payload_bytes, trial)
     if setup.sweep:
         values |= sweep(trial, setup, found.payload_bytes, ends, live)
     return values
@@ -80,8 +88,11 @@ class _Path:
     ends: Ends
     results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
 
-    def exchange(self, message_bytes: int) -> None:
-        """Round trips of one size; ProbeError where none came back."""
+    def exchange(self, message_bytes: int, *, whole: bool = True) -> None:
+        """Round trips of one size; ProbeError where none came back.
+
+        ``whole``: whether UDP messages must stay in one packet.
+        """
         setup = self.setup
         udp = setup.protocol == "UDP"
         round_trip = RoundTrip(
@@ -92,7 +103,7 @@ class _Path:
             count=TRIES if udp else 1,
             outstanding=TRIES if udp else 1,
             timeout_s=setup.timeout_s,
-            dont_fragment=udp,
+            dont_fragment=udp and whole,
             nodelay=not udp,
             ip_version=setup.ip_version,
             congestion=setup.congestion,
@@ -106,12 +117,19 @@ class _Path:
         answered = mirror.result or {} if mirror is not None else {}
         self.results[message_bytes] = exchange.asker.result or {}, answered
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Of the asking and the answering end."""
+        hosts = self.ends.client.host, self.ends.agent_of_server.host
+        asking, answering = (
+            host.address(self.setup.network, self.setup.ip_version) for host in hosts
+        )
+        return asking, answering
+
     def interface_mtu_bytes(self) -> int | None:
         """MTU of the asking end's interface towards the other; ``None`` where it is not told."""
-        there = self.ends.agent_of_server.host
-        address = there.address(self.setup.network, self.setup.ip_version)
         try:
-            told = self.ends.client.facts(to=address).get("interface_mtu_bytes")
+            told = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
         except ProbeError:
             return None
         return told if isinstance(told, int) else None
@@ -146,8 +164,8 @@ def _search_udp(path: _Path) -> _Found:
                 told = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
                 evidence: Evidence = "icmp" if told else "emsgsize"
                 return Try(message_bytes, False, evidence, mtu_bytes - headers_bytes)
-            if fault.word in SILENT and message_bytes > LEAST_BYTES["UDP"]:
-                return Try(message_bytes, False, "timeout")
+            if message_bytes > LEAST_BYTES["UDP"] and fault.word in UNHEARD:
+                return Try(message_bytes, False, UNHEARD[fault.word])
             raise
         return Try(message_bytes, True)
 
@@ -178,8 +196,8 @@ def _search_tcp(path: _Path) -> _Found:
             if message_bytes not in path.results:
                 path.exchange(message_bytes)
         except ProbeError as fault:
-            if fault.word in SILENT:
-                return Try(message_bytes, False, "timeout")
+            if fault.word in UNHEARD:
+                return Try(message_bytes, False, UNHEARD[fault.word])
             raise
         asked, _ = path.results[message_bytes]
         segment_bytes = asked.get("tcp_end_snd_mss", message_bytes)
@@ -212,3 +230,24 @@ def _of_limit(limit: Limit) -> dict[str, Value]:
         "probed_message_bytes": [each.message_bytes for each in limit.tries],
         "probed_passed": [int(each.passed) for each in limit.tries],
     }
+
+
+def _captured(path: _Path, payload_bytes: int, trial: Trial) -> dict[str, Value]:
+    """The frames that arrive of the payload found, and of a UDP message one byte longer."""
+    steps = {"captured_": (payload_bytes, True)}
+    if path.setup.protocol == "UDP" and payload_bytes < MAX_DATAGRAM_BYTES[path.setup.ip_version]:
+        steps["captured_next_"] = (payload_bytes + 1, False)
+    values: dict[str, Value] = {"captured": True}
+    for prefix, (message_bytes, whole) in steps.items():
+
+        def exchange(message_bytes: int = message_bytes, whole: bool = whole) -> None:
+            path.exchange(message_bytes, whole=whole)
+
+        try:
+            pcap = captured(path.ends.agent_of_server, *path.addresses, exchange)
+            values |= of_frames(prefix, pcap)
+        except NoCapture as none:
+            return {"captured": False, "capture_reason": str(none)}
+        if path.ends.captures is not None:
+            keep(path.ends.captures, f"{trial.cell.key}-{trial.number}-{message_bytes}.pcap", pcap)
+    return values
