@@ -12,8 +12,9 @@ from typing import NoReturn
 
 import click
 
+from netlab.cli_import import import_, show_report
 from netlab.cli_lab import lab
-from netlab.cli_options import FILE, FOLDER, HOSTS, ONLY, SET, rate_of
+from netlab.cli_options import FILE, FOLDER, HOSTS, ONLY, SET
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.version import VERSION
 
@@ -152,7 +153,7 @@ def run(
     finally:
         progress.end()
     if with_report:
-        _report(outcome.folder, quiet=as_json)
+        show_report(outcome.folder, quiet=as_json)
     outcome.raise_for_status()
 
 
@@ -193,20 +194,7 @@ def status(folder: Path, as_json: bool) -> None:
 @click.argument("folder", type=FOLDER)
 def report(folder: Path) -> None:
     """Make the report of the run in FOLDER: tables, plots and index.html, in that folder."""
-    _report(folder, quiet=False)
-
-
-def _report(folder: Path, *, quiet: bool) -> None:
-    from netlab.frame import load
-    from netlab.report import overview_text, write_report
-
-    loaded = load(folder)
-    page = write_report(loaded)
-    if quiet:
-        click.echo(page, err=True)
-    else:
-        click.echo(overview_text(loaded))
-        click.echo(f"report: {page}")
+    show_report(folder, quiet=False)
 
 
 @cli.command()
@@ -239,11 +227,6 @@ def export(folder: Path, form: str, output: Path | None) -> None:
         sys.stdout.buffer.flush()
 
 
-@cli.group("import")
-def import_() -> None:
-    """Make a run folder out of results from elsewhere."""
-
-
 @cli.command()
 @click.argument("file", type=FILE)
 def hosts(file: Path) -> None:
@@ -253,32 +236,6 @@ def hosts(file: Path) -> None:
     seen = survey(file, lambda sentence: click.echo(sentence, err=True))
     click.echo(seen.as_text())
     seen.raise_for_unfit()
-
-
-@import_.command("table")
-@click.argument("table", type=FILE)
-@click.option(
-    "--into",
-    type=FOLDER,
-    metavar="DIR",
-    help="The run folder to make.  [default: runs/ and the file's name]",
-)
-@click.option("--title", help="What the table is.  [default: the file's name]")
-@click.option(
-    "--rate", default="100Mbit", show_default=True, help="Rate of the link it was measured on."
-)
-@click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True)
-def import_table(table: Path, into: Path | None, title: str | None, rate: str, mtu: int) -> None:
-    """Make a run folder out of a printed TABLE, and its report.
-
-    The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
-    mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank.
-    """
-    from netlab.importer import import_table as import_csv
-
-    into = into or Path("runs") / table.stem
-    import_csv(table, into, title=title, rate_bit_per_s=rate_of(rate), mtu_bytes=mtu)
-    _report(into, quiet=False)
 
 
 @cli.group()
@@ -316,3 +273,4 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
 
 
 cli.add_command(lab)
+cli.add_command(import_)

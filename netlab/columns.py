@@ -82,6 +82,7 @@ COLUMNS: Mapping[str, Column] = {
     "printed_step_bit_per_s": Column(
         "Float64", "bit/s", "step of an imported figure: one in its last digit"
     ),
+    "printed_elapsed_s": Column("string", "s", "an imported time as it was printed"),
 }
 """The columns that every frame has, in this order; others follow, sorted by name."""
 
@@ -108,6 +109,8 @@ _ROUND_TRIPS: Mapping[str, Column] = {
     # What was measured.
     "transactions_per_s": Column("Float64", "1/s", "requests answered, by the client's clock"),
     "transactions": Column("Int64", "", "requests answered in the window"),
+    "stack_timed": Column("boolean", "", "whether the mirror's system can time its stack"),
+    "agentless": Column("boolean", "", "whether the server is an echo that no agent of ours is"),
     "rtt_count": Column("Int64", "", "round trips in the histogram"),
     "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
     "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),

@@ -27,13 +27,15 @@ _LOG_FROM = 20
 _SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
 
-def parts(readings: Sequence[Reading], link: LinkLike | None) -> tuple[Part, ...]:
+def parts(
+    readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
+) -> tuple[Part, ...]:
     """A part for round trips and one for connections, where the run has such tests."""
     found = []
     for test, title in TITLES.items():
         those = [reading for reading in readings if reading.test == test]
         if those:
-            found.append(_part(test, title, those, link))
+            found.append(_part(test, title, those, link, imported=imported))
     return tuple(found)
 
 
@@ -50,7 +52,9 @@ def histogram_of(readings: Sequence[Reading]) -> Histogram | None:
     return merge(found) if found else None
 
 
-def _part(test: str, title: str, readings: Sequence[Reading], link: LinkLike | None) -> Part:
+def _part(
+    test: str, title: str, readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
+) -> Part:
     names = names_of(readings)
     pairings = dict.fromkeys(reading.pairing for reading in readings)
     sheets, splits = [], []
@@ -62,7 +66,9 @@ def _part(test: str, title: str, readings: Sequence[Reading], link: LinkLike | N
     return Part(
         name=test.replace("_", "-"),
         title=title,
-        paragraphs=_paragraphs(test, readings, split=bool(splits)),
+        paragraphs=(
+            (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, readings, split=bool(splits))
+        ),
         sheets=(*sheets, *splits),
         charts=_curves(test, title, readings, names),
     )
@@ -85,7 +91,7 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         letters = notes(_why(trials))
         places = [_plain(float(len(measured)), "", f"{len(measured)}/{len(trials)}", letters)]
         places += [_rate(measured), *_means(measured, notes), *_percentiles(measured, notes)]
-        places += [_us(max(_numbers(measured, "rtt_max_ns"), default=None)), _lost(measured)]
+        places += [_longest(measured, notes), _lost(measured, notes)]
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
         lines.append(Line(names[cell], tuple(places)))
@@ -151,8 +157,7 @@ def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[Place]:
     places = []
     for word, share in PERCENTILES.items():
         if histogram is None:
-            why = ["single round trips are not recorded, only their time together."]
-            places.append(Place(notes=notes(why) if measured else ()))
+            places.append(Place(notes=notes([_NO_SINGLES] if measured else [])))
             continue
         value = histogram.percentile(share)
         few = (
@@ -162,13 +167,18 @@ def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[Place]:
     return places
 
 
-def _lost(measured: Sequence[Reading]) -> Place:
+def _longest(measured: Sequence[Reading], notes: Notes) -> Place:
+    value = max(_numbers(measured, "rtt_max_ns"), default=None)
+    return Place(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
+
+
+def _lost(measured: Sequence[Reading], notes: Notes) -> Place:
     """Requests that timed out, as a share of all that ended."""
     pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
     known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
     total = sum(lost + done for lost, done in known)
     if not total:
-        return Place()
+        return Place(notes=notes(["not counted."] if measured else []))
     share = 100 * sum(lost for lost, _ in known) / total
     return Place(figure(share), share, "%")
 
@@ -246,6 +256,12 @@ def _paragraphs(test: str, readings: Sequence[Reading], *, split: bool) -> tuple
     return tuple(said)
 
 
+_NO_SINGLES = "single times are not recorded, only their sum."
+
+_ROUND_TRIP_PRINTED = (
+    "The document prints the time of many round trips together. A round trip is that time by "
+    "their number, one request under way at once."
+)
 _ROUND_TRIP = (
     "A round trip is the time from handing a request to the client’s stack to having its whole "
     "answer, by the client’s clock. Trials are those with a result, of those planned. A request "

@@ -89,12 +89,14 @@ def systems(pairing: str) -> str:
     return f"server {known[0]}, client {known[1]}"
 
 
-def figure(value: float) -> str:
-    """Two decimals, as the lab report prints; more for what they would turn into nothing."""
+def figure(value: float, decimals: int = 2) -> str:
+    """Two decimals, as the lab report prints; more for what they would turn into nothing.
+
+    None at all is for whole numbers.
+    """
     if not value:
         return "0"
-    decimals = 2
-    while decimals < 12 and abs(value) < 10 ** (1 - decimals):
+    while decimals and decimals < 12 and abs(value) < 10 ** (1 - decimals):
         decimals += 1
     return str(rounded(value, decimals))
 
