@@ -4,39 +4,12 @@
  * counts from those. With one request under way and blocking calls a round trip is one send, one
  * receive and two looks at the clock. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "round_trip.h"
-#include "traffic.h"
+#include "ask_loop.h"
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
-#define REFUSALS_OF_A_PEER 3
 #define LONGEST_WAIT_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 #define PIPELINED_ROOM 262144 /* bytes of a TCP receive call that may bring several answers */
-
-struct loop {
-    struct stream *stream;
-    struct ask *ask;
-    const struct settings *settings;
-    const struct way *way;
-    uint64_t open_ns, close_ns, limit; /* of the window; requests of it at most */
-    uint64_t now_ns;                   /* as last read */
-    uint64_t next_due_ns; /* nothing is to be sent before; NEVER_NS: not before an answer comes */
-    bool over;            /* nothing more is to be sent */
-    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response under way */
-    uint64_t echoed_bytes;             /* TCP to an echo: all that came */
-};
-
-/* What differs between protocols. */
-struct way {
-    /* Hands a request to the system; its bytes, or the negative error number. */
-    ptrdiff_t (*put)(struct loop *loop, uint64_t sequence, uint64_t due_ns);
-    /* Room for one receive call. */
-    size_t (*room)(const struct loop *loop);
-    void (*take)(struct loop *loop, size_t length);
-    /* A receive call brought nothing: 0, or the error number. False: the loop ends. */
-    bool (*nothing)(struct loop *loop, int error);
-};
 
 /* ---- state ---- */
 
@@ -79,7 +52,7 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     ask->until_ns = now_ns;
 }
 
-static void count_lost(struct loop *loop, const struct underway_request *request)
+void ask_lost(struct loop *loop, const struct underway_request *request)
 {
     if (!request->measured)
         return;
@@ -87,8 +60,7 @@ static void count_lost(struct loop *loop, const struct underway_request *request
     loop->ask->until_ns = loop->now_ns;
 }
 
-/* An answer with that number came: whose is it? */
-static void match(struct loop *loop, uint64_t sequence)
+void ask_match(struct loop *loop, uint64_t sequence)
 {
     const struct underway_request *request;
     switch (underway_answer(&loop->ask->underway, sequence, &request)) {
@@ -106,197 +78,46 @@ static void match(struct loop *loop, uint64_t sequence)
     }
 }
 
-/* ---- UDP ---- */
+/* ---- the window ---- */
 
-static ptrdiff_t put_udp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+void ask_begin(struct stream *stream)
 {
-    struct stream *stream = loop->stream;
-    const size_t size = loop->settings->message_bytes;
-    dataport_message_write(stream->buffer, size, DATAPORT_REQUEST, stream->tag, stream->number,
-                           sequence, due_ns);
-    return plat_send(stream->socket, stream->buffer, size);
+    const struct settings *settings = &stream->test->settings;
+    struct ask *ask = stream->ask;
+    traffic_wait_for_start(stream->test);
+    stream->tried_ns = plat_now_ns();
+    ask->open_ns = stream->tried_ns + settings->warm_up_ns;
+    ask->close_ns = settings->count > 0 ? NEVER_NS : ask->open_ns + settings->seconds_ns;
+    if (settings->rate_numerator != 0) /* a burst without a bound: nothing is ever skipped */
+        pacing_init(&stream->pacing, stream->tried_ns, settings->rate_numerator,
+                    settings->rate_denominator, UINT64_MAX);
 }
 
-static size_t room_udp(const struct loop *loop)
+bool ask_over(const struct stream *stream, uint64_t due_ns)
 {
-    return loop->ask->into_bytes;
+    const uint64_t count = stream->test->settings.count;
+    return due_ns >= stream->ask->close_ns || (count > 0 && stream->ask->sent == count) ||
+           atomic_load_explicit(&stream->test->in_tail, memory_order_relaxed);
 }
 
-/* Whether what an echo sent back is what was sent, but for the sequence number and the time. */
-static bool echoed(const struct loop *loop, size_t length)
+void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured)
 {
-    const unsigned char *sent = loop->stream->buffer, *came = loop->ask->into;
-    const size_t header = dataport_header_bytes(length);
-    return header == 0 ? memcmp(sent, came, length) == 0
-                       : memcmp(sent, came, 8) == 0 &&
-                             memcmp(sent + header, came + header, length - header) == 0;
-}
-
-static void take_udp(struct loop *loop, size_t length)
-{
-    struct stream *stream = loop->stream;
-    const unsigned char *into = loop->ask->into;
-    const enum dataport_kind kind = loop->settings->echo ? DATAPORT_REQUEST : DATAPORT_RESPONSE;
-    struct dataport_data data;
-    if (length != loop->settings->response_bytes) {
-        stream->foreign += !traffic_control(stream, into, length, NULL);
-    } else if (loop->settings->echo && !echoed(loop, length)) {
-        loop->ask->mismatched++;
-    } else if (length < 16) {
-        /* No number: only one is under way, and late answers go to a port that is closed. */
-        if (!dataport_bare_is(into, length, kind))
-            stream->foreign++;
-        else if (loop->ask->underway.waiting == 0)
-            loop->ask->duplicates++;
-        else
-            match(loop, loop->ask->underway.oldest);
-    } else if (dataport_message_read(into, length, kind, stream->tag, &data) &&
-               data.stream == stream->number) {
-        match(loop, data.sequence);
-    } else {
-        stream->foreign += !traffic_control(stream, into, length, NULL);
+    struct ask *ask = stream->ask;
+    if (stream->test->settings.rate_numerator != 0)
+        pacing_sent(&stream->pacing, sent_ns);
+    if (measured && ask->sent++ == 0)
+        ask->from_ns = sent_ns;
+    if (stream->first_ns == 0) {
+        stream->first_ns = sent_ns;
+        traffic_begun(stream);
     }
 }
 
-/* The peer's host says that nobody is there. One such word may be about a hello that came too early. */
-static bool refused(struct loop *loop, int error)
-{
-    struct stream *stream = loop->stream;
-    const struct underway_request *request = underway_give_up(&loop->ask->underway);
-    stream->refused++;
-    if (request != NULL)
-        count_lost(loop, request);
-    if (++stream->refusals < REFUSALS_OF_A_PEER)
-        return true;
-    if (loop->ask->answered == 0)
-        test_fail_system(stream->test, error, "the peer's host");
-    else
-        test_fail(stream->test, "peer-vanished", error, "the mirror went away");
-    return false;
-}
-
-static bool nothing_udp(struct loop *loop, int error)
-{
-    if (error == 0) {
-        loop->stream->foreign++; /* an empty datagram */
-        return true;
-    }
-    if (plat_is_peer_gone(error))
-        return refused(loop, error);
-    test_fail_system(loop->stream->test, error, "receive");
-    return false;
-}
-
-static void expire(struct loop *loop)
-{
-    const struct underway_request *request;
-    while ((request = underway_lost(&loop->ask->underway, loop->now_ns,
-                                    loop->settings->timeout_ns)) != NULL)
-        count_lost(loop, request);
-}
-
-static const struct way udp_way = {put_udp, room_udp, take_udp, nothing_udp};
-
-/* ---- TCP ---- */
-
-/* One request at a time: nobody waits for us to read while we send. */
-static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
-{
-    struct stream *stream = loop->stream;
-    const size_t size = loop->settings->message_bytes;
-    size_t done = 0;
-    (void)sequence;
-    (void)due_ns;
-    while (done < size) {
-        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
-        if (put > 0)
-            done += (size_t)put;
-        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
-            return put;
-    }
-    return (ptrdiff_t)done;
-}
-
-/* What there is room for; the rest follows as the mirror makes room, which it may do only once we
- * have read its answers. */
-static ptrdiff_t put_rest(struct loop *loop)
-{
-    const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
-    while (loop->unsent_bytes > 0) {
-        ptrdiff_t put =
-            plat_send_now(loop->stream->socket, end - loop->unsent_bytes, loop->unsent_bytes);
-        if (put <= 0)
-            return plat_is_transient((int)-put) ? 1 : put;
-        loop->unsent_bytes -= (uint64_t)put;
-    }
-    return 1;
-}
-
-static ptrdiff_t put_tcp_pipelined(struct loop *loop, uint64_t sequence, uint64_t due_ns)
-{
-    (void)sequence;
-    (void)due_ns;
-    loop->unsent_bytes = loop->settings->message_bytes;
-    return put_rest(loop);
-}
-
-static size_t room_tcp(const struct loop *loop)
-{
-    return loop->settings->outstanding > 1 ? loop->ask->into_bytes
-                                           : loop->settings->response_bytes - loop->come_bytes;
-}
-
-/* All requests are alike, and so the echo's bytes repeat. */
-static bool echoed_stream(struct loop *loop, size_t length)
-{
-    const size_t size = loop->settings->message_bytes;
-    const unsigned char *came = loop->ask->into;
-    while (length > 0) {
-        size_t at = loop->echoed_bytes % size;
-        size_t piece = size - at < length ? size - at : length;
-        if (memcmp(loop->stream->buffer + at, came, piece) != 0)
-            return false;
-        loop->echoed_bytes += piece;
-        came += piece;
-        length -= piece;
-    }
-    return true;
-}
-
-static void take_tcp(struct loop *loop, size_t length)
-{
-    struct underway *underway = &loop->ask->underway;
-    if (loop->settings->echo && !echoed_stream(loop, length)) {
-        loop->ask->mismatched++;
-        test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
-        return;
-    }
-    loop->come_bytes += length;
-    while (loop->come_bytes >= loop->settings->response_bytes && underway->waiting > 0) {
-        loop->come_bytes -= loop->settings->response_bytes;
-        match(loop, underway->oldest);
-    }
-    if (underway->waiting == 0 && loop->come_bytes > 0)
-        test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
-}
-
-static bool nothing_tcp(struct loop *loop, int error)
-{
-    if (error == 0 || plat_is_peer_gone(error))
-        test_fail(loop->stream->test, "peer-vanished", error, "the mirror ended the connection");
-    else
-        test_fail_system(loop->stream->test, error, "receive");
-    return false;
-}
-
-static const struct way tcp_way = {put_tcp, room_tcp, take_tcp, nothing_tcp};
-static const struct way tcp_pipelined_way = {put_tcp_pipelined, room_tcp, take_tcp, nothing_tcp};
-
-static const struct way *way_of(const struct settings *settings)
+static const struct ask_way *way_of(const struct settings *settings)
 {
     if (settings->udp)
-        return &udp_way;
-    return settings->outstanding > 1 ? &tcp_pipelined_way : &tcp_way;
+        return &ask_udp;
+    return settings->outstanding > 1 ? &ask_tcp_pipelined : &ask_tcp;
 }
 
 /* ---- sending ---- */
@@ -309,39 +130,25 @@ static bool go_on_after(struct loop *loop, int error)
         return false;
     if (plat_is_transient(error))
         return true;
-    if (loop->settings->udp && plat_is_peer_gone(error))
-        return refused(loop, error);
+    if (!plat_is_no_buffers(error))
+        return loop->way->gone(loop, error);
     loop->stream->refused++;
-    if (plat_is_no_buffers(error)) {
-        if (loop->ask->sent > 0 || plat_now_ns() - loop->stream->tried_ns < ALL_REFUSED_NS)
-            return true;
-        test_fail(test, "no-buffers", error, "every send call was refused");
-    } else if (plat_is_peer_gone(error)) {
-        test_fail(test, "peer-vanished", error, "the mirror ended the connection");
-    } else {
-        test_fail_system(test, error, "send");
-    }
+    if (loop->ask->sent > 0 || plat_now_ns() - loop->stream->tried_ns < ALL_REFUSED_NS)
+        return true;
+    test_fail(test, "no-buffers", error, "every send call was refused");
     return false;
 }
 
 static bool send_one(struct loop *loop, uint64_t due_ns)
 {
-    struct stream *stream = loop->stream;
     struct ask *ask = loop->ask;
     const uint64_t sent_ns = loop->now_ns;
-    const bool measured = due_ns >= loop->open_ns;
+    const bool measured = due_ns >= ask->open_ns;
     ptrdiff_t put = loop->way->put(loop, underway_next(&ask->underway), due_ns);
     if (put <= 0)
         return go_on_after(loop, (int)-put);
-    if (loop->settings->rate_numerator != 0)
-        pacing_sent(&stream->pacing, sent_ns);
     underway_sent(&ask->underway, due_ns, sent_ns, measured);
-    if (measured && ask->sent++ == 0)
-        ask->from_ns = sent_ns;
-    if (stream->first_ns == 0) {
-        stream->first_ns = sent_ns;
-        traffic_begun(stream);
-    }
+    ask_sent(loop->stream, sent_ns, measured);
     return true;
 }
 
@@ -355,8 +162,7 @@ static bool send_due(struct loop *loop)
         uint64_t due_ns = loop->now_ns = plat_now_ns();
         bool due = loop->settings->rate_numerator == 0 ||
                    pacing_now(&stream->pacing, loop->now_ns, &due_ns);
-        if (due_ns >= loop->close_ns || loop->ask->sent == loop->limit ||
-            atomic_load_explicit(&stream->test->in_tail, memory_order_relaxed)) {
+        if (ask_over(stream, due_ns)) {
             loop->over = true;
         } else if (!due) {
             loop->next_due_ns = due_ns;
@@ -397,16 +203,16 @@ static bool hear(struct loop *loop)
 {
     ptrdiff_t got = receive(loop);
     loop->now_ns = plat_now_ns();
-    if (loop->settings->udp)
-        expire(loop);
+    if (loop->way->expire != NULL && !loop->way->expire(loop))
+        return false;
     if (got > 0)
         loop->way->take(loop, (size_t)got);
     else if (!(got < 0 && plat_is_transient((int)-got)) &&
-             (test_halted(loop->stream->test) || !loop->way->nothing(loop, (int)-got)))
+             (test_halted(loop->stream->test) || !loop->way->gone(loop, (int)-got)))
         return false;
     if (loop->unsent_bytes == 0)
         return true;
-    ptrdiff_t put = put_rest(loop);
+    ptrdiff_t put = loop->way->put_rest(loop);
     return put > 0 || go_on_after(loop, (int)-put);
 }
 
@@ -422,28 +228,14 @@ static void limit_receives(const struct loop *loop)
                         limit_ms > 0 ? (int)limit_ms : 1);
 }
 
-static void begin(struct loop *loop)
-{
-    struct stream *stream = loop->stream;
-    const struct settings *settings = loop->settings;
-    limit_receives(loop);
-    traffic_wait_for_start(stream->test);
-    stream->tried_ns = loop->now_ns = plat_now_ns();
-    loop->open_ns = stream->tried_ns + settings->warm_up_ns;
-    loop->limit = settings->count > 0 ? settings->count : UINT64_MAX;
-    loop->close_ns = settings->count > 0 ? NEVER_NS : loop->open_ns + settings->seconds_ns;
-    if (settings->rate_numerator != 0) /* a burst without a bound: nothing is ever skipped */
-        pacing_init(&stream->pacing, stream->tried_ns, settings->rate_numerator,
-                    settings->rate_denominator, UINT64_MAX);
-}
-
 void ask_run(struct stream *stream)
 {
     struct loop loop = {.stream = stream,
                         .ask = stream->ask,
                         .settings = &stream->test->settings,
                         .way = way_of(&stream->test->settings)};
-    begin(&loop);
+    limit_receives(&loop);
+    ask_begin(stream);
     while (!test_halted(stream->test)) {
         if (!send_due(&loop))
             break;

@@ -12,6 +12,7 @@ struct ask {
     struct histogram rtt; /* of the window's requests that were answered */
     uint64_t first_rtt_ns[KEEP_MAX];
     unsigned kept;
+    uint64_t open_ns, close_ns; /* of the window: requests that are sent, or due, in between */
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
     uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
@@ -43,7 +44,13 @@ void ask_connect_run(struct stream *stream);
 void mirror_run(struct stream *stream);
 void mirror_connect_run(struct stream *stream);
 
-/* A request of the window was answered at now_ns; from_ns is where its latency begins. */
+/* Waits for the start, and sets the window and the schedule. */
+void ask_begin(struct stream *stream);
+/* Whether a request of that time is not to be sent any more, nor any later one. */
+bool ask_over(const struct stream *stream, uint64_t due_ns);
+/* A request was sent; measured: within the window. */
+void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
+/* A request was answered at now_ns; from_ns is where its latency begins. */
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
 /* A mirror has answered a request of its peer's. */
 void mirror_answered(struct stream *stream);

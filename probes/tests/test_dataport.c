@@ -64,7 +64,7 @@ TEST(control_datagrams_of_other_lengths_kinds_tokens_or_fillings_are_refused)
     for (unsigned kind = 0; kind < 256; kind++) {
         bytes[4] = (unsigned char)kind;
         CHECK(dataport_control_read(bytes, DATAPORT_CONTROL, token, &control) ==
-              (kind >= 1 && kind <= 3));
+              (kind >= 1 && kind <= 4));
     }
     for (unsigned i = 0; i < DATAPORT_CONTROL; i++) {
         dataport_control_write(bytes, DATAPORT_ANSWER, 1, token, 0);
@@ -153,7 +153,30 @@ TEST(the_filling_is_repeatable_fills_any_length_and_is_not_constant)
     CHECK(memcmp(one, one + 8, 56) != 0);
 }
 
+TEST(requests_responses_and_data_are_never_taken_for_each_other)
+{
+    static const enum dataport_kind kinds[] = {DATAPORT_DATA, DATAPORT_REQUEST, DATAPORT_RESPONSE};
+    unsigned char bytes[64];
+    struct dataport_data data;
+    const uint32_t tag = dataport_tag(token);
+    for (size_t size = 1; size <= sizeof bytes; size++)
+        for (int written = 0; written < 3; written++) {
+            memset(bytes, 0, sizeof bytes);
+            dataport_message_write(bytes, size, kinds[written], tag, 3, 99, 1000);
+            for (int read = 0; read < 3; read++) {
+                bool whole = dataport_message_read(bytes, size, kinds[read], tag, &data);
+                bool bare = dataport_bare_is(bytes, size, kinds[read]);
+                CHECK(whole == (size >= 16 && read == written));
+                CHECK(bare == (size < 16 && read == written && kinds[read] != DATAPORT_DATA));
+                if (whole)
+                    CHECK(data.sequence == 99 && data.stream == 3 && data.timed == (size >= 24));
+            }
+        }
+    CHECK(!dataport_bare_is(bytes, 0, DATAPORT_REQUEST));
+}
+
 const struct unit_test dataport_tests[] = {
+    ENTRY(requests_responses_and_data_are_never_taken_for_each_other),
     ENTRY(a_preface_is_token_stream_flags_and_zeros_in_32_bytes),
     ENTRY(a_preface_with_anything_else_in_it_is_a_strangers),
     ENTRY(a_control_datagram_is_magic_kind_stream_token_and_count_in_48_bytes),
