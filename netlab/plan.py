@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,25 @@ from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.estimate import Estimate, estimate
 from netlab.hosts import Inventory, load_inventory
-from netlab.matrix import Link, Matrix, load_matrix
+from netlab.matrix import Matrix, load_matrix
+from netlab.measure import address_of
+from netlab.plan_text import plan_text
 from netlab.progress import OVERHEAD_S
 from netlab.schedule import Round, Trial, rounds
-from netlab.units import format_bytes, format_rate, format_seconds, format_share
+from netlab.unmeasured import beyond_server
 
 Ends = Mapping[str, tuple[str, str]]
 """Machines of server and client by pairing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Planned:
     """A matrix with its rounds, as it would run."""
 
     matrix: Matrix
     cells: tuple[Cell, ...]
+    refused: Mapping[Cell, str]
+    """Cells that the inventory shows cannot be measured, with a sentence; they take no time."""
     rounds: tuple[Round, ...]
     """Of every trial; where they go on until they are tight, of as many as there may be."""
     fewest: tuple[Round, ...]
@@ -34,6 +39,39 @@ class Planned:
     ends: Ends
     inventory: str | None
     """File that the hosts come from; ``None`` where two of each system are assumed."""
+
+    @property
+    def trials(self) -> int:
+        """How many, at most."""
+        return sum(len(round_.trials) for round_ in self.rounds)
+
+    @property
+    def trials_at_least(self) -> int:
+        """How many, at least."""
+        return sum(len(round_.trials) for round_ in self.fewest)
+
+    @cached_property
+    def time(self) -> Estimate:
+        """Of all trials."""
+        return self._estimate(self.rounds)
+
+    @cached_property
+    def time_at_least(self) -> Estimate:
+        """Of as few trials as there may be."""
+        return self._estimate(self.fewest)
+
+    def _estimate(self, planned: tuple[Round, ...]) -> Estimate:
+        link, pause_s = self.matrix.link, self.matrix.pause_s
+        return estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s)
+
+    @property
+    def together(self) -> list[tuple[str, ...]]:
+        """Pairings that share a round, each combination once."""
+        combinations: dict[tuple[str, ...], None] = {}
+        for round_ in self.rounds:
+            if len(round_.trials) > 1:
+                combinations[tuple(sorted(trial.cell.pairing for trial in round_.trials))] = None
+        return list(combinations)
 
     def as_text(self, *, with_cells: bool) -> str:
         """For people; ``with_cells`` lists each cell with its key."""
@@ -59,10 +97,13 @@ def plan_of(
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
-    ends = _ends(pairings, None if source is None else load_inventory(source))
+    inventory = None if source is None else load_inventory(source)
+    ends = _ends(pairings, inventory)
+    refused = {} if inventory is None else _refused(chosen, inventory)
+    measured = tuple(cell for cell in chosen if cell not in refused)
     fewest, most = (
         rounds(
-            _trials(chosen, times),
+            _trials(measured, times),
             order=matrix.order,
             seed=matrix.seed,
             hosts_of=lambda cell: frozenset(ends[cell.pairing]),
@@ -73,11 +114,27 @@ def plan_of(
     return Planned(
         matrix=matrix,
         cells=chosen,
+        refused=refused,
         rounds=most,
         fewest=fewest,
         ends=ends,
         inventory=None if source is None else str(source),
     )
+
+
+def _refused(cells: Collection[Cell], inventory: Inventory) -> dict[Cell, str]:
+    """What needs no asking: a host without an agent, and one without an address for the cell."""
+    refused = {}
+    for cell in cells:
+        pair = inventory.pair(cell.pairing)
+        beyond = beyond_server(cell, pair)
+        try:
+            _ = address_of(pair[0], cell), address_of(pair[1], cell)
+        except UsageError as error:
+            refused[cell] = str(error)
+        if beyond is not None:
+            refused[cell] = beyond.detail
+    return refused
 
 
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
@@ -95,26 +152,9 @@ def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...
     return tuple(cell for cell in cells if not only or cell.pairing in only)
 
 
-def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
-    """The plan for people: a line for each pairing and protocol, then the sums."""
-    matrix = plan.matrix
-    lines = [matrix.title, f"{matrix.file}, content {matrix.content_hash[:8]}", ""]
-    lines += _table(plan)
-    if with_cells:
-        lines += ["", *(f"{cell.key}  {_settings(cell)}" for cell in plan.cells)]
-    if matrix.scale != 1:
-        lines += ["", f"Scaled: every count is taken times {matrix.scale:g}, at least 1"]
-    if matrix.link is not None:
-        lines += ["", _link(matrix.link)]
-    lines += ["", _sum(plan), *_tightness(plan), _time(plan), *_simultaneity(plan)]
-    lines += [f"Compared: {each.name}" for each in matrix.comparisons]
-    return "\n".join(lines)
-
-
 def plan_json(plan: Planned) -> dict[str, Any]:
     """The plan as plain data: ``cells`` and ``rounds`` are numbers, ``cell_list`` has each cell."""
     matrix = plan.matrix
-    most, fewest = _estimates(plan)
     counts = {p: sum(cell.pairing == p for cell in plan.cells) for p in plan.ends}
     link = matrix.content["link"]
     return {
@@ -123,15 +163,16 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         "content_hash": matrix.content_hash,
         **({} if link is None else {"link": link}),
         "cells": len(plan.cells),
+        "cells_refused": len(plan.refused),
         "repeats": matrix.repeats,
         **({} if matrix.until is None else {"until": asdict(matrix.until)}),
-        "trials": _number(plan.rounds),
-        "trials_at_least": _number(plan.fewest),
+        "trials": plan.trials,
+        "trials_at_least": plan.trials_at_least,
         "rounds": len(plan.rounds),
-        "seconds": round(most.time_s, 3),
-        "seconds_at_least": round(fewest.time_s, 3),
-        "trials_at_link_rate": most.at_link_rate,
-        "trials_of_unknown_length": most.counted + most.searching,
+        "seconds": round(plan.time.time_s, 3),
+        "seconds_at_least": round(plan.time_at_least.time_s, 3),
+        "trials_at_link_rate": plan.time.at_link_rate,
+        "trials_of_unknown_length": plan.time.counted + plan.time.searching,
         "pause_s": matrix.pause_s,
         "scale": matrix.scale,
         "order": matrix.order,
@@ -142,7 +183,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
             {"pairing": p, "server": server, "client": client, "cells": counts[p]}
             for p, (server, client) in plan.ends.items()
         ],
-        "at_the_same_time": [list(together) for together in _together(plan)],
+        "at_the_same_time": [list(together) for together in plan.together],
         "compare": [each.name for each in matrix.comparisons],
         "cell_list": [
             {
@@ -151,6 +192,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
                 "test": c.test,
                 "trials": matrix.repeats_of(c),
                 "settings": dict(c.settings),
+                **({"refused": plan.refused[c]} if c in plan.refused else {}),
             }
             for c in plan.cells
         ],
@@ -168,150 +210,3 @@ def _ends(pairings: Collection[str], inventory: Inventory | None) -> dict[str, t
             first, second = inventory.pair(pairing)
             ends[pairing] = (first.machine or first.name, second.machine or second.name)
     return ends
-
-
-def _table(plan: Planned) -> list[str]:
-    """One line for each pairing and protocol, columns aligned."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in plan.cells:
-        groups.setdefault((cell.pairing, cell.test, cell.setup.protocol), []).append(cell)
-    rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
-    for (pairing, test, protocol), cells in groups.items():
-        sizes = dict.fromkeys(word for cell in cells for word in _message_size(cell))
-        buffers = dict.fromkeys(cell.setup.socket_buffer_bytes for cell in cells)
-        rows.append(
-            (
-                pairing,
-                ", ".join(plan.ends[pairing]),
-                f"{test} {protocol}",
-                str(len(cells)),
-                _listed(list(sizes)) if sizes else "searched",
-                _listed(["auto" if each is None else format_bytes(each) for each in buffers]),
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def _message_size(cell: Cell) -> tuple[str, ...]:
-    """Nothing where the size is what is looked for."""
-    size = cell.settings.get("message_bytes")
-    return () if size is None else (str(size),)
-
-
-def _listed(words: list[str]) -> str:
-    """All of them where they are few, else the ends and how many."""
-    if len(words) <= 5:
-        return ", ".join(words)
-    return f"{words[0]}, {words[1]}, … {words[-1]} ({len(words)})"
-
-
-def _settings(cell: Cell) -> str:
-    return " ".join(f"{name}={value}" for name, value in cell.settings.items())
-
-
-def _link(link: Link) -> str:
-    tag = ", 802.1Q tag" if link.vlan else ""
-    hops = f", {_many(link.hops, 'router')} between the hosts" if link.hops else ""
-    return f"Link: {format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes}{tag}{hops}"
-
-
-def _sum(plan: Planned) -> str:
-    """``416 cells x 1 trial = 416 trials in 416 rounds``."""
-    matrix = plan.matrix
-    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in plan.cells]
-    fewest, most = _number(plan.fewest), _number(plan.rounds)
-    each = " or ".join(
-        f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
-    )
-    trials = f"{fewest} to {most} trials" if fewest < most else _many(most, "trial")
-    rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
-    if len(plan.fewest) == len(plan.rounds):
-        rounds_ = _many(len(plan.rounds), "round")
-    blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
-    word = "trial" if each == "1" else "trials"
-    return f"{_many(len(plan.cells), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
-
-
-def _number(planned: Collection[Round]) -> int:
-    return sum(len(round_.trials) for round_ in planned)
-
-
-def _tightness(plan: Planned) -> list[str]:
-    until = plan.matrix.until
-    if until is None:
-        return []
-    return [
-        f"Until {format_share(until.within)} of the mean with {format_share(until.confidence)} "
-        f"confidence, {until.at_least} to {until.at_most} trials: how many, the results decide"
-    ]
-
-
-def _estimates(plan: Planned) -> tuple[Estimate, Estimate]:
-    """Of the most and of the fewest trials."""
-    matrix = plan.matrix
-    most, fewest = (
-        estimate(each, matrix.link, overhead_s=OVERHEAD_S, pause_s=matrix.pause_s)
-        for each in (plan.rounds, plan.fewest)
-    )
-    return most, fewest
-
-
-def _time(plan: Planned) -> str:
-    """How long it takes, and what of it nobody can know before."""
-    most, fewest = _estimates(plan)
-    sentences = []
-    if most.longest_s:
-        text = f"{'At least' if most.at_link_rate else 'About'} {format_seconds(fewest.time_s)}"
-        if most.time_s > fewest.time_s:
-            text += f", {format_seconds(most.time_s)} where every trial is needed"
-        text += f"; the longest trial {format_seconds(most.longest_s)}"
-        if plan.matrix.pause_s:
-            text += f"; {format_seconds(plan.matrix.pause_s)} of pause between two rounds"
-        sentences.append(text)
-    if most.at_link_rate:
-        sentences.append(
-            f"{_are(most.at_link_rate)} bounded by a count, and reckoned at the link's rate: "
-            "hosts may take longer"
-        )
-    if most.counted:
-        sentences.append(
-            f"{_are(most.counted)} bounded by a count, and nobody knows their time before"
-        )
-    if most.searching:
-        verb = "searches" if most.searching == 1 else "search"
-        sentences.append(
-            f"{_many(most.searching, 'trial')} {verb} the path, which takes what the path makes "
-            "it take"
-        )
-    return ". ".join(sentences)
-
-
-def _are(trials: int) -> str:
-    return f"{_many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
-
-
-def _together(plan: Planned) -> list[tuple[str, ...]]:
-    """Pairings that share a round, each combination once."""
-    combinations: dict[tuple[str, ...], None] = {}
-    for round_ in plan.rounds:
-        if len(round_.trials) > 1:
-            combinations[tuple(sorted(trial.cell.pairing for trial in round_.trials))] = None
-    return list(combinations)
-
-
-def _simultaneity(plan: Planned) -> list[str]:
-    together = [" with ".join(pairings) for pairings in _together(plan)]
-    if not plan.matrix.parallel:
-        return ["One trial at a time"]
-    if not together:
-        return ["One trial at a time: no two pairings are free of a common host"]
-    note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE tells)"
-    return [f"At the same time: {'; '.join(together)}{note}"]
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

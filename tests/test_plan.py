@@ -12,7 +12,8 @@ from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.estimate import least_s
 from netlab.matrix import Link, load_matrix
-from netlab.plan import plan_json, plan_of, plan_text
+from netlab.plan import plan_json, plan_of
+from netlab.plan_text import plan_text
 from netlab.progress import OVERHEAD_S
 from netlab.setups import Connect, PayloadSearch, RoundTrip, Setup
 
@@ -154,6 +155,41 @@ def test_connections_take_their_handshakes_and_searches_nobody_knows() -> None:
     assert least_s(cell_of(RoundTrip(protocol="TCP", **asked)), None) is None
     huge = RoundTrip(protocol="UDP", ip_version=6, **asked)
     assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
+
+
+HOSTS = """\
+hosts:
+  echo: {os: W, mirror: {address: 198.51.100.7, port: 7}}
+  one: {ssh: a@192.0.2.1, os: L, address: 198.51.100.1}
+  two: {ssh: a@192.0.2.2, os: L, address: 198.51.100.2}
+"""
+
+
+def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no_time(
+    tmp_path: Path,
+) -> None:
+    hosts, matrix = tmp_path / "hosts.yaml", tmp_path / "m.yaml"
+    hosts.write_text(HOSTS)
+    matrix.write_text(
+        "pairings: [WL, LL]\ndefaults: {duration: 10s, message_size: 64}\ntests:\n"
+        "  - {test: stream, protocol: TCP}\n"
+        "  - {test: round_trip, protocol: UDP, ip: [4, 6]}\n"
+    )
+    plan = plan_of(matrix, hosts)
+    found = plan_json(plan)
+    assert (found["cells"], found["cells_refused"], found["trials"]) == (6, 3, 3)
+    assert 30 < found["seconds"] < 31
+    assert [(c["pairing"], c["test"]) for c in found["cell_list"] if "refused" in c] == [
+        ("WL", "stream"),
+        ("WL", "round_trip"),
+        ("LL", "round_trip"),
+    ]
+    text = plan_text(plan)
+    assert "Cannot be measured: 1 cell of WL: echo echoes and runs no probe: stream" in text
+    assert "Cannot be measured: 1 cell of LL: host one has no IPv6 test address" in text
+    assert "3 cells x 1 trial = 3 trials in 3 rounds" in text
+    nothing = plan_text(plan_of(matrix, hosts, ["WL"], {"ip": "6"}))
+    assert nothing.endswith("No cell can be measured")
 
 
 def test_a_search_is_said_to_be_missing_from_the_time() -> None:
