@@ -13,8 +13,8 @@ from typing import Any
 
 from netlab.errors import HostError, NetlabError
 from netlab.hosts import OS_NAMES, OS_OF_PROBE, Host, load_inventory
-from netlab.preflight import interface_of, plain_addresses, prefix_of
 from netlab.probe import Agent
+from netlab.routes import interface_of, plain_addresses, prefix_of
 from netlab.units import format_rate, format_seconds
 
 NO_THROTTLE = 0xFFFFFFFF
@@ -79,6 +79,9 @@ def survey(path: Path, say: Callable[[str], None] | None = None) -> Survey:
 
 def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
     """Reach a host and ask it; what is wrong with it is a sentence, never an exception."""
+    if host.mirror is not None:
+        echoes = f"{host.mirror.address}, port {host.mirror.port}; a run's client tries it"
+        return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", echoes)))
     try:
         agent = Agent.open(host, say)
     except NetlabError as error:

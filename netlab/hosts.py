@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from netlab.document import Document
 
 LOOPBACK = ("127.0.0.1", "::1")
-OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD"}
-"""Letter of a pairing → the operating system."""
+OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": "another system"}
+"""Letter of a pairing → the operating system. No probe runs on X: such a host only mirrors."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
 """What a probe calls its system → letter."""
@@ -64,15 +64,29 @@ class Host:
     """Where it echoes, for a host that runs no agent and is never logged in to."""
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
-        """The test address in a network (``None``: the first named); UsageError without one."""
+        """The test address in a network (``None``: the first named); UsageError without one.
+
+        A mirror has the one address that it echoes at, whatever the network's name.
+        """
+        if self.mirror is not None:
+            if _version_of(self.mirror.address) == ip_version:
+                return self.mirror.address
+            raise UsageError(
+                f"mirror {self.name} echoes at {self.mirror.address}, not over IPv{ip_version}"
+            )
         named = network or next(iter(self.addresses), None)
         for address in self.addresses.get(named or "", ()):
-            if ipaddress.ip_address(address.partition("%")[0]).version == ip_version:
+            if _version_of(address) == ip_version:
                 return address
         where = f"in network {network!r} " if network else ""
         raise UsageError(
             f"host {self.name} has no IPv{ip_version} test address {where}(addresses:)"
         )
+
+
+def _version_of(address: str) -> int:
+    """Of the Internet Protocol: 4 or 6."""
+    return ipaddress.ip_address(address.partition("%")[0]).version
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +109,19 @@ class Inventory:
         """Every (server, client) that ``pairing`` may mean, the first choice first.
 
         A named pair is the only one. Else the servers and clients with the right letters in the
-        inventory's order; a machine never measures with itself under its other system.
+        inventory's order, mirrors behind the servers that can do more; a machine never measures
+        with itself under its other system, and a mirror is never the client.
         """
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
             return ((self.host(server), self.host(client)),)
         return tuple(
             (server, client)
-            for server in self.hosts
+            for server in sorted(self.hosts, key=lambda host: host.mirror is not None)
             for client in self.hosts
             if (server.os + client.os) == pairing
             and server is not client
+            and client.mirror is None
             and (server.machine is None or server.machine != client.machine)
         )
 
@@ -178,7 +194,7 @@ def _wrong_pairs(
     for pairing, pair in pairs.items():
         place = ("pairs", pairing)
         if not re.fullmatch(f"[{''.join(OS_NAMES)}]{{2}}", pairing):
-            message = "no pairing: two of the letters L, W, M, F are wanted, such as WL"
+            message = f"no pairing: two of the letters {', '.join(OS_NAMES)} are wanted, such as WL"
             yield document.fault(place, message, at_key=True)
             continue
         for role, letter, name in zip(("server", "client"), pairing, pair, strict=True):
@@ -190,6 +206,9 @@ def _wrong_pairs(
                 message = f"the {role} of {pairing} runs {letter}, and {name} has `os: {host.os}`"
                 yield document.fault((*place, role), message)
         server, client = (by_name.get(name) for name in pair)
+        if client is not None and client.mirror is not None:
+            message = f"{client.name} is a mirror: it answers, and cannot be the client"
+            yield document.fault((*place, "client"), message)
         if pair[0] == pair[1]:
             yield document.fault(place, "a host cannot be its own peer")
         elif server and client and server.machine and server.machine == client.machine:
@@ -204,11 +223,12 @@ def host_of(name: str, model: Any) -> Host:
         os=model.os or local_os(),
         local=model.local,
         ssh=None if model.ssh is None else parse_ssh(model.ssh),
-        addresses=model.addresses or {"loopback": LOOPBACK},
+        addresses=model.addresses or ({} if model.mirror else {"loopback": LOOPBACK}),
         machine=model.machine,
         port_range=model.port_range,
         host_key=model.host_key,
         identity=model.identity,
+        mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
     )
 
 

@@ -61,10 +61,23 @@ def _host_key(value: Any) -> Any:
     return value
 
 
+def _address(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("an IP address is wanted, such as 10.0.0.9")
+    return _of_one_network("address", value)[0]
+
+
+class MirrorModel(Section):
+    """Where a host without an agent echoes what it receives."""
+
+    address: Annotated[str, BeforeValidator(_address)]
+    port: int = Field(default=7, ge=1, le=65535)
+
+
 class HostModel(Section):
     """One host."""
 
-    os: Literal["L", "W", "M", "F"] | None = None
+    os: Literal["L", "W", "M", "F", "X"] | None = None
     local: bool = False
     ssh: Annotated[str, BeforeValidator(_ssh)] | None = None
     address: str | None = None
@@ -73,6 +86,7 @@ class HostModel(Section):
     port_range: Annotated[Any, BeforeValidator(_port_range)] | None = None
     host_key: Annotated[str, BeforeValidator(_host_key)] | None = None
     identity: str | None = None
+    mirror: MirrorModel | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -86,12 +100,26 @@ class HostModel(Section):
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
+        if self.mirror is not None:
+            return self._only_mirrors()
         if self.local == (self.ssh is not None):
             raise ValueError("a host has either `ssh: user@host` or `local: true`")
         if not self.local and self.os is None:
             raise ValueError("the key `os` is missing: L (Linux) or W (Windows)")
+        if self.os == "X":
+            raise ValueError("no probe runs on a system X: it can only be a `mirror:`")
         if not self.local and not self.addresses:
             raise ValueError("the key `addresses` is missing: {test: 10.0.0.1}")
+        return self
+
+    def _only_mirrors(self) -> Self:
+        if self.os is None:
+            raise ValueError("the key `os` is missing: L, W, M, F, or X for another system")
+        idle = self.model_fields_set - {"os", "mirror", "machine"}
+        if idle:
+            raise ValueError(
+                f"a mirror runs no agent, and nobody logs in to it: `{min(idle)}` means nothing"
+            )
         return self
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import HostError, ProbeError, UsageError
 from netlab.hostlock import same_host
-from netlab.hosts import Host
-from netlab.probe import Agent, Pending
+from netlab.hosts import Host, Mirror
+from netlab.measure.conversation import destination
+from netlab.pending import Pending
+from netlab.probe import Agent
+from netlab.routes import PACKETS, End, check_counters, check_route
 
 CHECK_S = 5.0
 """For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""
 LAST_WORD_S = 1.0
 """What the listening side may take after the other has ended."""
-COUNTERS_S = 3.0
-"""Some drivers bring their counters up to date only every second or two."""
-PACKETS = {"TCP": 3, "UDP": 1}
-"""What a check sends at least, each way."""
 
 NOT_THROUGH = frozenset(
     {"no-peer", "connect-timeout", "connect-refused", "unreachable", "peer-vanished", "deadline"}
@@ -66,19 +66,6 @@ class Preflight:
         return {each: "server" if each in turned else "client" for each in PACKETS}
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """One side of a check."""
-
-    agent: Agent
-    address: str
-
-    @property
-    def name(self) -> str:
-        """Of its host."""
-        return self.agent.host.name
-
-
 def preflight(server: Agent, client: Agent) -> Preflight:
     """One packet of each protocol each way between all test addresses that two hosts have in
     common: of the same network, and of the same IP version.
@@ -92,17 +79,86 @@ def preflight(server: Agent, client: Agent) -> Preflight:
         if same_host(server, client):
             faults += _check_both(*ends)
         else:
-            counters = [_check_route(end, peer) for end, peer in (ends, ends[::-1])]
+            counters = [check_route(end, peer) for end, peer in (ends, ends[::-1])]
             found = _check_both(*ends)
             faults += found
             passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
             for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
-                warnings += _check_counters(end, peer, before, passed)
+                warnings += check_counters(end, peer, before, passed)
     return Preflight(
         blocked=tuple(each for each in faults if isinstance(each, Blocked)),
         warnings=(*(each.sentence for each in faults), *warnings),
         turned=tuple(each for each in faults if isinstance(each, Turned)),
     )
+
+
+def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
+    """A few requests of each protocol to a host without an agent: does what comes back arrive?
+
+    Raises HostError where the traffic would not take the client's test network.
+    """
+    echo = mirror.mirror
+    if echo is None:
+        raise ValueError(f"{mirror.name} is no mirror")
+    version = ipaddress.ip_address(echo.address.partition("%")[0]).version
+    try:
+        end = End(client, client.host.address(None, version))
+    except UsageError as error:
+        return Preflight(blocked=(), warnings=(f"{mirror.name}: {error}",))
+    own = is_own_address(client.host, echo.address)
+    peer = _Echo(mirror.name, echo.address)
+    before = {} if own else check_route(end, peer)
+    blocked = []
+    for protocol in PACKETS:
+        fault = _check_echo(protocol, end, echo)
+        if fault is not None:
+            sentence = f"{protocol}: {mirror.name} does not echo at port {echo.port} ({fault})"
+            blocked.append(Blocked(protocol, echo.address, end.address, sentence))
+    passed = set(PACKETS) - {each.protocol for each in blocked}
+    unproved = [] if own else check_counters(end, peer, before, passed)
+    return Preflight(
+        blocked=tuple(blocked), warnings=(*(each.sentence for each in blocked), *unproved)
+    )
+
+
+def is_own_address(host: Host, address: str) -> bool:
+    """Whether traffic to ``address`` never leaves ``host``, as far as its inventory tells."""
+    bare = ipaddress.ip_address(address.partition("%")[0])
+    own = [each for listed in host.addresses.values() for each in listed]
+    return bare.is_loopback or any(
+        ipaddress.ip_address(each.partition("%")[0]) == bare for each in own
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Echo:
+    """The far side of a check, where nobody can be asked."""
+
+    name: str
+    address: str
+
+
+def _check_echo(protocol: str, client: End, echo: Mirror) -> str | None:
+    """Three requests, of which one has to come back; ``None``, or why none does."""
+    limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
+    pending = client.agent.start(
+        "ask",
+        kind="round_trip",
+        proto=protocol.lower(),
+        open="connect",
+        peer="echo",
+        to=destination(echo.address, echo.port),
+        bind=client.address,
+        message=64,
+        count=3,
+        deadline=f"{CHECK_S:g}",
+        **limit,
+    )
+    try:
+        _first(pending, {"result"}, CHECK_S + LAST_WORD_S)
+    except ProbeError as fault:
+        return fault.word
+    return None
 
 
 def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
@@ -164,8 +220,7 @@ def _check(protocol: str, listener: End, connector: End) -> str | None:
         ready = _first(waiting, {"ready"}, CHECK_S)
     except ProbeError as fault:
         return f"cannot be tried: {fault}"
-    host = f"[{listener.address}]" if ":" in listener.address else listener.address
-    to = f"{host}:{ready['port']}"
+    to = destination(listener.address, ready["port"])
     going = connector.agent.start("send", open="connect", to=to, bind=connector.address, **common)
     try:
         _first(going, {"result"}, CHECK_S + LAST_WORD_S)
@@ -216,80 +271,3 @@ def _first(pending: Pending, kinds: set[str], timeout_s: float) -> Mapping[str, 
         record = pending.record(max(0.0, give_up - time.monotonic()))
         if record["type"] in kinds:
             return record
-
-
-def _check_route(end: End, peer: End) -> Mapping[str, Any]:
-    """The kernel's own choice for packets to the peer must be the interface of the test address.
-
-    Returns the facts.
-    """
-    facts = end.agent.facts(to=peer.address)
-    here = interface_of(facts, end.address)
-    if here is None and "addresses" in facts:
-        raise HostError(
-            f"{end.name} does not have its test address {end.address}; "
-            f"it has {plain_addresses(facts)}"
-        )
-    interface = facts.get("route_interface")
-    if interface is not None and here is not None and interface != here:
-        raise HostError(
-            f"{end.name} reaches {peer.name} ({peer.address}) over {interface} from "
-            f"{facts.get('route_source', 'another address')}, not over the test network "
-            f"({here}, {end.address}): mend its routes"
-        )
-    return facts
-
-
-def _check_counters(
-    end: End, peer: End, before: Mapping[str, Any], passed: set[str]
-) -> Iterator[str]:
-    """The interface of the route must have counted what passed, in and out."""
-    interface = before.get("route_interface")
-    wanted = sum(PACKETS[protocol] for protocol in passed)
-    keys = ("interface_sent_packets", "interface_received_packets")
-    if not wanted:
-        return
-    if interface is None or any(key not in before for key in keys):
-        yield f"{end.name}: which interface the traffic takes cannot be proved (no counters)"
-        return
-    give_up = time.monotonic() + COUNTERS_S
-    while True:
-        after = end.agent.facts(to=peer.address)
-        counted = [after.get(key, 0) - before[key] for key in keys]
-        if min(counted) >= wanted:
-            return
-        if time.monotonic() > give_up:
-            raise HostError(
-                f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, and "
-                f"{interface} counted {counted[0]} packets out and {counted[1]} in: the traffic "
-                "takes another path than the test network"
-            )
-        time.sleep(0.1)
-
-
-def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """The device that has ``address``, among the facts' ``addresses``."""
-    for device, local in _addresses(facts):
-        if local.partition("/")[0] == address.partition("%")[0]:
-            return device
-    return None
-
-
-def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """``address`` with the length of its network's prefix, as the host has it."""
-    for _, local in _addresses(facts):
-        if local.partition("/")[0] == address.partition("%")[0]:
-            return local
-    return None
-
-
-def plain_addresses(facts: Mapping[str, Any]) -> str:
-    """The host's addresses for a sentence."""
-    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
-
-
-def _addresses(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for word in str(facts.get("addresses", "")).split(","):
-        device, _, local = word.partition("=")
-        if local:
-            yield device, local

@@ -5,49 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from netlab.cells import Cell
-from netlab.errors import HostError, HostGone, HostRefused, LockedError, UsageError
+from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError
 from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host, Inventory
 from netlab.measure import Ends, address_of
-from netlab.preflight import Preflight, common_addresses, preflight
+from netlab.preflight import (
+    Preflight,
+    common_addresses,
+    is_own_address,
+    preflight,
+    preflight_mirror,
+)
 from netlab.probe import Agent
-from netlab.records import Record, Status, Value, utc_now
+from netlab.records import Record, Status, Value, reason_of
 from netlab.schedule import Trial
 from netlab.store import RunFolder
-
-
-@dataclass(frozen=True, slots=True)
-class Unmeasured:
-    """Why a cell is not measured now."""
-
-    status: Status
-    reason: str
-    detail: str
-    server: str = ""
-    client: str = ""
-
-    def record(self, trial: Trial, attempt: int) -> Record:
-        """The record that says so."""
-        return Record(
-            cell=trial.cell.key,
-            trial=trial.number,
-            attempt=attempt,
-            status=self.status,
-            pairing=trial.cell.pairing,
-            server=self.server,
-            client=self.client,
-            test=trial.cell.test,
-            started_at=utc_now(),
-            settings=dict(trial.cell.settings),
-            values={},
-            reason=self.reason,
-            detail=self.detail,
-        )
+from netlab.unmeasured import Unmeasured, beyond_server, host_away, no_way
 
 
 class Rig:
@@ -76,6 +53,8 @@ class Rig:
         self._away: dict[str, str] = {}
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._preflights: dict[str, Preflight] = {}
+        self._unchecked: set[str] = set()
+        """Pairings with a host that came back: it may have another route, or another firewall."""
         self._holders: list[Agent] = []
         self._mending = threading.Lock()
         self._closing = False
@@ -139,9 +118,20 @@ class Rig:
         return frozenset(host.machine or host.name for host in pair)
 
     def ends(self, cell: Cell) -> Ends:
-        """The two agents that measure a cell, as they are now."""
-        server, client = self._both(cell.pairing)
-        addresses = address_of(server.host, cell), address_of(client.host, cell)
+        """The two hosts that measure a cell, with their agents as they are now."""
+        server_host, client_host = self._pairs[cell.pairing]
+        client = self._agents[client_host.name]
+        mirror = server_host.mirror
+        if mirror is not None:
+            return Ends(
+                server=None,
+                client=client,
+                same_host=is_own_address(client_host, mirror.address),
+                mirror=mirror,
+                mirror_name=server_host.name,
+            )
+        server = self._agents[server_host.name]
+        addresses = address_of(server_host, cell), address_of(client_host, cell)
         return Ends(
             server=server,
             client=client,
@@ -150,25 +140,21 @@ class Rig:
         )
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` cannot be measured now; ``None`` where it can."""
+        """Why ``cell`` cannot be measured now; ``None`` where it can.
+
+        Its hosts must be free: where one of them came back, the pair is tried again before it is
+        measured with. Raises ``HostGone`` when one is lost meanwhile.
+        """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             missing = self._missing(cell.pairing)
             return Unmeasured(Status.PENDING, "host-away", missing)
-        server, client = (host.name for host in pair)
-        for name in (server, client):
-            if name in self._away:
-                return Unmeasured(Status.PENDING, "host-away", self._away[name], server, client)
-        try:
-            addresses = address_of(pair[0], cell), address_of(pair[1], cell)
-        except UsageError as error:
-            reason = "address-not-available"
-            return Unmeasured(Status.FAILED, reason, str(error), server, client)
-        for blocked in self._preflights[cell.pairing].blocked:
-            between = (blocked.server_address, blocked.client_address)
-            if blocked.protocol == cell.setup.protocol and between == addresses:
-                return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
-        return None
+        return (
+            host_away(pair, self._away)
+            or beyond_server(cell, pair)
+            or self._check_again(cell.pairing)
+            or no_way(cell, pair, self._preflights[cell.pairing])
+        )
 
     def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
         """A host was lost in mid-trial: try it once more, and say what became of the trial."""
@@ -176,7 +162,8 @@ class Rig:
         names = [host.name for host in pair]
         with self._mending:
             for host in pair:
-                if self._agents[host.name].gone and host.name not in self._away:
+                agent = self._agents.get(host.name)
+                if agent is not None and agent.gone and host.name not in self._away:
                     self._reconnect(host)
         away = [self._away[name] for name in names if name in self._away]
         if away:
@@ -185,7 +172,16 @@ class Rig:
 
     def described(self) -> dict[str, Any]:
         """Each host as it was found: what changes here between sessions is noted, not refused."""
-        return {
+        mirrors = {
+            server.name: {
+                "os": server.os,
+                "machine": server.machine,
+                "mirror": f"{server.mirror.address} port {server.mirror.port}",
+            }
+            for server, _ in self._pairs.values()
+            if server.mirror is not None
+        }
+        return mirrors | {
             name: {
                 "os": agent.host.os,
                 "machine": agent.host.machine,
@@ -199,8 +195,8 @@ class Rig:
     def note_facts(self, folder: RunFolder, when: str) -> None:
         """Append the facts of each host, with the route to its peer."""
         for host, peer in self._peers().items():
-            agent = self._agents[host]
-            if agent.gone:
+            agent = self._agents.get(host)
+            if agent is None or agent.gone:
                 continue
             try:
                 facts = agent.facts(to=peer)
@@ -212,7 +208,8 @@ class Rig:
     # How it comes to be
 
     def _connect(self) -> None:
-        hosts = self._inventory.needed(self._pairings)
+        needed = self._inventory.needed(self._pairings)
+        hosts = [host for host in needed if host.mirror is None]
         refused: dict[str, HostRefused] = {}
         with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
             for host, found in zip(hosts, executor.map(self._open, hosts), strict=True):
@@ -231,7 +228,8 @@ class Rig:
     def _pair_up(self) -> None:
         for pairing in self._pairings:
             for server, client in self._inventory.candidates(pairing):
-                if server.name in self._agents and client.name in self._agents:
+                there = server.mirror is not None or server.name in self._agents
+                if there and client.name in self._agents:
                     self._pairs[pairing] = (server, client)
                     break
         if not self._pairs:
@@ -245,20 +243,45 @@ class Rig:
 
     def _try_pairs(self) -> None:
         for pairing in self._pairs:
-            found = preflight(*self._both(pairing))
-            self._preflights[pairing] = found
+            self._preflights[pairing] = found = self._try(pairing)
             self.warnings += [each for each in found.warnings if each not in self.warnings]
+
+    def _try(self, pairing: str) -> Preflight:
+        server, client = self._pairs[pairing]
+        if server.mirror is not None:
+            return preflight_mirror(self._agents[client.name], server)
+        return preflight(self._agents[server.name], self._agents[client.name])
+
+    def _check_again(self, pairing: str) -> Unmeasured | None:
+        """Try a pair anew where a host of it came back; why it cannot be measured, if so.
+
+        Until that goes well it is done before each trial: what is mended is measured at once.
+        """
+        if pairing not in self._unchecked:
+            return None
+        server, client = (host.name for host in self._pairs[pairing])
+        try:
+            found = self._try(pairing)
+        except HostGone:
+            raise
+        except HostError as error:
+            return Unmeasured(Status.FAILED, "wrong-path", str(error), server, client)
+        except ProbeError as error:
+            reason = reason_of(error.word)
+            return Unmeasured(Status.FAILED, reason, str(error), server, client)
+        told = self._preflights[pairing].warnings
+        self._preflights[pairing] = found
+        self._unchecked.discard(pairing)
+        for each in found.warnings:
+            if each not in told and self._say is not None:
+                self._say(f"warning: {each}")
+        return None
 
     def _open(self, host: Host) -> Agent | HostError:
         try:
             return Agent.open(host, self._say)
         except HostError as error:
             return error
-
-    def _both(self, pairing: str) -> tuple[Agent, Agent]:
-        """Its server and its client."""
-        server, client = self._pairs[pairing]
-        return self._agents[server.name], self._agents[client.name]
 
     def _reconnect(self, host: Host) -> None:
         self._agents[host.name].close()
@@ -268,6 +291,7 @@ class Rig:
         found = self._open(host)
         if isinstance(found, Agent):
             self._agents[host.name] = found
+            self._unchecked |= {pairing for pairing, pair in self._pairs.items() if host in pair}
             try:
                 self._lock([found], 0.0)
             except LockedError as error:
@@ -285,6 +309,9 @@ class Rig:
         """For each host the test address of one it measures with."""
         peers: dict[str, str] = {}
         for server, client in self._pairs.values():
+            if server.mirror is not None:
+                peers.setdefault(client.name, server.mirror.address)
+                continue
             there, here = common_addresses(server, client)[0]
             peers.setdefault(server.name, here)
             peers.setdefault(client.name, there)

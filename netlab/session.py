@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.matrix import Matrix
-from netlab.measure import stream
+from netlab.measure import payload_search, round_trip, stream
 from netlab.progress import Progress
 from netlab.records import Record, Status
 from netlab.rig import Rig
 from netlab.schedule import Round, Trial, rounds
 from netlab.store import RunFolder
 
-MEASURES = {"stream": stream.measure}
+MEASURES = {
+    "stream": stream.measure,
+    "round_trip": round_trip.measure,
+    "connect": round_trip.measure,
+    "payload_search": payload_search.measure,
+}
 """The room that measures each kind of test."""
 
 NOT_TIGHT = "not-tight"
@@ -151,12 +156,12 @@ class Session:
 
     def _trial(self, trial: Trial, attempt: int) -> Record:
         """One trial on its hosts, or the record that says why it was not measured."""
-        away = self.rig.reason_not_to_measure(trial.cell)
-        if away is not None:
-            return away.record(trial, attempt)
-        self.progress.trial(trial)
-        ends = self.rig.ends(trial.cell)
         try:
+            away = self.rig.reason_not_to_measure(trial.cell)
+            if away is not None:
+                return away.record(trial, attempt)
+            self.progress.trial(trial)
+            ends = self.rig.ends(trial.cell)
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
         except HostGone as gone:
             return self.rig.lost(trial, attempt, gone)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netlab.errors import MatrixError, UsageError
-from netlab.hosts import Inventory, SshTarget, load_inventory, local_os, parse_ssh
+from netlab.hosts import Inventory, Mirror, SshTarget, load_inventory, local_os, parse_ssh
 
 KEY = "ssh-ed25519 " + base64.b64encode(b"a public key").decode()
 
@@ -137,7 +137,7 @@ def test_all_faults_are_reported_at_once_each_at_its_place(tmp_path: Path) -> No
 hosts:
   a: {os: L, ssh: "a b", address: 10.0.0.1}
   b:
-    os: X
+    os: Q
     ssh: b
     adresses: {test: 10.0.0.2}
   c: {ssh: c, address: 10.0.0.3}
@@ -152,7 +152,7 @@ hosts:
     by_line = {line: (path, message) for line, _, path, message in found}
     assert by_line[2][0] == "hosts.a.ssh"
     assert "is not user@host:port" in by_line[2][1]
-    assert by_line[4] == ("hosts.b.os", "`X` is not one of L, W, M, F")
+    assert by_line[4] == ("hosts.b.os", "`Q` is not one of L, W, M, F, X")
     assert "did you mean `addresses`?" in by_line[6][1]
     assert "`os` is missing" in by_line[7][1]
     assert "either `ssh: user@host` or `local: true`" in by_line[8][1]
@@ -214,3 +214,68 @@ def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
 def test_what_is_no_login_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not user@host:port|is no port"):
         parse_ssh(text)
+
+
+MIRRORED = """\
+hosts:
+  echo: {os: L, mirror: {address: 10.0.0.9}}
+  strange: {os: X, machine: board, mirror: {address: "fd00::9", port: 2007}}
+  left: {os: L, ssh: left, address: 10.0.0.1}
+  right: {os: L, ssh: right, addresses: {fibre: 10.0.1.2, test: 10.0.0.2}}
+"""
+
+
+def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Path) -> None:
+    found = inventory(tmp_path, MIRRORED)
+    echo, strange = found.host("echo"), found.host("strange")
+    assert echo.mirror == Mirror("10.0.0.9", 7)
+    assert strange.mirror == Mirror("fd00::9", 2007)
+    assert (echo.ssh, echo.local, dict(echo.addresses)) == (None, False, {})
+    assert echo.address(None) == echo.address("fibre") == "10.0.0.9"
+    assert strange.address(None, 6) == "fd00::9"
+    with pytest.raises(UsageError, match=r"strange echoes at fd00::9, not over IPv4"):
+        strange.address(None, 4)
+
+
+def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: Path) -> None:
+    found = inventory(tmp_path, MIRRORED)
+    assert names(found, "LL") == [
+        ("left", "right"),
+        ("right", "left"),
+        ("echo", "left"),
+        ("echo", "right"),
+    ]
+    assert names(found, "XL") == [("strange", "left"), ("strange", "right")]
+    with pytest.raises(UsageError, match="LX needs one host each"):
+        found.pair("LX")
+    named = inventory(tmp_path, MIRRORED + "pairs: {LL: [echo, right]}")
+    assert names(named, "LL") == [("echo", "right")]
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("{os: L, mirror: {address: 10.0.0.9}, ssh: somebody}", "`ssh` means nothing"),
+        ("{os: L, mirror: {address: 10.0.0.9}, address: 10.0.0.9}", "`addresses` means nothing"),
+        ("{mirror: {address: 10.0.0.9}}", "the key `os` is missing"),
+        ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
+        ("{os: L, mirror: {address: [10.0.0.9]}}", "an IP address is wanted"),
+        ("{os: L, mirror: {address: 10.0.0.9, port: 0}}", "port"),
+        ("{os: X, ssh: somebody, address: 10.0.0.9}", "it can only be a `mirror:`"),
+    ],
+)
+def test_what_a_mirror_cannot_be_is_said_at_its_place(
+    tmp_path: Path, host: str, message: str
+) -> None:
+    ((line, _, path, said),) = faults(tmp_path, f"hosts:\n  odd: {host}\n")
+    assert line == 2
+    assert path.startswith("hosts.odd")
+    assert message in said or message in path
+
+
+def test_a_pair_whose_client_is_a_mirror_is_refused(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, MIRRORED + "pairs: {LL: {server: left, client: echo}}")
+    assert fault[2:] == (
+        "pairs.LL.client",
+        "echo is a mirror: it answers, and cannot be the client",
+    )

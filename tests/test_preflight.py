@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from netlab import preflight as room
+from netlab import routes
 from netlab.build import local_probe
 from netlab.cells import Cell
 from netlab.errors import HostError
@@ -20,9 +21,10 @@ from netlab.fitness import Inspected, Survey, inspect, survey
 from netlab.hosts import Host
 from netlab.measure import Ends
 from netlab.measure.stream import measure
-from netlab.preflight import End, common_addresses, preflight
+from netlab.preflight import common_addresses, preflight
 from netlab.probe import Agent
 from netlab.records import Status
+from netlab.routes import End
 from netlab.schedule import Trial
 from netlab.setups import Stream
 from netlab.transport import LocalTransport, Process
@@ -115,7 +117,7 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
     if IP is None or os.geteuid() != 0:
         pytest.skip("network namespaces need root and iproute2")
     monkeypatch.setattr(room, "CHECK_S", 1.0)
-    monkeypatch.setattr(room, "COUNTERS_S", 0.2)
+    monkeypatch.setattr(routes, "COUNTERS_S", 0.2)
     made = Wires(f"netlab-pf-{os.getpid()}-a", f"netlab-pf-{os.getpid()}-b")
     try:
         made.make()
@@ -278,7 +280,7 @@ def counters(sent: int, received: int) -> dict[str, Any]:
 def check_counters(*said: Mapping[str, Any]) -> list[str]:
     before, *after = said
     end = End(cast(Agent, Facts(*after)), "10.0.0.1")
-    return list(room._check_counters(end, end, before, {"TCP", "UDP"}))
+    return list(routes.check_counters(end, end, before, {"TCP", "UDP"}))
 
 
 def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
@@ -286,7 +288,7 @@ def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
 
 
 def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "COUNTERS_S", 0.1)
+    monkeypatch.setattr(routes, "COUNTERS_S", 0.1)
     with pytest.raises(HostError, match="eth1 counted 4 packets out and 1 in: the traffic takes"):
         check_counters(counters(5, 5), counters(9, 6))
 

@@ -1,0 +1,76 @@
+"""An echo without an agent (RFC 862), UDP and TCP at one port of the loopback, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def echo(*, tcp: bool = True, udp: bool = True) -> Iterator[int]:
+    """The port of an echo that lives as long as the context; a protocol may be left out."""
+    listener, datagrams = _at_one_port()
+    with listener, datagrams:
+        port = int(listener.getsockname()[1])
+        doors = [(_answer_tcp, listener)] * tcp + [(_answer_udp, datagrams)] * udp
+        if not tcp:
+            listener.close()
+        if not udp:
+            datagrams.close()
+        threads = [threading.Thread(target=how, args=(door,), daemon=True) for how, door in doors]
+        for thread in threads:
+            thread.start()
+        try:
+            yield port
+        finally:
+            for _, door in doors:
+                with contextlib.suppress(OSError):
+                    door.shutdown(socket.SHUT_RDWR)
+                door.close()
+            for thread in threads:
+                thread.join(5)
+
+
+def _at_one_port() -> tuple[socket.socket, socket.socket]:
+    while True:
+        listener = socket.create_server((HOST, 0))
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            datagrams.bind((HOST, listener.getsockname()[1]))
+        except OSError:
+            listener.close()
+            datagrams.close()
+            continue
+        return listener, datagrams
+
+
+def _answer_udp(datagrams: socket.socket) -> None:
+    datagrams.settimeout(0.2)
+    while datagrams.fileno() != -1:
+        try:
+            data, sender = datagrams.recvfrom(65535)
+            datagrams.sendto(data, sender)
+        except TimeoutError:
+            continue
+        except OSError:
+            return
+
+
+def _answer_tcp(listener: socket.socket) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=_answer_one, args=(connection,), daemon=True).start()
+
+
+def _answer_one(connection: socket.socket) -> None:
+    with connection, contextlib.suppress(OSError):
+        while data := connection.recv(65536):
+            connection.sendall(data)
