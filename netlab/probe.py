@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Self
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.hosts import Host
 from netlab.lines import RecordReader, request_line
+from netlab.pending import GONE, STREAMING, Inbox, Pending
 from netlab.transport import Process, Transport, connect
 from netlab.version import VERSION
 
@@ -28,42 +28,6 @@ GOODBYE_S = 2.0
 SKIPPED_MOST = 1 << 20
 """Bytes that are no record, in all: more is no login's banner."""
 EXCHANGES = 16
-STREAMING = frozenset({"ready", "progress", "window"})
-
-Inbox = Callable[["Pending", Mapping[str, Any]], None]
-GONE = "gone"
-"""Type of the record that an inbox gets when the host is lost."""
-
-
-class Pending:
-    """A request under way; its records come one by one."""
-
-    def __init__(self, agent: Agent, request_id: str, inbox: Inbox | None) -> None:
-        self.id = request_id
-        self._agent = agent
-        self._inbox = inbox
-        self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
-
-    def record(self, timeout_s: float) -> Mapping[str, Any]:
-        """The next record; ProbeError for an error record, HostGone when the host is lost."""
-        try:
-            record = self._records.get(timeout=timeout_s)
-        except queue.Empty:
-            name = self._agent.host.name
-            detail = f"nothing in {timeout_s:g} s"
-            raise ProbeError(name, "no-answer", detail=detail) from None
-        if record["type"] == GONE:
-            raise HostGone(str(record["detail"]))
-        if record["type"] == "error":
-            raise fault_in(self._agent.host.name, record)
-        return record
-
-    def deliver(self, record: Mapping[str, Any]) -> None:
-        """From the reading thread."""
-        if self._inbox is not None:
-            self._inbox(self, record)
-        else:
-            self._records.put(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +121,7 @@ class Agent:
         """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
         with self._lock:
             self._number += 1
-            pending = Pending(self, str(self._number), inbox)
+            pending = Pending(self.host.name, str(self._number), inbox)
             gone = self._gone
             if gone is None:
                 self._pending[pending.id] = pending
@@ -349,15 +313,3 @@ class Agent:
             self._pending.clear()
         for pending in waiting:
             pending.deliver({"type": GONE, "detail": self._gone})
-
-
-def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
-    """What an ``error`` record says."""
-    path_mtu_bytes = record.get("path_mtu_bytes")
-    return ProbeError(
-        host,
-        str(record.get("error", "unknown-error")),
-        errno=record.get("errno"),
-        detail=str(record.get("detail") or record.get("key") or ""),
-        path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
-    )

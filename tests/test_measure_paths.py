@@ -5,6 +5,7 @@ tells, a router that does not, and loopback.
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 import socket
 import threading
@@ -254,6 +255,32 @@ def test_a_response_may_be_shorter_than_its_request(loopback: Ends) -> None:
     record = round_trips(loopback, count=100, message_bytes=1472, response_bytes=16)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 100
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="namespaces: root")
+def test_the_time_in_the_mirrors_stack_is_part_of_the_round_trip() -> None:
+    with hosts_on(Path()) as ends:
+        record = round_trips(ends, count=200, message_bytes=18, stack_time=True)
+    assert record.status is Status.OK, record.detail
+    values = record.values
+    assert values["stack_timed"] is True
+    assert values["server_stack_count"] == 200
+    assert values["server_stack_stamps"] in ("hardware", "software")
+    stack, whole = values["server_stack_sum_ns"], values["rtt_sum_ns"]
+    assert isinstance(stack, int)
+    assert isinstance(whole, int)
+    assert 0 < stack < whole
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -> None:
+    record = round_trips(loopback, count=100, ip_version=version, udp_checksum=False)
+    if version == 4:
+        assert record.status is Status.OK, record.detail
+        assert record.values["transactions"] == 100
+    else:
+        assert (record.status, record.reason) == (Status.FAILED, "bad-value")
 
 
 @pytest.mark.parametrize("close", ["reset", "orderly"])

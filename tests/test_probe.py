@@ -22,7 +22,8 @@ from netlab.build import local_probe
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host
-from netlab.probe import Agent, Pending
+from netlab.pending import Pending
+from netlab.probe import Agent
 from netlab.transport import LocalTransport
 from netlab.version import VERSION
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.probe import GONE, Agent, Pending, fault_in
+from netlab.pending import GONE, Inbox, Pending, fault_in
+from netlab.probe import Agent
 from netlab.records import REASONS, reason_of
 from netlab.setups import Connect, RoundTrip, Stream
 
@@ -125,7 +126,6 @@ class Conversation(ABC):
         side.pending = side.agent.start(side.verb, inbox=inbox, **(keys | dict(side.keys)))
 
 
-Inbox = Callable[[Pending, Mapping[str, Any]], None]
 OnProgress = Callable[[Side, Mapping[str, Any]], None]
 
 

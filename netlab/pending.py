@@ -1,0 +1,58 @@
+"""A request to an agent that is under way, and the records that answer it."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from netlab.errors import HostGone, ProbeError
+
+STREAMING = frozenset({"ready", "progress", "window"})
+"""Types of records after which more come."""
+GONE = "gone"
+"""Type of the record that an inbox gets when the host is lost."""
+
+Inbox = Callable[["Pending", Mapping[str, Any]], None]
+
+
+class Pending:
+    """A request under way; its records come one by one."""
+
+    def __init__(self, host: str, request_id: str, inbox: Inbox | None) -> None:
+        self.id = request_id
+        self._host = host
+        self._inbox = inbox
+        self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+
+    def record(self, timeout_s: float) -> Mapping[str, Any]:
+        """The next record; ProbeError for an error record, HostGone when the host is lost."""
+        try:
+            record = self._records.get(timeout=timeout_s)
+        except queue.Empty:
+            detail = f"nothing in {timeout_s:g} s"
+            raise ProbeError(self._host, "no-answer", detail=detail) from None
+        if record["type"] == GONE:
+            raise HostGone(str(record["detail"]))
+        if record["type"] == "error":
+            raise fault_in(self._host, record)
+        return record
+
+    def deliver(self, record: Mapping[str, Any]) -> None:
+        """From the reading thread."""
+        if self._inbox is not None:
+            self._inbox(self, record)
+        else:
+            self._records.put(record)
+
+
+def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
+    """What an ``error`` record says."""
+    path_mtu_bytes = record.get("path_mtu_bytes")
+    return ProbeError(
+        host,
+        str(record.get("error", "unknown-error")),
+        errno=record.get("errno"),
+        detail=str(record.get("detail") or record.get("key") or ""),
+        path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
+    )
