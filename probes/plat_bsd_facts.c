@@ -1,8 +1,6 @@
 /* macOS and FreeBSD: facts of this host from sysctl, the route to a peer from the routing socket,
  * interfaces from getifaddrs; what cannot be read is left out. */
-#include "plat.h"
-
-#include <sys/types.h>
+#include "plat_bsd.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -59,12 +57,6 @@ struct route_message {
     char addresses[512];
 };
 
-#define ROUNDED(length) ((length) > 0 ? 1 + (((length) - 1) | (sizeof(long) - 1)) : sizeof(long))
-#if defined(__APPLE__)
-#undef ROUNDED
-#define ROUNDED(length) ((length) > 0 ? 1 + (((length) - 1) | (sizeof(uint32_t) - 1)) : 4u)
-#endif
-
 static bool ask_route(const struct plat_address *to, struct route_message *message)
 {
     static int number;
@@ -79,7 +71,7 @@ static bool ask_route(const struct plat_address *to, struct route_message *messa
     message->header.rtm_addrs = RTA_DST | RTA_IFP | RTA_IFA;
     message->header.rtm_seq = sent;
     memcpy(message->addresses, to->at.bytes, to->length);
-    size_t length = sizeof message->header + ROUNDED(to->length);
+    size_t length = sizeof message->header + bsd_rounded(to->length);
     message->header.rtm_msglen = (unsigned short)length;
     setsockopt(asker, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (write(asker, message, length) == (ssize_t)length)
@@ -100,7 +92,7 @@ static const struct sockaddr *in_route(const struct route_message *message, int 
             continue;
         if (bit == wanted)
             return found;
-        at += ROUNDED(found->sa_len);
+        at += bsd_rounded(found->sa_len);
     }
     return NULL;
 }
@@ -125,67 +117,10 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
 
 /* ---- interfaces ---- */
 
-struct interface_counters {
-    uint64_t mtu_bytes, speed_bit_per_s;
-    uint64_t sent_bytes, received_bytes, sent_packets, received_packets, dropped, errors;
-};
-
-#if defined(__APPLE__)
-/* getifaddrs has counters of 32 bits here; this list has them in 64. */
-static bool read_counters(const char *name, struct interface_counters *out)
-{
-    int path[] = {CTL_NET, PF_ROUTE, 0, 0, NET_RT_IFLIST2, (int)if_nametoindex(name)};
-    struct if_msghdr2 message;
-    size_t length = 0;
-    bool found = false;
-    if (path[5] == 0 || sysctl(path, 6, NULL, &length, NULL, 0) != 0 || length < sizeof message)
-        return false;
-    char *list = malloc(length);
-    if (list != NULL && sysctl(path, 6, list, &length, NULL, 0) == 0 && length >= sizeof message) {
-        memcpy(&message, list, sizeof message);
-        found = message.ifm_type == RTM_IFINFO2;
-    }
-    free(list);
-    if (!found)
-        return false;
-    const struct if_data64 *data = &message.ifm_data;
-    *out = (struct interface_counters){
-        .mtu_bytes = data->ifi_mtu, .speed_bit_per_s = data->ifi_baudrate,
-        .sent_bytes = data->ifi_obytes, .received_bytes = data->ifi_ibytes,
-        .sent_packets = data->ifi_opackets, .received_packets = data->ifi_ipackets,
-        .dropped = data->ifi_iqdrops + (uint64_t)message.ifm_snd_drops,
-        .errors = data->ifi_ierrors + data->ifi_oerrors};
-    return true;
-}
-#else /* FreeBSD */
-static bool read_counters(const char *name, struct interface_counters *out)
-{
-    struct ifaddrs *all;
-    bool found = false;
-    if (getifaddrs(&all) != 0)
-        return false;
-    for (const struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
-        const struct if_data *data = at->ifa_data;
-        if (at->ifa_addr == NULL || at->ifa_addr->sa_family != AF_LINK || data == NULL ||
-            strcmp(at->ifa_name, name) != 0)
-            continue;
-        found = true;
-        *out = (struct interface_counters){
-            .mtu_bytes = data->ifi_mtu, .speed_bit_per_s = data->ifi_baudrate,
-            .sent_bytes = data->ifi_obytes, .received_bytes = data->ifi_ibytes,
-            .sent_packets = data->ifi_opackets, .received_packets = data->ifi_ipackets,
-            .dropped = data->ifi_iqdrops + data->ifi_oqdrops,
-            .errors = data->ifi_ierrors + data->ifi_oerrors};
-    }
-    freeifaddrs(all);
-    return found;
-}
-#endif
-
 bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
 {
-    struct interface_counters counters;
-    if (!read_counters(name, &counters))
+    struct bsd_interface_counters counters;
+    if (!bsd_interface_counters(name, &counters))
         return false;
     *sent = counters.sent_bytes;
     *received = counters.received_bytes;
@@ -209,7 +144,7 @@ static void route(struct json *out, const char *to)
 {
     struct plat_address address;
     struct route_message message;
-    struct interface_counters counters;
+    struct bsd_interface_counters counters;
     char name[PLAT_INTERFACE_NAME];
     if (!plat_address_parse(to, 0, &address) || !ask_route(&address, &message))
         return;
@@ -219,7 +154,7 @@ static void route(struct json *out, const char *to)
     if (!name_of_route(&message, name))
         return;
     json_text(out, "route_interface", name);
-    if (!read_counters(name, &counters))
+    if (!bsd_interface_counters(name, &counters))
         return;
     json_u64(out, "interface_mtu_bytes", counters.mtu_bytes);
     if (counters.speed_bit_per_s > 0)
@@ -277,42 +212,21 @@ static void addresses(struct json *out)
 
 /* ---- the machine ---- */
 
-#if defined(__APPLE__)
-static void distribution(struct json *out, const struct utsname *names)
-{
-    char version[64], text[80];
-    (void)names;
-    if (!text_in("kern.osproductversion", version, sizeof version))
-        return;
-    snprintf(text, sizeof text, "macOS %s", version);
-    json_text(out, "distribution", text);
-}
-
-static const char cpu_model[] = "machdep.cpu.brand_string", memory[] = "hw.memsize";
-#else /* FreeBSD */
-static void distribution(struct json *out, const struct utsname *names)
-{
-    char text[256];
-    snprintf(text, sizeof text, "%.100s %.100s", names->sysname, names->release);
-    json_text(out, "distribution", text);
-}
-
-static const char cpu_model[] = "hw.model", memory[] = "hw.physmem";
-#endif
-
 static void machine(struct json *out)
 {
     struct utsname names;
     struct plat_identity identity;
+    char text[256];
     plat_identify(&identity);
     if (uname(&names) == 0) {
         json_text(out, "kernel", names.release);
         json_text(out, "hostname", names.nodename);
-        distribution(out, &names);
+        bsd_distribution(text, sizeof text);
+        json_text(out, "distribution", text[0] != 0 ? text : NULL);
     }
-    text_of(out, "cpu_model", cpu_model);
+    text_of(out, "cpu_model", bsd_cpu_model);
     json_u64(out, "cpu_count", identity.cpu_count);
-    number_of(out, "memory_bytes", memory);
+    number_of(out, "memory_bytes", bsd_memory);
     json_text(out, "machine_id", identity.machine_id[0] != 0 ? identity.machine_id : NULL);
     json_text(out, "virtual", plat_hypervisor());
     text_of(out, "congestion", "net.inet.tcp.cc.algorithm");

@@ -2,16 +2,11 @@
  * (Documentation/networking/timestamping.rst). Stamps of sending come back on the socket's error
  * queue, without the datagram and with its number. */
 #define _GNU_SOURCE
-#include "plat.h"
+#include "plat_posix.h"
 
-#include <errno.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/errqueue.h>
@@ -19,7 +14,8 @@
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 
-#define SECOND_NS 1000000000ULL
+#include "plat_linux.h"
+
 #define KERNEL_TRIES 50 /* of a millisecond */
 
 /* ---- reading ---- */
@@ -30,11 +26,6 @@ union control {
                CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_in6))];
 };
 
-static uint64_t in_ns(const struct timespec *time)
-{
-    return (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
-}
-
 /* Of the three times, the first is software's and the third the card's; 0 where there is none. */
 static void read_times(const struct cmsghdr *header, struct plat_stamp *out)
 {
@@ -42,8 +33,8 @@ static void read_times(const struct cmsghdr *header, struct plat_stamp *out)
     if (header->cmsg_len < CMSG_LEN(sizeof times))
         return;
     memcpy(&times, CMSG_DATA(header), sizeof times);
-    out->hardware = in_ns(&times.ts[2]) != 0;
-    out->ns = in_ns(&times.ts[out->hardware ? 2 : 0]);
+    out->hardware = posix_in_ns(times.ts[2]) != 0;
+    out->ns = posix_in_ns(times.ts[out->hardware ? 2 : 0]);
 }
 
 /* Whether the error queue's entry is a stamp of sending, and of which datagram. */
@@ -129,8 +120,7 @@ bool plat_sent_stamp(plat_socket given, uint64_t wait_ns, struct plat_stamp *sen
         uint64_t now = plat_now_ns();
         if (now >= until_ns || (ready > 0 && (wait.revents & POLLHUP)))
             return false;
-        struct timespec span = {.tv_sec = (time_t)((until_ns - now) / SECOND_NS),
-                                .tv_nsec = (long)((until_ns - now) % SECOND_NS)};
+        struct timespec span = posix_timespec(until_ns - now);
         ready = ppoll(&wait, 1, &span, NULL);
     }
 }
@@ -200,17 +190,25 @@ static void wait_for_the_kernel(void)
     close(trial);
 }
 
-int plat_stamps_on(plat_socket given, const char *interface)
+static int request(int socket, unsigned more)
 {
-    int socket = (int)given;
-    unsigned flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
+    unsigned flags = more | SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
                      SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID |
                      SOF_TIMESTAMPING_OPT_TSONLY;
-    if (card_stamps(socket, interface))
-        flags |= SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
-                 SOF_TIMESTAMPING_RAW_HARDWARE;
-    if (setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) < 0)
-        return errno;
-    wait_for_the_kernel();
-    return 0;
+    return posix_failed(setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags));
+}
+
+bool linux_stamps_known(int socket)
+{
+    return request(socket, 0) == 0;
+}
+
+int plat_stamps_on(plat_socket socket, const char *interface)
+{
+    const unsigned of_the_card = SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
+                                 SOF_TIMESTAMPING_RAW_HARDWARE;
+    int error = request((int)socket, card_stamps((int)socket, interface) ? of_the_card : 0);
+    if (error == 0)
+        wait_for_the_kernel();
+    return error;
 }

@@ -1,6 +1,6 @@
 /* Windows: interfaces, the way to a peer, addresses. Interfaces go by the name that the system
  * shows to people, "Ethernet 2". */
-#include "plat_windows.h"
+#include "plat_sockaddr.h"
 
 #include <iphlpapi.h>
 #include <netioapi.h>
@@ -9,11 +9,6 @@
 #include <string.h>
 
 #include "json.h"
-
-static const struct sockaddr *raw(const struct plat_address *address)
-{
-    return (const struct sockaddr *)(const void *)address->at.bytes;
-}
 
 static bool same_ip(const struct sockaddr *one, const struct sockaddr *other)
 {
@@ -107,7 +102,7 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
     NET_IFINDEX index;
     if (best_route(local, peer, &route, &source))
         index = route.InterfaceIndex;
-    else if (!index_of_address(raw(local), &index))
+    else if (!index_of_address(sockaddr_of(local), &index))
         return false;
     return name_of_index(index, into);
 }
@@ -128,24 +123,6 @@ bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
     *sent = row.OutOctets;
     *received = row.InOctets;
     return true;
-}
-
-bool plat_fragments(struct plat_fragments *out)
-{
-    static const ULONG families[] = {AF_INET, AF_INET6};
-    bool any = false;
-    memset(out, 0, sizeof *out);
-    for (int i = 0; i < 2; i++) {
-        MIB_IPSTATS counted;
-        if (GetIpStatisticsEx(&counted, families[i]) != NO_ERROR)
-            continue;
-        any = true;
-        out->created += counted.dwFragCreates;
-        out->failed += counted.dwFragFails;
-        out->reassembled += counted.dwReasmOks;
-        out->reassembly_failures += counted.dwReasmFails;
-    }
-    return any;
 }
 
 /* What leaves; what comes in is bound by the local address. */
@@ -172,7 +149,7 @@ static void address_text(struct json *out, const char *key, const void *address,
     char text[PLAT_ADDRESS_TEXT];
     memset(&copy, 0, sizeof copy);
     memcpy(copy.at.bytes, address, length);
-    copy.length = raw(&copy)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+    copy.length = sockaddr_of(&copy)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                     : sizeof(struct sockaddr_in);
     plat_address_text(&copy, text);
     json_text(out, key, text[0] != 0 ? text : NULL);
@@ -211,8 +188,8 @@ void windows_facts_route(struct json *out, const struct plat_address *to)
             address_text(out, "route_source", &source, sizeof source);
         if (!is_nowhere(&route.NextHop))
             address_text(out, "route_gateway", &route.NextHop, sizeof route.NextHop);
-    } else if (!index_of_address(raw(to), &index)) {
-        if (GetBestInterfaceEx((struct sockaddr *)(uintptr_t)raw(to), &best) != NO_ERROR)
+    } else if (!index_of_address(sockaddr_of(to), &index)) {
+        if (GetBestInterfaceEx((struct sockaddr *)(uintptr_t)sockaddr_of(to), &best) != NO_ERROR)
             return;
         index = best;
     }
