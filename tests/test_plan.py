@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
@@ -155,6 +157,37 @@ def test_connections_take_their_handshakes_and_searches_nobody_knows() -> None:
     assert least_s(cell_of(RoundTrip(protocol="TCP", **asked)), None) is None
     huge = RoundTrip(protocol="UDP", ip_version=6, **asked)
     assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
+
+
+@given(
+    st.sampled_from(["TCP", "UDP"]),
+    st.integers(1, 20_000),
+    st.integers(1, 20_000),
+    st.integers(1, 1000),
+    st.integers(1, 64),
+    st.integers(0, 3),
+)
+def test_more_messages_longer_ones_and_more_cables_never_take_less(
+    protocol: Literal["TCP", "UDP"], size: int, other: int, count: int, outstanding: int, hops: int
+) -> None:
+    def time_s(message_bytes: int, count: int, hops: int) -> float:
+        setup = RoundTrip(
+            protocol=protocol,
+            message_bytes=message_bytes,
+            duration_s=None,
+            count=count,
+            outstanding=outstanding,
+        )
+        found = least_s(cell_of(setup), link(hops=hops))
+        assert found is not None
+        return found
+
+    shorter, longer = sorted((size, other))
+    assert time_s(shorter, count, hops) <= time_s(longer, count, hops)
+    assert time_s(size, 2 * count, hops) == pytest.approx(2 * time_s(size, count, hops))
+    assert time_s(size, count, hops) <= time_s(size, count, hops + 1)
+    # No faster than the cable carries what is sent one way.
+    assert time_s(size, count, hops) >= 8 * size * count / 1e8
 
 
 HOSTS = """\
