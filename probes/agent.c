@@ -79,7 +79,7 @@ static struct complaint do_hello(struct agent *agent, const struct request *requ
     json_u64(&record, "clock_step_ns", calibration_clock_step_ns());
     json_u64(&record, "worst_sleep_ns", calibration_worst_sleep_ns());
     char capabilities[400];
-    snprintf(capabilities, sizeof capabilities, "%s,round_trip", self.capabilities);
+    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect", self.capabilities);
     json_text(&record, "capabilities", capabilities);
     json_u64(&record, "pid", self.pid);
     json_text(&record, "machine_id", self.machine_id[0] != 0 ? self.machine_id : NULL);

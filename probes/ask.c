@@ -4,6 +4,7 @@
  * counts from those. With one request under way and blocking calls a round trip is one send, one
  * receive and two looks at the clock. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ask_loop.h"
 
@@ -12,6 +13,21 @@
 #define PIPELINED_ROOM 262144 /* bytes of a TCP receive call that may bring several answers */
 
 /* ---- state ---- */
+
+static bool prepare_opening(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    struct ask *ask = stream->ask;
+    const size_t preface = settings->echo ? 0 : DATAPORT_PREFACE;
+    ask->opening_bytes = preface + settings->message_bytes;
+    ask->opening = malloc(ask->opening_bytes);
+    if (ask->opening == NULL)
+        return false;
+    if (preface > 0)
+        dataport_preface_write(ask->opening, settings->token, stream->number);
+    memcpy(ask->opening + preface, stream->buffer, settings->message_bytes);
+    return true;
+}
 
 bool ask_prepare(struct stream *stream)
 {
@@ -25,15 +41,18 @@ bool ask_prepare(struct stream *stream)
     if (!settings->udp && settings->outstanding > 1 && ask->into_bytes < PIPELINED_ROOM)
         ask->into_bytes = PIPELINED_ROOM;
     ask->into = malloc(ask->into_bytes);
-    if (ask->into != NULL) /* its pages are to be there before the first answer */
-        dataport_fill(ask->into, ask->into_bytes, 1);
-    return ask->into != NULL;
+    if (ask->into == NULL)
+        return false;
+    dataport_fill(ask->into, ask->into_bytes, 1); /* its pages are there before the first answer */
+    return settings->kind != KIND_CONNECT || prepare_opening(stream);
 }
 
 void ask_free(struct ask *ask)
 {
-    if (ask != NULL)
-        free(ask->into);
+    if (ask == NULL)
+        return;
+    free(ask->into);
+    free(ask->opening);
     free(ask);
 }
 

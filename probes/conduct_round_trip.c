@@ -23,7 +23,6 @@ static void ask_count(struct test *test, uint64_t open_ns)
 void conduct_asking(struct test *test)
 {
     await_begin(test);
-    sample_opened(test, &test->samples.opened);
     if (!await(test, await_all_begun, NEVER_NS)) {
         await_too_late(test, "deadline", "nothing could be asked");
         return;
@@ -36,10 +35,20 @@ void conduct_asking(struct test *test)
     await_too_late(test, "deadline", "not all that was to be asked was answered by then");
 }
 
-/* With no controller the peer's end is ours. */
+static bool begun_or_told(const struct test *test)
+{
+    return test->told_stop || await_all_begun(test);
+}
+
+/* With no controller the peer's end is ours; of a mirror of connections every end is the asker's. */
 void conduct_mirroring(struct test *test)
 {
+    const bool connections = test->settings.kind == KIND_CONNECT;
     await_begin(test);
+    if (connections && (!await(test, begun_or_told, NEVER_NS) || test->begun == 0)) {
+        test_fail(test, "no-peer", 0, "nobody with the token came before the end");
+        return;
+    }
     sample_opened(test, &test->samples.opened);
     sample_edge(test, &test->samples.open);
     await(test, test->settings.by_hand ? await_told_or_ended : await_told, NEVER_NS);

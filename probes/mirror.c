@@ -30,7 +30,7 @@ void mirror_free(struct mirror *mirror)
     free(mirror);
 }
 
-void mirror_answered(struct stream *stream)
+static void mirror_answered(struct stream *stream)
 {
     struct mirror *mirror = stream->mirror;
     uint64_t bytes = ++mirror->answered * stream->test->settings.message_bytes;
@@ -51,12 +51,10 @@ bool mirror_hold(const struct stream *stream)
     return true;
 }
 
-static void count_request(struct stream *stream)
+void mirror_requested(struct stream *stream)
 {
-    if (stream->mirror->received++ > 0)
-        return;
-    stream->mirror->first_ns = plat_now_ns();
-    traffic_begun(stream);
+    if (stream->mirror->received++ == 0)
+        stream->mirror->first_ns = plat_now_ns();
 }
 
 static ptrdiff_t receive(const struct stream *stream, void *into, size_t room)
@@ -158,7 +156,7 @@ static void mirror_udp(struct stream *stream, size_t room)
             more = took_other(stream, (size_t)got);
         } else {
             uint64_t answered = stream->mirror->answered;
-            count_request(stream);
+            mirror_requested(stream);
             more = mirror_hold(stream) && respond(stream, &data);
             if (stamps && stream->mirror->answered > answered)
                 stamp(stream, &received);
@@ -194,17 +192,18 @@ static bool read_request(struct stream *stream)
     return true;
 }
 
-static bool write_response(struct stream *stream)
+bool mirror_respond(struct stream *stream, plat_socket socket)
 {
     const size_t size = stream->test->settings.response_bytes;
     size_t done = 0;
     while (done < size) {
-        ptrdiff_t put = plat_send(stream->socket, stream->mirror->response + done, size - done);
+        ptrdiff_t put = plat_send(socket, stream->mirror->response + done, size - done);
         if (put > 0)
             done += (size_t)put;
         else if (!plat_is_transient((int)-put) || test_halted(stream->test))
             return false;
     }
+    mirror_answered(stream);
     return true;
 }
 
@@ -212,10 +211,9 @@ static bool write_response(struct stream *stream)
 static void mirror_tcp(struct stream *stream)
 {
     while (!test_halted(stream->test) && read_request(stream)) {
-        count_request(stream);
-        if (!mirror_hold(stream) || !write_response(stream))
+        mirror_requested(stream);
+        if (!mirror_hold(stream) || !mirror_respond(stream, stream->socket))
             return;
-        mirror_answered(stream);
     }
 }
 

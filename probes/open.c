@@ -102,10 +102,12 @@ bool open_streams(struct test *test)
 {
     static bool (*const ways[2][2])(struct test *) = {{open_tcp_connect, open_tcp_listen},
                                                       {open_udp_connect, open_udp_listen}};
-    if (!ways[test->settings.udp][test->settings.listen](test))
+    const bool hall = test->settings.role == ROLE_MIRROR && test->settings.kind == KIND_CONNECT;
+    if (!(hall ? open_tcp_hall : ways[test->settings.udp][test->settings.listen])(test))
         return false;
     plat_local_address(test->stream[0].socket, &test->local);
-    plat_peer_address(test->stream[0].socket, &test->peer);
+    if (!hall) /* whose peer is known once it calls */
+        plat_peer_address(test->stream[0].socket, &test->peer);
     test->setup_ns = plat_now_ns() - test->requested_ns;
     return true;
 }

@@ -17,6 +17,8 @@ bool open_may_go_on(struct test *test, uint64_t until_ns);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
+/* A mirror of connections: the listener itself is the stream's socket, and callers are the loop's. */
+bool open_tcp_hall(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 

@@ -93,37 +93,47 @@ static void receive_callers(struct test *test, struct waiting_room *room, plat_s
         admit(test, room, listener);
 }
 
+/* Prints `ready`; *listener is to be closed either way. */
+static bool listen_for(struct test *test, plat_socket *listener)
+{
+    struct plat_address address;
+    if (!open_socket(test, listener))
+        return false;
+    int error = plat_option_set(*listener, PLAT_BLOCKING, 0);
+    if (error == 0)
+        error = plat_listen(*listener, 128);
+    if (error == 0)
+        error = plat_local_address(*listener, &address);
+    if (error != 0) {
+        test_fail_system(test, error, "listen");
+        return false;
+    }
+    unsigned port = plat_address_port(&address);
+    record_ready(test, &port, 1);
+    return true;
+}
+
 bool open_tcp_listen(struct test *test)
 {
     struct waiting_room room = {.count = 0};
     uint64_t until_ns = test->requested_ns + test->settings.deadline_ns;
     plat_socket listener = PLAT_NO_SOCKET;
-    struct plat_address address;
-    int error = 0;
-    bool bound = open_socket(test, &listener);
-    if (bound) {
-        error = plat_option_set(listener, PLAT_BLOCKING, 0);
-        if (error == 0)
-            error = plat_listen(listener, 128);
-        if (error == 0)
-            error = plat_local_address(listener, &address);
-        if (error != 0)
-            test_fail_system(test, error, "listen");
-    }
-    if (bound && error == 0) {
-        unsigned port = plat_address_port(&address);
-        record_ready(test, &port, 1);
-        while (room.opened < test->settings.streams && open_may_go_on(test, until_ns)) {
-            uint64_t slice_ns = plat_now_ns() + OPEN_SLICE_NS;
-            receive_callers(test, &room, listener, slice_ns < until_ns ? slice_ns : until_ns);
-        }
+    bool listening = listen_for(test, &listener);
+    while (listening && room.opened < test->settings.streams && open_may_go_on(test, until_ns)) {
+        uint64_t slice_ns = plat_now_ns() + OPEN_SLICE_NS;
+        receive_callers(test, &room, listener, slice_ns < until_ns ? slice_ns : until_ns);
     }
     while (room.count > 0)
         drop_pending(test, &room, 0, true);
     plat_close(listener);
-    if (bound && error == 0 && room.opened < test->settings.streams)
+    if (listening && room.opened < test->settings.streams)
         test_fail(test, "no-peer", 0, "nobody with the token came before the deadline");
     return !test_failed(test);
+}
+
+bool open_tcp_hall(struct test *test)
+{
+    return listen_for(test, &test->stream[0].socket);
 }
 
 static bool connect_stream(struct test *test, struct stream *stream, uint64_t until_ns)

@@ -20,6 +20,8 @@ struct ask {
     uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */
     unsigned char *into;                   /* what comes back */
     size_t into_bytes;
+    unsigned char *opening; /* kind=connect: preface and request, sent as one */
+    size_t opening_bytes;
 };
 
 /* A mirror's. */
@@ -32,7 +34,7 @@ struct mirror {
     uint32_t stamped;       /* datagrams sent since stamps are taken */
 };
 
-/* Makes buffers and state. False: no memory. */
+/* Makes state and further buffers; the stream's own is there. False: no memory. */
 bool ask_prepare(struct stream *stream);
 bool mirror_prepare(struct stream *stream);
 void ask_free(struct ask *ask);
@@ -52,8 +54,10 @@ bool ask_over(const struct stream *stream, uint64_t due_ns);
 void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
 /* A request was answered at now_ns; from_ns is where its latency begins. */
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
-/* A mirror has answered a request of its peer's. */
-void mirror_answered(struct stream *stream);
+/* A whole request of the asker's has come. */
+void mirror_requested(struct stream *stream);
+/* TCP: sends the response. False: the connection or the test has ended. */
+bool mirror_respond(struct stream *stream, plat_socket socket);
 /* Spins for the time that a mirror is to hold each request. False: halted. */
 bool mirror_hold(const struct stream *stream);
 

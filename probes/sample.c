@@ -33,7 +33,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->clock_ns = plat_now_ns();
     edge->raw = plat_raw_now_ns(&edge->raw_ns);
     edge->wall_ns = plat_wall_ns();
-    if (!test->settings.udp)
+    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
     plat_cpu_times(&edge->cpu);
@@ -70,7 +70,8 @@ void sample_opened(struct test *test, struct opened *opened)
     opened->dont_fragment = test->settings.udp ? option_of(socket, PLAT_DONT_FRAGMENT) : -1;
     if (!test->settings.udp) {
         plat_congestion_get(socket, opened->congestion, sizeof opened->congestion);
-        plat_tcp_info(socket, &opened->tcp);
+        if (test->settings.kind != KIND_CONNECT || test->settings.role == ROLE_ASK)
+            plat_tcp_info(socket, &opened->tcp); /* of a listener it says nothing */
     }
     opened->fragments_told = plat_fragments(&opened->fragments);
     if (plat_interface_between(&test->local, &test->peer, opened->interface))

@@ -72,8 +72,6 @@ void settings_read_round_trip(struct keys *keys, struct settings *out)
         return;
     (out->udp ? check_udp : check_tcp)(keys, out);
     if (out->kind == KIND_CONNECT)
-        keys_note(keys, "capability-missing", "kind", "connections are not there yet");
-    if (out->kind == KIND_CONNECT)
         check_connections(keys, out);
     else if (keys_given(keys, "close"))
         keys_note(keys, "bad-value", "close", "only with kind=connect");

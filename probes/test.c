@@ -86,6 +86,15 @@ void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages
     plat_mutex_unlock(&test->lock);
 }
 
+plat_socket test_swap_socket(struct stream *stream, plat_socket fresh)
+{
+    plat_mutex_lock(&stream->test->lock);
+    plat_socket had = stream->socket;
+    stream->socket = fresh;
+    plat_mutex_unlock(&stream->test->lock);
+    return had;
+}
+
 /* ---- spinning: never on all of a host's CPUs ---- */
 
 static _Atomic unsigned spinning;
@@ -128,13 +137,14 @@ static bool prepare(struct test *test)
 
 static void (*loop_of(const struct settings *settings))(struct stream *)
 {
+    const bool connections = settings->kind == KIND_CONNECT;
     switch (settings->role) {
     case ROLE_SEND:
         return send_run;
     case ROLE_ASK:
-        return ask_run;
+        return connections ? ask_connect_run : ask_run;
     case ROLE_MIRROR:
-        return mirror_run;
+        return connections ? mirror_connect_run : mirror_run;
     default:
         return receive_run;
     }
@@ -176,9 +186,11 @@ static void join_streams(struct test *test)
     const struct settings *settings = &test->settings;
     bool markers_to_send = settings->udp && settings->role == ROLE_SEND && !test_failed(test);
     atomic_store(&test->halt, true);
+    plat_mutex_lock(&test->lock); /* no socket is swapped meanwhile */
     for (unsigned i = 0; i < settings->streams; i++)
-        if (test->stream[i].running && !markers_to_send)
+        if (test->stream[i].running && !markers_to_send && test->stream[i].socket != PLAT_NO_SOCKET)
             plat_wake(test->stream[i].socket);
+    plat_mutex_unlock(&test->lock);
     for (unsigned i = 0; i < settings->streams; i++)
         if (test->stream[i].running) {
             plat_thread_join(test->stream[i].thread);
@@ -207,6 +219,14 @@ static void close_streams(struct test *test)
 
 /* ---- the conductor ---- */
 
+/* An asker looks at its socket before it asks: what it then times is not disturbed, and its sockets may
+ * change later on. The others look while they wait. */
+static void sample_early(struct test *test)
+{
+    if (test->settings.role == ROLE_ASK)
+        sample_opened(test, &test->samples.opened);
+}
+
 static void conduct(void *argument)
 {
     struct test *test = argument;
@@ -217,13 +237,14 @@ static void conduct(void *argument)
                                                             [ROLE_MIRROR] = conduct_mirroring};
         if (test->settings.kind == KIND_CHECK)
             conduct_check(test);
-        else if (start_streams(test))
+        else if (sample_early(test), start_streams(test))
             conductors[test->settings.role](test);
     }
     join_streams(test);
     if (!test_failed(test))
         sample_closing(test, &test->samples.opened, &test->samples.closing);
-    if (!test->settings.udp || !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
+    if (!test->settings.udp || test->stream[0].socket == PLAT_NO_SOCKET ||
+        !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
         test->path_mtu_bytes = 0;
     close_streams(test);
     atomic_fetch_sub(&spinning, test->spinners);

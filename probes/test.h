@@ -93,6 +93,10 @@ struct test {
     struct complaint failure;
 };
 
+/* Gives the stream another socket, between calls of its own thread, and returns the one it had. A halt
+ * wakes the socket that the stream has then: look for one afterwards. */
+plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
+
 /* Takes over a copy of `settings`; the conductor's thread runs from here on. 0 or an error number,
  * -1 for no memory. */
 int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
