@@ -13,6 +13,7 @@
 
 struct caller {
     plat_socket socket;
+    struct plat_address peer;
     uint64_t until_ns; /* without a preface by then it is a stranger */
     bool trusted, answered;
     uint64_t got_bytes; /* of the preface, then of the request */
@@ -48,7 +49,7 @@ static void make_room(struct hall *hall)
 
 static bool admit(struct hall *hall)
 {
-    struct plat_address peer;
+    struct plat_address peer; /* asked for now: a connection that is reset does not know it any more */
     plat_socket fresh;
     if (plat_accept(hall->stream->socket, &fresh, &peer) != 0)
         return false;
@@ -56,7 +57,7 @@ static bool admit(struct hall *hall)
         make_room(hall);
     plat_option_set(fresh, PLAT_SEND_TIMEOUT_MS, SEND_LIMIT_MS);
     hall->caller[hall->count++] =
-        (struct caller){.socket = fresh, .until_ns = plat_now_ns() + PREFACE_WAIT_NS};
+        (struct caller){.socket = fresh, .peer = peer, .until_ns = plat_now_ns() + PREFACE_WAIT_NS};
     return true;
 }
 
@@ -68,7 +69,7 @@ static void trust(struct hall *hall, struct caller *caller)
     caller->got_bytes = 0;
     if (test->begun > 0)
         return;
-    plat_peer_address(caller->socket, &test->peer);
+    test->peer = caller->peer;
     traffic_begun(hall->stream);
 }
 

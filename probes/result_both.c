@@ -130,9 +130,9 @@ static void add_clocks(struct test *test, struct json *record)
 /* Over the whole test, of all that this system carries. */
 static void add_fragments(const struct samples *samples, struct json *record)
 {
-    const struct plat_fragments *before = &samples->opened.fragments,
-                                *after = &samples->closing.fragments;
-    if (!samples->opened.fragments_told || !samples->closing.fragments_told)
+    const struct fragments *told = &samples->fragments;
+    const struct plat_fragments *before = &told->before, *after = &told->after;
+    if (!told->told_before || !told->told_after)
         return;
     json_u64(record, "ip_fragments_created", after->created - before->created);
     json_u64(record, "ip_fragments_failed", after->failed - before->failed);

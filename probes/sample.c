@@ -73,7 +73,6 @@ void sample_opened(struct test *test, struct opened *opened)
         if (test->settings.kind != KIND_CONNECT || test->settings.role == ROLE_ASK)
             plat_tcp_info(socket, &opened->tcp); /* of a listener it says nothing */
     }
-    opened->fragments_told = plat_fragments(&opened->fragments);
     if (plat_interface_between(&test->local, &test->peer, opened->interface))
         opened->counted =
             plat_interface_bytes(opened->interface, &opened->interface_sent_bytes,
@@ -85,7 +84,6 @@ void sample_opened(struct test *test, struct opened *opened)
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing)
 {
     memset(closing, 0, sizeof *closing);
-    closing->fragments_told = plat_fragments(&closing->fragments);
     if (opened->counted)
         closing->counted = plat_interface_bytes(opened->interface, &closing->interface_sent_bytes,
                                                 &closing->interface_received_bytes);

@@ -43,21 +43,25 @@ struct opened {
     struct plat_tcp_info tcp;
     int send_buffer_bytes, receive_buffer_bytes, nodelay, dont_fragment, dscp; /* -1: unknown */
     char congestion[32];
-    bool fragments_told;
-    struct plat_fragments fragments;
 };
 void sample_opened(struct test *test, struct opened *opened);
 
 /* Before the sockets are closed. */
 struct closing {
-    bool counted, drops, fragments_told;
-    struct plat_fragments fragments;
+    bool counted, drops;
     uint64_t interface_sent_bytes, interface_received_bytes, queue_drops;
 };
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing);
 
+/* Fragments of all that this system carries: before the first packet of the test, and after its last. */
+struct fragments {
+    bool told_before, told_after;
+    struct plat_fragments before, after;
+};
+
 /* All that one test samples; too large for a stack. */
 struct samples {
+    struct fragments fragments;
     struct opened opened;
     struct edge open, close;
     struct queue queue_open, queue_close;

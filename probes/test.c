@@ -230,6 +230,8 @@ static void sample_early(struct test *test)
 static void conduct(void *argument)
 {
     struct test *test = argument;
+    struct fragments *fragments = &test->samples.fragments;
+    fragments->told_before = plat_fragments(&fragments->before);
     if (prepare(test) && open_streams(test)) {
         static void (*const conductors[])(struct test *) = {[ROLE_RECEIVE] = conduct_receiving,
                                                             [ROLE_SEND] = conduct_sending,
@@ -241,8 +243,10 @@ static void conduct(void *argument)
             conductors[test->settings.role](test);
     }
     join_streams(test);
-    if (!test_failed(test))
+    if (!test_failed(test)) {
         sample_closing(test, &test->samples.opened, &test->samples.closing);
+        fragments->told_after = plat_fragments(&fragments->after);
+    }
     if (!test->settings.udp || test->stream[0].socket == PLAT_NO_SOCKET ||
         !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
         test->path_mtu_bytes = 0;
