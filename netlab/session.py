@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netlab.cells import Cell
 from netlab.errors import HostGone
@@ -28,6 +28,9 @@ MEASURES = {
     "payload_search": payload_search.measure,
 }
 """The room that measures each kind of test."""
+
+CAPTURES = "captures"
+"""Name of the folder in a run's folder for frames captured on a host."""
 
 NOT_TIGHT = "not-tight"
 """Kind of the note about a cell that had all its trials and never got tight."""
@@ -161,7 +164,7 @@ class Session:
             if away is not None:
                 return away.record(trial, attempt)
             self.progress.trial(trial)
-            ends = self.rig.ends(trial.cell)
+            ends = replace(self.rig.ends(trial.cell), captures=self.folder.path / CAPTURES)
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
         except HostGone as gone:
             return self.rig.lost(trial, attempt, gone)

@@ -21,7 +21,6 @@ from netlab.cells import Cell
 from netlab.errors import HostError
 from netlab.hosts import Host, Mirror
 from netlab.measure import Ends, payload_search, round_trip
-from netlab.measure.conversation import can
 from netlab.probe import Agent
 from netlab.records import Record, Status, to_json
 from netlab.schedule import Trial
@@ -285,8 +284,6 @@ def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -
 
 @pytest.mark.parametrize("close", ["reset", "orderly"])
 def test_a_connection_a_transaction(loopback: Ends, close: str) -> None:
-    if not can(loopback.client, "connect"):
-        pytest.skip("this probe has no kind=connect")
     setup = Connect(message_bytes=64, duration_s=None, count=100, close=close)  # type: ignore[arg-type]
     record = record_of(round_trip.measure, "connect", setup, loopback)
     assert record.status is Status.OK, record.detail
