@@ -20,8 +20,9 @@ void calltime_step(struct calltime *calls)
     x ^= x << 13;
     x ^= x >> 17;
     x ^= x << 5;
+    const uint32_t step = calls->quick ? CALLTIME_STEP : CALLTIME_SLOW_STEP;
     calls->random = x;
-    calls->left = 1 + (uint32_t)((uint64_t)x * (2 * CALLTIME_STEP - 1) >> 32);
+    calls->left = 1 + (uint32_t)((uint64_t)x * (2 * step - 1) >> 32);
 }
 
 static unsigned bucket_of(uint64_t ns)
@@ -46,8 +47,16 @@ static uint64_t middle_of(unsigned bucket)
 
 void calltime_add(struct calltime *calls, uint64_t elapsed_ns)
 {
+    uint64_t median_ns;
     calls->sampled++;
     calls->bucket[bucket_of(elapsed_ns)]++;
+    if (calls->sampled == CALLTIME_FIRST && calltime_percentile(calls, 500, &median_ns))
+        calls->quick = median_ns < CALLTIME_SLOW_NS;
+}
+
+bool calltime_look_due(const struct calltime *calls)
+{
+    return calls->sampled % (calls->quick ? CALLTIME_LOOK : CALLTIME_SLOW_LOOK) == 1;
 }
 
 void calltime_merge(struct calltime *into, const struct calltime *from)

@@ -1,6 +1,6 @@
 /* The sending loop. One send call a message; the only clock read a message is the one that the
- * message carries, and two more around a call in 64, which is timed; behind a call in 256 it is
- * looked whether the socket has room. Windows are the conductor's: it reads the counters here. */
+ * message carries, and two more around a call in 64, which is timed (calltime.h); behind a call in 256
+ * it is looked whether the socket has room. Windows are the conductor's: it reads the counters here. */
 #include <string.h>
 
 #include "traffic.h"
@@ -135,7 +135,7 @@ static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint
     if (put > 0)
         calltime_add(&stream->calls, ended_ns - begun_ns);
     /* Behind it: a look wakes what the timed call is to find as any other call does. */
-    if (put > 0 && stream->calls.sampled % CALLTIME_LOOK == 1)
+    if (put > 0 && calltime_look_due(&stream->calls))
         look_for_room(stream);
     return put;
 }

@@ -105,17 +105,53 @@ TEST(the_histogram_tells_every_bucket_that_counted_and_no_other)
         CHECK_U64(pairs[i], expected[i]);
 }
 
-TEST(one_call_in_64_is_timed_and_never_the_first)
+static void take_calls(uint64_t each_ns, uint32_t seed)
+{
+    calltime_init(&calls, seed);
+    for (int i = 0; i < CALLTIME_FIRST; i++)
+        calltime_add(&calls, each_ns);
+}
+
+TEST(slow_calls_are_timed_one_in_8_and_quick_ones_one_in_64_once_it_is_known)
+{
+    const uint64_t each_ns[] = {400, 9000, 11000, 5000000};
+    const unsigned steps[] = {64, 64, 8, 8};
+    for (unsigned k = 0; k < 4; k++) {
+        unsigned due = 0;
+        take_calls(each_ns[k], k + 1);
+        for (int i = 0; i < 640000; i++)
+            due += calltime_due(&calls);
+        CHECK(due > 620000 / steps[k] && due < 660000 / steps[k]);
+    }
+    calltime_init(&calls, 5);
+    for (int i = 0; i < 1000 && !calltime_due(&calls); i++)
+        CHECK(i < 2 * CALLTIME_SLOW_STEP);
+}
+
+TEST(it_is_looked_for_room_behind_a_call_in_256_and_behind_one_in_128_where_they_are_slow)
+{
+    unsigned looks = 0;
+    take_calls(400, 1);
+    for (int i = 0; i < 1600; i++) {
+        calltime_add(&calls, 400);
+        looks += calltime_look_due(&calls);
+    }
+    CHECK_U64(looks, 1600 / CALLTIME_LOOK);
+    take_calls(100000, 1);
+    looks = 0;
+    for (int i = 0; i < 1600; i++) {
+        calltime_add(&calls, 100000);
+        looks += calltime_look_due(&calls);
+    }
+    CHECK_U64(looks, 1600 / CALLTIME_SLOW_LOOK);
+}
+
+TEST(the_first_call_is_never_timed)
 {
     for (uint32_t seed = 0; seed < 1000; seed++) {
         calltime_init(&calls, seed * 2654435761u);
         CHECK(!calltime_due(&calls));
     }
-    unsigned due = 0;
-    calltime_init(&calls, 12345);
-    for (int i = 0; i < 640000; i++)
-        due += calltime_due(&calls);
-    CHECK(due > 9700 && due < 10300);
 }
 
 /* A buffer of 64 messages that fills and drains: a fixed step would always see the same beat. */
@@ -123,7 +159,7 @@ TEST(no_rhythm_of_a_buffer_hides_a_kind_of_call)
 {
     for (unsigned period = 2; period <= 64; period *= 2) {
         unsigned beat[64] = {0};
-        calltime_init(&calls, period);
+        take_calls(400, period);
         for (unsigned i = 0; i < 640000; i++)
             beat[i % period] += calltime_due(&calls);
         for (unsigned k = 0; k < period; k++)
@@ -140,7 +176,9 @@ const struct unit_test calltime_tests[] = {
     ENTRY(many_quick_calls_and_few_long_ones_are_told_apart),
     ENTRY(the_calls_of_two_streams_are_told_together),
     ENTRY(the_histogram_tells_every_bucket_that_counted_and_no_other),
-    ENTRY(one_call_in_64_is_timed_and_never_the_first),
+    ENTRY(slow_calls_are_timed_one_in_8_and_quick_ones_one_in_64_once_it_is_known),
+    ENTRY(it_is_looked_for_room_behind_a_call_in_256_and_behind_one_in_128_where_they_are_slow),
+    ENTRY(the_first_call_is_never_timed),
     ENTRY(no_rhythm_of_a_buffer_hides_a_kind_of_call),
     {NULL, NULL},
 };
