@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.cells import Cell
+from netlab.estimate import least_s
 from netlab.records import Record, Status
-from netlab.schedule import Trial, window_s
+from netlab.schedule import Trial
+from netlab.setups import window_s
 from netlab.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from netlab.matrix import Matrix
+    from netlab.matrix import Link, Matrix
 
 QUIET_S = 10.0
 """Least time between two lines where standard error is no terminal."""
@@ -48,11 +50,12 @@ class Progress:
         self._excess_s: list[float] = []
         self._told: set[str | None] = set()
         self._pause_s = 0.0
+        self._link: Link | None = None
         self._expected: set[tuple[str, int]] = set()
 
     def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
         """Say what is about to be measured, and where it goes; ``done`` trials are there."""
-        self._pause_s = matrix.pause_s
+        self._pause_s, self._link = matrix.pause_s, matrix.link
         self._total = self._done = done
         self.expect(trials)
         most = f", up to {matrix.until.at_most} a cell until it is tight" if matrix.until else ""
@@ -73,7 +76,7 @@ class Progress:
             key = (trial.cell.key, trial.number)
             if key not in self._expected:
                 self._expected.add(key)
-                self._windows_s[key] = window_s(trial.cell)
+                self._windows_s[key] = self._time_of(trial.cell)
                 self._left_s += self._windows_s[key]
                 self._total += 1
         if self._bar is not None:
@@ -132,6 +135,11 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+    def _time_of(self, cell: Cell) -> float:
+        """What the settings say; of a count without a rate, what the link takes at least."""
+        asked_s = window_s(cell.setup)
+        return (least_s(cell, self._link) if asked_s is None else asked_s) or 0.0
 
     def _time_left_s(self) -> float:
         seen = self._excess_s

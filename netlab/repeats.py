@@ -37,6 +37,10 @@ class Until:
     at_most: int
     """Trials after which a cell is left as it is, and flagged."""
 
+    def __str__(self) -> str:
+        share, confidence = 100 * self.within, 100 * self.confidence
+        return f"± {share:g} % at {confidence:g} %, {self.at_least} to {self.at_most} trials"
+
 
 @dataclass(frozen=True, slots=True)
 class Course:

@@ -1,7 +1,8 @@
-"""Cells → Rounds: order, repeats, and which trials may run at the same time. Pure.
+"""Trials → Rounds: in which order, and which trials may run at the same time. Pure.
 
-The trials of one number are a **block**: every cell once. Blocks follow each other, whatever the
-order within them, so that what drifts in the lab touches every cell alike.
+The trials of one number are a **block**: every cell once, but for those that have had enough
+(repeats.py). Blocks follow each other, whatever the order within them, so that what drifts in the
+lab touches every cell alike.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netlab import setups
 from netlab.cells import Cell
 
 Order = Literal["as-written", "shuffled"]
@@ -32,16 +32,6 @@ class Round:
     """Trials that run at the same time, on hosts that no two of them share."""
 
     trials: tuple[Trial, ...]
-
-    @property
-    def time_s(self) -> float:
-        """Its longest warm-up and window; 0 for trials that a count bounds without a rate."""
-        return max(window_s(trial.cell) for trial in self.trials)
-
-
-def trials_of(cells: Sequence[Cell], repeats: int) -> tuple[Trial, ...]:
-    """Every trial of ``cells``, block by block."""
-    return tuple(Trial(cell, number) for number in range(1, repeats + 1) for cell in cells)
 
 
 def rounds(
@@ -69,16 +59,6 @@ def rounds(
         else:
             made += [Round((trial,)) for trial in ordered]
     return tuple(made)
-
-
-def seconds(rounds: Iterable[Round], per_cell_overhead_s: float) -> float:
-    """How long rounds take: the longest window of each, and what a trial costs beyond it."""
-    return sum(round_.time_s + per_cell_overhead_s for round_ in rounds)
-
-
-def window_s(cell: Cell) -> float:
-    """Warm-up and window; 0 where a count without a rate leaves the time open."""
-    return setups.window_s(cell.setup) or 0.0
 
 
 def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:

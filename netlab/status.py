@@ -38,6 +38,8 @@ class RunStatus:
     failed: int
     pending: int
     """Those not measured yet as well."""
+    undecided: int
+    """Cells that go on until they are tight and may ask for more trials than ``total`` counts."""
     not_tight: tuple[str, ...]
     """Keys of the cells that had all their trials and never got tight; final."""
     until: Until | None
@@ -79,6 +81,7 @@ class RunStatus:
             "impossible": self.impossible,
             "failed": self.failed,
             "pending": self.pending,
+            "undecided": self.undecided,
             "not_tight": list(self.not_tight),
             "running": self.writer is not None,
             "writer": self.writer,
@@ -106,6 +109,12 @@ class RunStatus:
             f"measuring {each.cell}, trial {each.trial}, since {each.started_at}"
             for each in self.active
         ]
+        if self.undecided and self.until is not None:
+            cells = "1 cell goes" if self.undecided == 1 else f"{self.undecided} cells go"
+            lines.append(
+                f"{cells} on until within ± {100 * self.until.within:g} %, "
+                f"up to {self.until.at_most} trials each"
+            )
         if self.not_tight and self.until is not None:
             lines += _flagged(self.not_tight, self.until)
         if self.last is not None:
@@ -133,6 +142,7 @@ def status_of(path: Path) -> RunStatus:
     writer = holder_of(path)
     stored = read(path)
     counts = _counts(stored)
+    courses = {cell.key: stored.course(cell) for cell in stored.plan.cells}
     # What a writer has not finished writing is not damage.
     damage = tuple(each for each in stored.damage if not (each.torn and writer))
     return RunStatus(
@@ -143,9 +153,8 @@ def status_of(path: Path) -> RunStatus:
         impossible=counts[Status.IMPOSSIBLE],
         failed=counts[Status.FAILED],
         pending=counts[Status.PENDING],
-        not_tight=tuple(
-            cell.key for cell in stored.plan.cells if stored.course(cell).tight is False
-        ),
+        undecided=sum(not course.ended for course in courses.values()),
+        not_tight=tuple(key for key, course in courses.items() if course.tight is False),
         until=stored.plan.until,
         writer=writer,
         active=tuple(

@@ -24,6 +24,7 @@ pairings: [XL]
 defaults: {count: 50, socket_buffer: auto}
 tests:
   - {test: round_trip, protocol: [TCP, UDP], message_size: [64, 1000]}
+  - {test: connect, message_size: 64}
   - {test: round_trip, protocol: TCP, message_size: 100, response_size: 10}
   - {test: stream, protocol: UDP, message_size: 1000, duration: 100ms}
 """

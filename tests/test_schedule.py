@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.cells import Cell
-from netlab.schedule import Order, Round, Trial, rounds, seconds, trials_of, window_s
+from netlab.schedule import Order, Round, Trial, rounds
 from netlab.setups import Stream
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
@@ -16,6 +15,11 @@ PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "a
 def cell(pairing: str, message_bytes: int, **settings: object) -> Cell:
     stream = Stream(protocol="TCP", message_bytes=message_bytes, **settings)  # type: ignore[arg-type]
     return Cell(pairing=pairing, test="stream", setup=stream)
+
+
+def trials_of(cells: list[Cell], repeats: int) -> tuple[Trial, ...]:
+    """Every trial, block by block."""
+    return tuple(Trial(each, number) for number in range(1, repeats + 1) for each in cells)
 
 
 def hosts_of(cell: Cell) -> frozenset[str]:
@@ -95,19 +99,3 @@ def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed(
     together = [[t.cell.pairing for t in each.trials] for each in planned(trials, parallel=True)]
     assert together == [["LL", "WW"], ["WL"], ["LL"]]
     assert [len(each.trials) for each in planned(trials)] == [1, 1, 1, 1]
-
-
-def test_seconds_count_the_longest_window_of_each_round_and_an_overhead_each() -> None:
-    trials = trials_of(
-        [cell("LL", 1, duration_s=2.0, warm_up_s=0.5), cell("WW", 1, duration_s=1.0)], 3
-    )
-    assert seconds(planned(trials), 0.1) == pytest.approx(3 * (2.5 + 1.0) + 6 * 0.1)
-    assert seconds(planned(trials, parallel=True), 0.1) == pytest.approx(3 * 2.5 + 3 * 0.1)
-    assert seconds((), 0.1) == 0
-
-
-def test_a_count_has_a_length_only_where_a_rate_gives_one() -> None:
-    bounded = {"duration_s": None, "count": 1000}
-    assert window_s(cell("LL", 125, **bounded)) == 0
-    assert window_s(cell("LL", 125, **bounded, message_rate_per_s=500.0)) == 2
-    assert window_s(cell("LL", 125, **bounded, rate_bit_per_s=1e6, warm_up_s=1.0)) == 2

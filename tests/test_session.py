@@ -15,13 +15,16 @@ from made_runs import ticking
 from netlab import session as room
 from netlab.cells import Cell, expand
 from netlab.matrix import Matrix, load_matrix
+from netlab.measure import Ends
+from netlab.probe import Agent
 from netlab.progress import Progress
 from netlab.records import Record, Status
-from netlab.rig import Rig, Unmeasured
+from netlab.rig import Rig
 from netlab.run import plan_of
 from netlab.schedule import Trial
 from netlab.session import Session, counts, outstanding
 from netlab.store import RunFolder, read
+from netlab.unmeasured import Unmeasured
 
 MATRIX = """\
 title: made up
@@ -61,8 +64,9 @@ class FakeRig:
         del cell
         return None
 
-    def ends(self, cell: Cell) -> None:
+    def ends(self, cell: Cell) -> Ends:
         del cell
+        return Ends(server=None, client=cast(Agent, None), same_host=False)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
 from netlab.records import Status
+from netlab.repeats import Until
 from netlab.status import status_of
 from netlab.store import RunFolder
 
@@ -107,6 +109,31 @@ def test_asking_for_the_status_does_not_turn_a_writer_away(tmp_path: Path) -> No
     for _ in range(50):
         status_of(tmp_path / "run")
         open_folder(tmp_path).close()
+
+
+def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged_at_their_end(
+    tmp_path: Path,
+) -> None:
+    until = Until(within=0.025, confidence=0.95, at_least=4, at_most=5)
+    own = replace(WL, repeats=1)
+    plan = replace(made_plan(cells=(LL, LL_LARGE, own), repeats=5), until=until)
+    with RunFolder.open_for_writing(tmp_path / "run", plan, clock=ticking()) as folder:
+        state = status_of(tmp_path / "run")
+        assert (state.total, state.pending, state.undecided) == (9, 9, 2)
+        folder.append(made_record(own))
+        for trial in range(1, 5):
+            folder.append(made_record(LL, trial))
+            folder.append(made_record(LL_LARGE, trial, values={"throughput_bit_per_s": trial}))
+        state = status_of(tmp_path / "run")
+        assert (state.total, state.done, state.undecided, state.not_tight) == (10, 9, 1, ())
+        assert "1 cell goes on until within ± 2.5 %, up to 5 trials each" in state.as_text()
+        folder.append(made_record(LL_LARGE, 5, values={"throughput_bit_per_s": 1.0}))
+    state = status_of(tmp_path / "run")
+    assert (state.total, state.done, state.undecided) == (10, 10, 0)
+    assert state.not_tight == (LL_LARGE.key,)
+    assert "1 cell was not within ± 2.5 % after 5 trials" in state.as_text()
+    assert f"  {LL_LARGE.key}" in state.as_text().splitlines()
+    assert state.as_dict()["not_tight"] == [LL_LARGE.key]
 
 
 def test_no_run_folder_is_said_in_a_sentence(tmp_path: Path) -> None:

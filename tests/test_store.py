@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from made_runs import CONTENT, made_cell, made_plan, made_record, ticking
 
 from netlab.disk import write_file
 from netlab.errors import LockedError, NetlabError, StoreError, UsageError
-from netlab.header import differences
+from netlab.header import Link, differences
 from netlab.records import Status
+from netlab.repeats import Until
 from netlab.store import Plan, RunFolder, holder_of, read
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -52,6 +54,40 @@ def test_what_was_planned_and_recorded_is_read_back(tmp_path: Path) -> None:
     assert [(note.kind, dict(note.data)) for note in stored.notes[1:]] == [
         ("session", {"hosts": {"alpha": {"os": "L"}}, "order": "shuffled"})
     ]
+
+
+def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_back(
+    tmp_path: Path,
+) -> None:
+    until = Until(within=0.025, confidence=0.9, at_least=3, at_most=7)
+    cells = (LL, replace(LL_LARGE, repeats=12))
+    plan = replace(made_plan(cells=cells, repeats=7), until=until, link=Link(1e8, 1500, hops=1))
+    with open_folder(tmp_path / "run", plan) as folder:
+        assert len(folder.outstanding()) == 3 + 12
+        folder.append(made_record(LL_LARGE, 12))
+        folder.append(made_record(LL, 7))
+        with pytest.raises(ValueError, match="not in the plan"):
+            folder.append(made_record(LL, 8))
+    stored = read(tmp_path / "run")
+    assert stored.plan == plan
+    assert stored.plan.rule_of(stored.plan.cells[0]) == until
+    assert stored.plan.rule_of(stored.plan.cells[1]) == 12
+    assert [(cell.key, trial) for cell, trial, _ in stored.trials()] == [
+        *((LL.key, trial) for trial in range(1, 8)),
+        *((LL_LARGE.key, trial) for trial in range(1, 13)),
+    ]
+    other = replace(plan, until=replace(until, at_most=8))
+    with pytest.raises(UsageError, match=r"until: ± 2.5 % at 90 %, 3 to 7 trials there, .* 3 to 8"):
+        open_folder(tmp_path / "run", other)
+
+
+def test_a_plan_without_news_is_written_as_ever(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    header = json.loads((tmp_path / "run" / "run.json").read_text())
+    old = json.loads((FIXTURES / "run-v1" / "run.json").read_text())
+    assert header.keys() - {"source"} == old.keys() - {"source"}
+    assert header["cells"][0].keys() == old["cells"][0].keys()
+    assert header["link"].keys() == old["link"].keys()
 
 
 def test_every_line_carries_the_wall_clock(tmp_path: Path) -> None:
