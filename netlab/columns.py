@@ -149,7 +149,10 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "timeout_s": _ROUND_TRIPS["timeout_s"],
     "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
-    "path_mtu_evidence": Column("string", "", "emsgsize, icmp, timeout or mss: how it is known"),
+    "path_mtu_evidence": Column(
+        "string", "", "emsgsize, icmp, timeout, dropped or mss: how it is known"
+    ),
+    "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
     "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
     "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),

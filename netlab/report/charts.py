@@ -200,7 +200,7 @@ def _curves(
         )
     ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
     points = []
-    for size in _curve_sizes(sizes, link.mtu_bytes, ip_version):
+    for size in curve_sizes(sizes, link.mtu_bytes, ip_version):
         try:
             ceiling = ceiling_bit_per_s(
                 link.rate_bit_per_s,
@@ -216,7 +216,7 @@ def _curves(
     return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
 
 
-def _curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
+def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
     """Sizes to draw a curve through: evenly on a log axis, and both sides of each tooth."""
     first, last = sizes[0], sizes[-1]
     ratio = last / first

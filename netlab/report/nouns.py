@@ -112,11 +112,13 @@ class Curve:
     """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
     points: tuple[tuple[float, float | None], ...]
     """(x, y) in the chart's units."""
+    joined: bool = True
+    """Whether a line joins the points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One diagram, y from zero unless its axis is logarithmic."""
+    """One diagram, y from zero unless it says otherwise or its axis is logarithmic."""
 
     name: str
     """Of its files, without their ending."""
@@ -129,6 +131,7 @@ class Chart:
     quantity: str = "throughput"
     unit: str = "Mbit/s"
     log_y: bool = False
+    from_zero: bool = True
 
     @property
     def alt(self) -> str:

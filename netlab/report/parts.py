@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netlab.report import repeated, roundtrips
+from netlab.comparisons import Comparison
+from netlab.errors import MatrixError
+from netlab.report import compared, overtime, payloads, repeated, roundtrips
 from netlab.report.nouns import Part
 from netlab.report.readings import Reading
 
@@ -19,6 +21,21 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
     found = [
         *roundtrips.parts(readings, link, imported=imported),
+        payloads.part(readings, link),
+        compared.part(readings, _comparisons(run)),
         repeated.part(readings, link, imported=imported, never_tight=never_tight),
+        overtime.part(readings),
     ]
     return tuple(part for part in found if part is not None)
+
+
+def _comparisons(run: Run) -> tuple[Comparison, ...]:
+    """What the run's matrix compares; one that this netlab cannot read compares nothing."""
+    if "compare" not in run.plan.matrix_text:
+        return ()
+    from netlab.matrix import comparisons_in
+
+    try:
+        return comparisons_in(run.plan.matrix_text, "matrix.yaml")
+    except MatrixError:
+        return ()

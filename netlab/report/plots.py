@@ -131,7 +131,7 @@ def _chart(chart: Chart) -> Picture:
 
 
 def _strip(strip: Strip) -> Picture:
-    """The panels from top to bottom; every one has its own y axis, which need not begin at 0."""
+    """The panels from top to bottom; every one has its own scale, zero in its middle."""
     panels = len(strip.panels)
     gap = _PANEL_INCHES + _PANEL_GAP_INCHES
     high = _STRIP_BOTTOM_INCHES + panels * gap + _TOP_INCHES
@@ -204,7 +204,7 @@ def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float]) -> None:
         [float("nan") if y is None else y for _, y in line.points],
         label=line.label,
         color=_COLOURS[index % len(_COLOURS)],
-        linestyle=_DASHES[index % len(_DASHES)],
+        linestyle=_DASHES[index % len(_DASHES)] if line.joined else "none",
         marker=_MARKERS[index % len(_MARKERS)],
         linewidth=1.4,
         markersize=4.6,
@@ -248,14 +248,9 @@ def _scale(axes: Axes, chart: Chart) -> None:
     axes.set_xticks([x for x, _ in chart.x_ticks], _labels(chart))
     axes.set_xticks([], minor=True)
     axes.tick_params(axis="x", labelsize=7.5 if len(chart.x_ticks) > 10 else 8.5)
-    found = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
-    if chart.log_y and min(found) > 0:
-        axes.set_yscale("log")
-        axes.set_ylim(min(found) / 1.3, max(found) * 1.3)
-        axes.yaxis.set_major_formatter("{x:g}")
-    else:
-        axes.set_ylim(0, 1.06 * max(found) or 1.0)
-    low, high = chart.x_ticks[0][0], chart.x_ticks[-1][0]
+    _scale_y(axes, chart)
+    low = chart.x_ticks[0][0]
+    high = max(chart.x_ticks[-1][0], *(x for line in chart.lines for x, _ in line.points))
     if chart.log_x:
         axes.set_xlim(low / 1.3, high * 1.3)
     else:
@@ -263,12 +258,29 @@ def _scale(axes: Axes, chart: Chart) -> None:
         axes.set_xlim(low - margin, high + margin)
 
 
-def _scale_panel(axes: Axes, panel: Panel) -> None:
-    """A panel shows drift, so it shows the range of its values, at least 2 % of them wide."""
-    found = [y for line in panel.lines for _, y in line.points if y is not None]
+def _scale_y(axes: Axes, chart: Chart) -> None:
+    found = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
     low, high = min(found), max(found)
-    middle, half = (low + high) / 2, max((high - low) / 2, 0.01 * abs(high)) or 1.0
-    axes.set_ylim(middle - 1.15 * half, middle + 1.15 * half)
+    if chart.log_y and low > 0:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.3, high * 1.3)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif chart.from_zero:
+        axes.set_ylim(0, 1.06 * high or 1.0)
+    else:
+        margin = 0.08 * (high - low) or 0.01 * high
+        axes.set_ylim(low - margin, high + margin)
+
+
+def _scale_panel(axes: Axes, panel: Panel) -> None:
+    """As far as its values go, up and down from zero, and 1 at least."""
+    most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
+    axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
+    axes.axhline(0, color=_QUIET, linewidth=0.7, zorder=1)
     axes.locator_params(axis="y", nbins=4)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     axes.set_title(f"{panel.title}, {panel.unit}", fontsize=8.5, pad=4)

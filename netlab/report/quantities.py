@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -79,11 +79,12 @@ _NAMED = ("protocol", "message_bytes")
 _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 
 
-def names_of(readings: Iterable[Reading]) -> dict[str, str]:
+def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> dict[str, str]:
     """Cell → what tells it from the others of its test: ``UDP 18, server’s receive call spinning``.
 
     Protocol and message size, then the settings that tell apart what these do not; one that only
-    goes with another (a count that belongs to a size) is left out. The pairing is not part of it.
+    goes with another (a count that belongs to a size) is left out. The pairing is not part of it,
+    nor are the settings of ``leaving_out``.
     """
     cells: dict[str, Reading] = {}
     for reading in readings:
@@ -91,15 +92,15 @@ def names_of(readings: Iterable[Reading]) -> dict[str, str]:
     names: dict[str, str] = {}
     for test in dict.fromkeys(reading.test for reading in cells.values()):
         those = [reading for reading in cells.values() if reading.test == test]
-        telling = _telling(those)
-        names |= {reading.cell: _name(reading, telling) for reading in those}
+        telling = _telling(those, leaving_out)
+        names |= {reading.cell: _name(reading, telling, leaving_out) for reading in those}
     return names
 
 
-def _telling(readings: Sequence[Reading]) -> list[str]:
+def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
     """The settings without which some of the cells would have one name."""
     settings = dict.fromkeys(name for r in readings for name in r.settings)
-    candidates = [name for name in settings if name not in _NEVER_NAMED]
+    candidates = [n for n in settings if n not in _NEVER_NAMED and n not in leaving_out]
     chosen: list[str] = []
     apart = len(_labels(readings, chosen))
     for name in candidates:
@@ -119,8 +120,9 @@ def _level(reading: Reading, name: str) -> Level:
     return reading.pairing if name == "pairing" else level(reading, name)
 
 
-def _name(reading: Reading, telling: Sequence[str]) -> str:
+def _name(reading: Reading, telling: Sequence[str], leaving_out: Collection[str]) -> str:
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
-    head = " ".join(word for word in (reading.protocol, size) if word)
+    known = {"protocol": reading.protocol, "message_bytes": size}
+    head = " ".join(word for name, word in known.items() if word and name not in leaving_out)
     words = [setting(name, level(reading, name)) for name in telling]
     return ", ".join([head, *words] if head else words)

@@ -28,7 +28,8 @@ _VALUES = (
     *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
     *("server_stack_mean_ns", "server_stack_p50_ns", "server_stack_p99_ns"),
     *("server_stack_stamps", "client_connect_mean_ns"),
-    *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence"),
+    *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
+    *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
     *(
         f"{end}_{mode}_ns"
         for end in ("client", "server", "sender", "receiver")

@@ -22,6 +22,12 @@ _COLUMNS = (
 )
 
 
+_TOO_FAST = (
+    "shorter than the link and the stack take together: the rate stated for the link is not what "
+    "it is taken for."
+)
+
+
 def wire_ns(reading: Reading, link: LinkLike | None) -> float | str:
     """What request and answer need on the cables of the way, one after the other, in ns.
 
@@ -88,14 +94,16 @@ def _places(trials: Sequence[Reading], link: LinkLike | None, notes: Notes) -> t
     rest = None
     if whole is not None and isinstance(wire, float) and stack is not None:
         rest = whole - wire - stack
+    too_fast = rest is not None and rest < 0
     why_wire = [wire] if isinstance(wire, str) else []
     why_stack = [] if stack is not None else [_why_no_stack(measured)]
+    why = [*why_wire, *why_stack]
     stamps = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in measured)
     return (
         _us(whole, [], notes),
         _us(wire if isinstance(wire, float) else None, why_wire, notes),
         _us(stack, why_stack, notes),
-        _us(rest, [*why_wire, *why_stack], notes),
+        _us(None if too_fast else rest, [_TOO_FAST] if too_fast else why, notes),
         _us(_mean_of(measured, "server_stack_p50_ns"), why_stack, notes),
         _us(_mean_of(measured, "server_stack_p99_ns"), why_stack, notes),
         Place(", ".join(word for word in stamps if word)),
