@@ -238,7 +238,7 @@ static bool hear(struct loop *loop)
 /* ---- the loop ---- */
 
 /* A receive that waits for one answer gives up when that is lost; with more under way, often enough. */
-static void limit_receives(const struct loop *loop)
+void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;
     uint64_t limit_ms = loop->settings->outstanding > 1 ? timeout_ms / 4 : timeout_ms;
@@ -253,7 +253,7 @@ void ask_run(struct stream *stream)
                         .ask = stream->ask,
                         .settings = &stream->test->settings,
                         .way = way_of(&stream->test->settings)};
-    limit_receives(&loop);
+    ask_limit_receives(&loop);
     ask_begin(stream);
     while (!test_halted(stream->test)) {
         if (!send_due(&loop))

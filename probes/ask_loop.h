@@ -36,6 +36,8 @@ extern const struct ask_way ask_udp, ask_tcp, ask_tcp_pipelined;
 
 /* An answer with that number came at loop->now_ns: whose is it? */
 void ask_match(struct loop *loop, uint64_t sequence);
+/* Bounds the blocking receive calls of a UDP socket by the time-out. */
+void ask_limit_receives(const struct loop *loop);
 /* A request of the window is lost. */
 void ask_lost(struct loop *loop, const struct underway_request *request);
 

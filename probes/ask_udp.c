@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ask_loop.h"
+#include "open.h"
 
 #define REFUSALS_OF_A_PEER 3
 
@@ -88,8 +89,15 @@ static bool expire_udp(struct loop *loop)
 {
     const struct underway_request *request;
     while ((request = underway_lost(&loop->ask->underway, loop->now_ns,
-                                    loop->settings->timeout_ns)) != NULL)
+                                    loop->settings->timeout_ns)) != NULL) {
         ask_lost(loop, request);
+        if (loop->settings->response_bytes >= 16)
+            continue;
+        if (!open_udp_elsewhere(loop->stream))
+            return false;
+        ask_limit_receives(loop);
+        loop->now_ns = plat_now_ns();
+    }
     return true;
 }
 

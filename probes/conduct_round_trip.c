@@ -49,7 +49,9 @@ void conduct_mirroring(struct test *test)
         test_fail(test, "no-peer", 0, "nobody with the token came before the end");
         return;
     }
+    plat_mutex_lock(&test->lock); /* its thread may be about to open another socket */
     sample_opened(test, &test->samples.opened);
+    plat_mutex_unlock(&test->lock);
     sample_edge(test, &test->samples.open);
     await(test, test->settings.by_hand ? await_told_or_ended : await_told, NEVER_NS);
     sample_edge(test, &test->samples.close);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "open.h"
 #include "round_trip.h"
 #include "traffic.h"
 
@@ -116,6 +117,24 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     histogram_add(&mirror->stack, sent.ns - received->ns);
 }
 
+static bool begin_stamps(struct stream *stream)
+{
+    struct test *test = stream->test;
+    char interface[PLAT_INTERFACE_NAME];
+    bool known = plat_interface_between(&test->local, &test->peer, interface);
+    stream->mirror->stamped = 0;
+    int error = plat_stamps_on(stream->socket, known ? interface : NULL);
+    if (error != 0)
+        test_fail_key(test, plat_word(error), error, "stamps");
+    return error == 0;
+}
+
+/* Only where messages are too short for a number does an asker change its port. */
+static bool may_leave(const struct settings *settings)
+{
+    return settings->listen && settings->response_bytes < 16;
+}
+
 /* A datagram that is no request. False: the loop ends. */
 static bool took_other(struct stream *stream, size_t length)
 {
@@ -124,6 +143,8 @@ static bool took_other(struct stream *stream, size_t length)
     if (!traffic_control(stream, stream->buffer, length, &control))
         stream->foreign++;
     stream->mirror->stamped += (uint32_t)(stream->answers - answers);
+    if (control.kind == DATAPORT_LEAVE && may_leave(&stream->test->settings))
+        return open_udp_rehear(stream) && (!stream->test->settings.stamps || begin_stamps(stream));
     return control.kind != DATAPORT_END || !stream->test->settings.by_hand;
 }
 
@@ -162,17 +183,6 @@ static void mirror_udp(struct stream *stream, size_t room)
                 stamp(stream, &received);
         }
     }
-}
-
-static bool begin_stamps(struct stream *stream)
-{
-    struct test *test = stream->test;
-    char interface[PLAT_INTERFACE_NAME];
-    bool known = plat_interface_between(&test->local, &test->peer, interface);
-    int error = plat_stamps_on(stream->socket, known ? interface : NULL);
-    if (error != 0)
-        test_fail_key(test, plat_word(error), error, "stamps");
-    return error == 0;
 }
 
 /* ---- TCP ---- */

@@ -23,6 +23,8 @@ static bool bind_streams(struct test *test)
         ports[i] = plat_address_port(&address);
     }
     record_ready(test, ports, test->settings.streams);
+    if (test->settings.role == ROLE_MIRROR) /* where it is found, also when it has to open again */
+        test->settings.port_first = test->settings.port_last = ports[0];
     return true;
 }
 
@@ -52,8 +54,7 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
     return true;
 }
 
-/* Takes a few datagrams of a stream that has no peer yet. True: the peer's hello was among them. */
-static bool hear_hello(struct test *test, struct stream *stream)
+bool open_udp_hear(struct test *test, struct stream *stream)
 {
     unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
     struct plat_address from;
@@ -88,7 +89,7 @@ bool open_udp_listen(struct test *test)
             }
         plat_wait_any(waits, count, slice_ns < until_ns ? slice_ns : until_ns);
         for (unsigned i = 0; i < count; i++)
-            if (waits[i].ready && hear_hello(test, &test->stream[which[i]])) {
+            if (waits[i].ready && open_udp_hear(test, &test->stream[which[i]])) {
                 open[which[i]] = true;
                 opened++;
             }

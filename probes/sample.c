@@ -56,7 +56,8 @@ void sample_queues(struct test *test, struct queue *queue)
 static int option_of(plat_socket socket, enum plat_option option)
 {
     int value;
-    return plat_option_get(socket, option, &value) == 0 ? value : -1;
+    bool told = socket != PLAT_NO_SOCKET && plat_option_get(socket, option, &value) == 0;
+    return told ? value : -1;
 }
 
 void sample_opened(struct test *test, struct opened *opened)

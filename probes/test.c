@@ -219,14 +219,6 @@ static void close_streams(struct test *test)
 
 /* ---- the conductor ---- */
 
-/* An asker looks at its socket before it asks: what it then times is not disturbed, and its sockets may
- * change later on. The others look while they wait. */
-static void sample_early(struct test *test)
-{
-    if (test->settings.role == ROLE_ASK)
-        sample_opened(test, &test->samples.opened);
-}
-
 static void conduct(void *argument)
 {
     struct test *test = argument;
@@ -237,9 +229,11 @@ static void conduct(void *argument)
                                                             [ROLE_SEND] = conduct_sending,
                                                             [ROLE_ASK] = conduct_asking,
                                                             [ROLE_MIRROR] = conduct_mirroring};
+        if (test->settings.role == ROLE_ASK)
+            sample_opened(test, &test->samples.opened); /* what is timed next is not disturbed */
         if (test->settings.kind == KIND_CHECK)
             conduct_check(test);
-        else if (sample_early(test), start_streams(test))
+        else if (start_streams(test))
             conductors[test->settings.role](test);
     }
     join_streams(test);
