@@ -42,6 +42,8 @@ class Path:
     server_mtu_bytes: int = 1500
     router: bool = False
     """A router between the two cables, with each host's MTU on its side; else one cable."""
+    narrow_mtu_bytes: int | None = None
+    """MTU of the router's own end of the server's cable, where it is not that of the server's."""
     silent: bool = False
     """Whether it drops what is too long without a word."""
 
@@ -68,7 +70,7 @@ def hosts_on(path: Path) -> Iterator[Ends]:
                 inside(name, "sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
         mtus = {"server": path.server_mtu_bytes, "client": path.client_mtu_bytes}
         if path.router:
-            _route(names, mtus, silent=path.silent)
+            _route(names, mtus, path)
         else:
             _cable(names["client"], "test", mtus["client"], names["server"], "test", mtus["server"])
             for who in ("server", "client"):
@@ -80,17 +82,18 @@ def hosts_on(path: Path) -> Iterator[Ends]:
         yield Ends(server=agents["server"], client=agents["client"], same_host=False)
 
 
-def _route(names: dict[str, str], mtus: dict[str, int], *, silent: bool) -> None:
+def _route(names: dict[str, str], mtus: dict[str, int], path: Path) -> None:
     router = names["router"]
-    for who in ("server", "client"):
-        _cable(names[who], "test", mtus[who], router, who, mtus[who])
+    narrow = path.narrow_mtu_bytes or mtus["server"]
+    for who, mtu in (("server", narrow), ("client", mtus["client"])):
+        _cable(names[who], "test", mtus[who], router, who, mtu)
         _address(names[who], "test", ADDRESSES[who], mtus[who])
         _address(router, who, ROUTER[who], mtus[who])
         ip("-n", names[who], "route", "add", "default", "via", ROUTER[who][0])
         if mtus[who] >= LEAST_IPV6_MTU_BYTES:
             ip("-n", names[who], "-6", "route", "add", "default", "via", ROUTER[who][1])
     inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-    if silent:
+    if path.silent:
         inside(router, "nft", "add", "table", "inet", "test")
         chain = "{ type filter hook output priority 0; }"
         inside(router, "nft", "add", "chain", "inet", "test", "out", chain)

@@ -137,6 +137,19 @@ def test_both_directions_are_asked_and_the_client_connects_in_both() -> None:
     assert begun[-2:] == [("server", "ask", "listen"), ("client", "mirror", "connect")]
 
 
+def test_a_udp_probe_that_runs_out_of_time_says_nothing_of_the_length() -> None:
+    record, _, _ = run(trial_of(), client={"answer": udp_path(1472, word="deadline")})
+    assert (record.status, record.reason) == (Status.FAILED, "deadline")
+
+
+def test_losses_of_sizes_that_pass_are_counted() -> None:
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        return {"type": "result", **RESULT["ask"], "lost_messages": 1} if verb == "ask" else None
+
+    record, _, _ = run(trial_of(), client={"answer": answer})
+    assert record.values["lost_probes"] == 2
+
+
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 def test_a_path_that_nothing_passes_is_a_failure_and_no_limit(protocol: str) -> None:
     record, _, _ = run(trial_of(protocol=protocol), client={"answer": lambda *_: LOST})

@@ -35,13 +35,13 @@ TRIES = 3
 LEAST_BYTES = {"TCP": 1, "UDP": 16}
 """Smallest message tried; a UDP message of 16 bytes has its sequence number."""
 
-SETTLE_S = 0.5
-"""What a try may take beyond its time-out: opening it and its last words."""
+SETTLE_S = {"TCP": 1.0, "UDP": 10.0}
+"""What a try may take beyond its time-out. A UDP probe says itself that nothing came back; what TCP
+has sent and nobody acknowledges ends with the try's own deadline."""
 
-UNHEARD: Mapping[str, Evidence] = {
-    "no-answer": "timeout",
-    "deadline": "timeout",
-    "no-buffers": "dropped",
+UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
+    "TCP": {"deadline": "timeout"},
+    "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
 }
 """Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
 its interface drops what its system had taken for short enough."""
@@ -111,11 +111,17 @@ class _Path:
             interface=setup.interface,
             network=setup.network,
         )
-        exchange = exchange_of(round_trip, self.ends, within_s=setup.timeout_s + SETTLE_S)
-        drive([exchange], setup.timeout_s + SETTLE_S, lambda _side, _record: None)
+        within_s = setup.timeout_s + SETTLE_S[setup.protocol]
+        exchange = exchange_of(round_trip, self.ends, within_s=within_s)
+        drive([exchange], within_s, lambda _side, _record: None)
         mirror = exchange.mirror
         answered = mirror.result or {} if mirror is not None else {}
         self.results[message_bytes] = exchange.asker.result or {}, answered
+
+    @property
+    def lost(self) -> int:
+        """Messages lost of sizes that pass: where there are some, the path loses others too."""
+        return sum(int(asked.get("lost_messages", 0)) for asked, _ in self.results.values())
 
     @property
     def addresses(self) -> tuple[str, str]:
@@ -164,8 +170,8 @@ def _search_udp(path: _Path) -> _Found:
                 told = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
                 evidence: Evidence = "icmp" if told else "emsgsize"
                 return Try(message_bytes, False, evidence, mtu_bytes - headers_bytes)
-            if message_bytes > LEAST_BYTES["UDP"] and fault.word in UNHEARD:
-                return Try(message_bytes, False, UNHEARD[fault.word])
+            if message_bytes > LEAST_BYTES["UDP"] and fault.word in UNHEARD["UDP"]:
+                return Try(message_bytes, False, UNHEARD["UDP"][fault.word])
             raise
         return Try(message_bytes, True)
 
@@ -177,6 +183,7 @@ def _search_udp(path: _Path) -> _Found:
         guesses=[min(guess, most_bytes)],
     )
     values = _of_limit(limit) | {"path_mtu_bytes": limit.message_bytes + headers_bytes}
+    values["lost_probes"] = path.lost
     if interface_mtu_bytes is not None:
         values["interface_mtu_bytes"] = interface_mtu_bytes
     return _Found(limit.message_bytes, values)
@@ -185,6 +192,7 @@ def _search_udp(path: _Path) -> _Found:
 def _search_tcp(path: _Path) -> _Found:
     """Segments: what a connection says that they hold, tried in one, and less where that fails."""
     path.exchange(LEAST_BYTES["TCP"])
+    first, _ = path.results[LEAST_BYTES["TCP"]]
     told = of_connection("", *path.results[LEAST_BYTES["TCP"]])
     mss_bytes = told.get("mss_bytes")
     if not isinstance(mss_bytes, int):
@@ -196,14 +204,14 @@ def _search_tcp(path: _Path) -> _Found:
             if message_bytes not in path.results:
                 path.exchange(message_bytes)
         except ProbeError as fault:
-            if fault.word in UNHEARD:
-                return Try(message_bytes, False, UNHEARD[fault.word])
+            if fault.word in UNHEARD["TCP"]:
+                return Try(message_bytes, False, UNHEARD["TCP"][fault.word])
             raise
         asked, _ = path.results[message_bytes]
         segment_bytes = asked.get("tcp_end_snd_mss", message_bytes)
         if segment_bytes < message_bytes:
             # It came through in pieces: the system learnt meanwhile that segments are too long.
-            told_by_router = asked.get("tcp_end_pmtu", 0) < asked.get("tcp_open_pmtu", 0)
+            told_by_router = asked.get("tcp_end_pmtu", 0) < first.get("tcp_open_pmtu", 0)
             evidence: Evidence = "icmp" if told_by_router else "timeout"
             return Try(message_bytes, False, evidence, segment_bytes)
         return Try(message_bytes, True)
