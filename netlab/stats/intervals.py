@@ -59,12 +59,8 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     trials that are independent and of about normal scatter. ValueError for fewer trials, or a
     confidence outside of 0 to 1.
     """
-    n = len(values)
-    if n < MIN_TRIALS:
-        raise ValueError(f"{n} trials: an interval needs {MIN_TRIALS}")
-    half = _t_of(confidence, n - 1) * math.sqrt(variance(values) / n)
-    middle = mean(values)
-    return Interval(middle, middle - half, middle + half, n, confidence)
+    half, middle = _half_width(values, confidence), mean(values)
+    return Interval(middle, middle - half, middle + half, len(values), confidence)
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> MedianInterval:
@@ -102,10 +98,11 @@ def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float
 
     Infinite where the mean is 0 and the values are not all alike.
     """
-    found = interval(values, confidence)
-    if found.half_width == 0:
+    half = _half_width(values, confidence)
+    middle = math.fsum(values) / len(values)
+    if half == 0:
         return 0.0
-    return found.half_width / abs(found.mean) if found.mean else math.inf
+    return half / abs(middle) if middle else math.inf
 
 
 def tight(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
@@ -151,6 +148,13 @@ def stein_interval(
     half = _t_of(confidence, len(pilot) - 1) * math.sqrt(variance(pilot) / len(values))
     middle = mean(values)
     return Interval(middle, middle - half, middle + half, len(values), confidence)
+
+
+def _half_width(values: Sequence[float], confidence: float) -> float:
+    n = len(values)
+    if n < MIN_TRIALS:
+        raise ValueError(f"{n} trials: an interval needs {MIN_TRIALS}")
+    return _t_of(confidence, n - 1) * math.sqrt(variance(values) / n)
 
 
 def _check_pilot(pilot: Sequence[float]) -> None:

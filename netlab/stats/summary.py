@@ -33,8 +33,12 @@ def variance(values: Sequence[float]) -> float:
     """
     if len(values) < 2:
         raise ValueError(f"{len(values)} values: a variance needs 2")
-    middle = _exact_mean(values, "variance")
-    return float(sum((Fraction(value) - middle) ** 2 for value in values) / (len(values) - 1))
+    middle = math.fsum(values) / len(values)
+    deviations = [value - middle for value in values]
+    # The second sum takes back what rounding did to the mean (Chan, Golub and LeVeque, The American
+    # Statistician 37, 1983: the corrected two-pass algorithm).
+    squares = math.fsum(each * each for each in deviations)
+    return max(0.0, squares - math.fsum(deviations) ** 2 / len(values)) / (len(values) - 1)
 
 
 def standard_deviation(values: Sequence[float]) -> float:
