@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 from typing import Any, ClassVar
 
 import pytest
-from paths import Path, hosts_on, needs_namespaces, needs_nft
+from paths import Path, hosts_on, inside, needs_namespaces, needs_nft
 
 from netlab.cells import Cell
 from netlab.errors import HostError, HostGone
@@ -189,6 +189,23 @@ class TestOddPaths:
         assert found(record) == (1472, 1500, "emsgsize")
         assert record.values["captured"] is False
         assert record.values["capture_reason"] == "server: cannot start tcpdump: No such file"
+
+    @needs_tcpdump
+    @needs_nft
+    def test_where_fragments_do_not_pass_the_capture_of_the_payload_is_kept(self) -> None:
+        with hosts_on(Path()) as ends:
+            namespace = f"netlab-test-{os.getpid()}-server"
+            inside(namespace, "nft", "add", "table", "ip", "test")
+            chain = "{ type filter hook prerouting priority -450; }"
+            inside(namespace, "nft", "add", "chain", "ip", "test", "in", chain)
+            fragments = ("ip", "frag-off", "&", "0x1fff", "!=", "0", "drop")
+            inside(namespace, "nft", "add", "rule", "ip", "test", "in", *fragments)
+            record = search(ends, protocol="UDP", capture=True)
+        assert found(record) == (1472, 1500, "emsgsize")
+        assert record.values["captured"] is True
+        assert frames_of(record, "captured_")[1514] == 3
+        assert "captured_next_frames" not in record.values
+        assert "no-answer" in str(record.values["capture_reason"])
 
     def test_a_sweep_shows_what_a_second_frame_costs(self) -> None:
         with hosts_on(Path()) as ends:

@@ -150,6 +150,25 @@ def test_losses_of_sizes_that_pass_are_counted() -> None:
     assert record.values["lost_probes"] == 2
 
 
+def test_on_a_path_that_loses_what_passes_silence_is_doubted() -> None:
+    asked_before: set[int] = set()
+
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        if verb != "ask":
+            return None
+        size = keys["message"]
+        if size > 1472 or (size > 16 and size not in asked_before):
+            asked_before.add(size)
+            return LOST
+        return {"type": "result", **RESULT["ask"], "lost_messages": 1}
+
+    record, _, _ = run(
+        trial_of(), client={"answer": answer, "facts_": {"interface_mtu_bytes": 1500}}
+    )
+    assert record.values["payload_bytes"] == 1472
+    assert record.values["path_mtu_evidence"] == "timeout"
+
+
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 def test_a_path_that_nothing_passes_is_a_failure_and_no_limit(protocol: str) -> None:
     record, _, _ = run(trial_of(protocol=protocol), client={"answer": lambda *_: LOST})
@@ -180,6 +199,7 @@ def test_a_tcp_segment_that_passes_is_the_payload() -> None:
     assert (values["payload_bytes"], values["mss_bytes"]) == (1448, 1448)
     assert (values["path_mtu_bytes"], values["path_mtu_evidence"]) == (1500, "mss")
     assert values["tcp_timestamps"] is True
+    assert (values["mss_told_by"], values["to_client_mss_told_by"]) == ("client", "server")
     keys = [keys for _, verb, keys in asked if verb == "ask"][-1]
     assert (keys["count"], keys["nodelay"]) == (1, 1)
     assert "dont_fragment" not in keys
