@@ -263,7 +263,7 @@ def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_
     _, sheet = part_of(run, "round-trip").sheets
     found = place(sheet, "UDP 1472", "the rest, µs")
     assert found.value is None
-    assert "the rate stated for the link" in why(sheet, found)
+    assert "the link is faster than stated" in why(sheet, found)
 
 
 def test_without_stack_time_there_is_no_such_table(make: Make) -> None:

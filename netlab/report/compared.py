@@ -6,6 +6,7 @@ meets both sides alike. Verdicts hold for all comparisons of a run side by side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -119,8 +120,8 @@ def _sheet(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> Sheet:
             Line(
                 ", ".join(word for word in words if word),
                 (
-                    _mean(each.baseline, unit, letters),
-                    _mean(each.contender, unit, letters),
+                    _side(each.baseline, each.contender, unit, letters),
+                    _side(each.contender, each.baseline, unit, letters),
                     Place()
                     if judged.ratio is None
                     else Place(figure(judged.ratio, 3), judged.ratio),
@@ -145,10 +146,14 @@ def _sheet(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> Sheet:
     )
 
 
-def _mean(figures: Mapping[int, float], unit: str, letters: tuple[str, ...]) -> Place:
-    if not figures:
+def _side(
+    figures: Mapping[int, float], other: Mapping[int, float], unit: str, letters: tuple[str, ...]
+) -> Place:
+    """The geometric mean over the trials that make a pair, else over those that there are."""
+    values = pairs_by_block(figures, other)[0] or list(figures.values())
+    if not values:
         return Place(notes=letters)
-    value = mean(list(figures.values()))
+    value = math.exp(mean([math.log(each) for each in values]))
     return Place(f"{figure(value)} {unit}", value, unit, letters)
 
 
@@ -218,6 +223,6 @@ def _percent(share: float) -> str:
 
 _METHOD = (
     "Compared are the trials of one number with each other, on logarithms, by Student’s t; the "
-    "ratio is contender by baseline. “Different” holds for all comparisons of this run together "
-    "(Benjamini and Hochberg, 5 %) and needs 0.5 % of difference besides."
+    "ratio is contender by baseline, of geometric means. “Different” holds for all comparisons of "
+    "this run together (Benjamini and Hochberg, 5 %) and needs 0.5 % of difference besides."
 )

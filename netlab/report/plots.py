@@ -32,6 +32,8 @@ _STRIP_BOTTOM_INCHES = 0.52
 
 _PNG_DPI = 160
 _PIXELS_AN_INCH = 72
+_LEAST_RANGE = 0.1
+"""An axis that does not begin at zero shows at least this share of its top."""
 _FEW_POINTS = 40
 """A line of more points has markers at the ticks of the axis only."""
 _INK = "#1c2126"
@@ -272,8 +274,9 @@ def _scale_y(axes: Axes, chart: Chart) -> None:
     elif chart.from_zero:
         axes.set_ylim(0, 1.06 * high or 1.0)
     else:
-        margin = 0.08 * (high - low) or 0.01 * high
-        axes.set_ylim(low - margin, high + margin)
+        # Not closer than this, or the scatter of a level line fills the picture.
+        half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
+        axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
 
 
 def _scale_panel(axes: Axes, panel: Panel) -> None:

@@ -80,7 +80,7 @@ _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 
 
 def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> dict[str, str]:
-    """Cell → what tells it from the others of its test: ``UDP 18, server’s receive call spinning``.
+    """Cell → what tells it from the others of its kind: ``UDP 18, server’s receive call spinning``.
 
     Protocol and message size, then the settings that tell apart what these do not; one that only
     goes with another (a count that belongs to a size) is left out. The pairing is not part of it,
@@ -90,8 +90,9 @@ def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> 
     for reading in readings:
         cells.setdefault(reading.cell, reading)
     names: dict[str, str] = {}
-    for test in dict.fromkeys(reading.test for reading in cells.values()):
-        those = [reading for reading in cells.values() if reading.test == test]
+    kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
+    for kind in kinds:
+        those = [r for r in cells.values() if (r.test, r.protocol) == kind]
         telling = _telling(those, leaving_out)
         names |= {reading.cell: _name(reading, telling, leaving_out) for reading in those}
     return names

@@ -16,6 +16,7 @@ from netlab.report.words import figure
 from netlab.stats import MIN_TRIALS, interval, mean
 
 TITLES = {"round_trip": "Round trips", "connect": "Connections"}
+_WHAT = {"round_trip": "round trip", "connect": "transaction"}
 
 _CURVE_STEPS = 16
 """Points a decade of the percentile curve."""
@@ -95,9 +96,8 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
         lines.append(Line(names[cell], tuple(places)))
-    what = "transaction" if connects else "round trip"
     return Sheet(
-        title=f"{_where(pairing, readings)}: time of a {what}",
+        title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
         corner="cell",
         columns=tuple(columns),
         lines=tuple(lines),
@@ -207,7 +207,7 @@ def _curves(
             number = f" ({start // _MAX_CURVES + 1})" if len(curves) > _MAX_CURVES else ""
             name = f"{test.replace('_', '-')}-{protocol.lower()}-{start // _MAX_CURVES + 1}"
             lines = tuple(curves[start : start + _MAX_CURVES])
-            charts.append(_curve_chart(name, f"{title}, {protocol}{number}", lines))
+            charts.append(_curve_chart(name, f"{title}, {protocol}{number}", _WHAT[test], lines))
     return tuple(charts)
 
 
@@ -224,7 +224,7 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
     return tuple(points)
 
 
-def _curve_chart(name: str, title: str, lines: tuple[Curve, ...]) -> Chart:
+def _curve_chart(name: str, title: str, what: str, lines: tuple[Curve, ...]) -> Chart:
     found = [y for line in lines for _, y in line.points if y]
     last = max(x for line in lines for x, _ in line.points)
     ticks = [(1.0, "0"), (2.0, "50 %"), (10.0, "90 %")]
@@ -235,7 +235,7 @@ def _curve_chart(name: str, title: str, lines: tuple[Curve, ...]) -> Chart:
     return Chart(
         name=name,
         title=f"{title}: the share of all that took no longer",
-        x_label="share of the round trips",
+        x_label=f"share of the {what}s",
         x_ticks=tuple(ticks),
         log_x=True,
         lines=lines,

@@ -23,8 +23,8 @@ _COLUMNS = (
 
 
 _TOO_FAST = (
-    "shorter than the link and the stack take together: the rate stated for the link is not what "
-    "it is taken for."
+    "the whole is shorter than the link and the stack take together: the link is faster than "
+    "stated, or delays no frame by itself (as a shaped virtual cable)."
 )
 
 
