@@ -1,9 +1,13 @@
-"""An echo without an agent (RFC 862), UDP and TCP at one port of the loopback, for tests."""
+"""An echo without an agent (RFC 862), UDP and TCP at one port, for tests.
+
+As a program it echoes at an address until its input ends: ``python echoes.py ADDRESS PORT``.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +16,11 @@ HOST = "127.0.0.1"
 
 
 @contextmanager
-def echo(*, tcp: bool = True, udp: bool = True) -> Iterator[int]:
+def echo(
+    address: str = HOST, port: int = 0, *, tcp: bool = True, udp: bool = True
+) -> Iterator[int]:
     """The port of an echo that lives as long as the context; a protocol may be left out."""
-    listener, datagrams = _at_one_port()
+    listener, datagrams = _at_one_port(address, port)
     with listener, datagrams:
         port = int(listener.getsockname()[1])
         doors = [(_answer_tcp, listener)] * tcp + [(_answer_udp, datagrams)] * udp
@@ -36,15 +42,18 @@ def echo(*, tcp: bool = True, udp: bool = True) -> Iterator[int]:
                 thread.join(5)
 
 
-def _at_one_port() -> tuple[socket.socket, socket.socket]:
+def _at_one_port(address: str, port: int) -> tuple[socket.socket, socket.socket]:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     while True:
-        listener = socket.create_server((HOST, 0))
-        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        listener = socket.create_server((address, port), family=family)
+        datagrams = socket.socket(family, socket.SOCK_DGRAM)
         try:
-            datagrams.bind((HOST, listener.getsockname()[1]))
+            datagrams.bind((address, listener.getsockname()[1]))
         except OSError:
             listener.close()
             datagrams.close()
+            if port:
+                raise
             continue
         return listener, datagrams
 
@@ -74,3 +83,9 @@ def _answer_one(connection: socket.socket) -> None:
     with connection, contextlib.suppress(OSError):
         while data := connection.recv(65536):
             connection.sendall(data)
+
+
+if __name__ == "__main__":
+    with echo(sys.argv[1], int(sys.argv[2])):
+        print("ready", flush=True)
+        sys.stdin.read()

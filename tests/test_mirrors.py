@@ -5,15 +5,29 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import echoes
 import pytest
 from echoes import echo
+from wires import IP, OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
 
 import netlab
 from netlab.build import local_probe
+from netlab.cells import Cell
+from netlab.errors import HostError
 from netlab.fitness import survey
+from netlab.hosts import Host, Mirror
+from netlab.measure import Ends
+from netlab.measure.round_trip import measure
+from netlab.preflight import preflight_mirror
+from netlab.probe import Agent
+from netlab.records import Status
+from netlab.schedule import Trial
+from netlab.setups import RoundTrip
 
 MATRIX = """\
 title: an echo
@@ -101,3 +115,74 @@ def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
     assert "192.0.2.9, port 7" in seen.as_text()
     assert json.loads(seen.as_json())[0]["mirror"].startswith("192.0.2.9")
     seen.raise_for_unfit()
+
+
+# Over a cable, with routes and counters
+
+
+@pytest.fixture
+def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
+    with wired(monkeypatch) as made:
+        yield made
+
+
+@contextmanager
+def board(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
+    """An echo at the far end of the cable, that nobody can log in to."""
+    command = [str(IP), "netns", "exec", wires.server, sys.executable, echoes.__file__]
+    with subprocess.Popen(
+        [*command, address, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        yield Host(name="board", os="X", mirror=Mirror(address, port))
+
+
+def client_of(wires: Wires) -> Agent:
+    return wires.agent("right", wires.client, TEST_CLIENT, "fd13::2")
+
+
+@pytest.mark.parametrize(("address", "ip_version"), [(TEST_SERVER, 4), ("fd13::1", 6)])
+def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
+    wires: Wires, address: str, ip_version: Any
+) -> None:
+    client = client_of(wires)
+    setup = RoundTrip(
+        protocol="UDP", message_bytes=64, count=20, duration_s=None, ip_version=ip_version
+    )
+    cell = Cell(pairing="XL", test="round_trip", setup=setup)
+    with board(wires, address) as host:
+        found = preflight_mirror(client, host)
+        assert (found.blocked, found.warnings) == ((), ())
+        ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
+        record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    assert (record.status, record.detail) == (Status.OK, None)
+    assert (record.values["rtt_count"], record.values["lost_messages"]) == (20, 0)
+    assert record.server == "board"
+
+
+def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
+    client = client_of(wires)
+    wires.drop(wires.server)
+    with board(wires, TEST_SERVER) as host:
+        blocked = preflight_mirror(client, host).blocked
+    assert {each.protocol for each in blocked} == {"TCP", "UDP"}
+    for each in blocked:
+        assert (each.server_address, each.client_address) == (TEST_SERVER, TEST_CLIENT)
+        assert each.sentence.startswith(f"{each.protocol}: board does not echo at port 7 (")
+
+
+def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -> None:
+    client = client_of(wires)
+    ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER)
+    with (
+        board(wires, TEST_SERVER) as host,
+        pytest.raises(HostError, match=r"right reaches board .* over other0"),
+    ):
+        preflight_mirror(client, host)
+
+
+def test_an_echo_of_an_ip_version_that_the_client_lacks_is_said(wires: Wires) -> None:
+    client = wires.agent("right", wires.client, TEST_CLIENT)
+    found = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
+    assert found.warnings == ("b: host right has no IPv6 test address (addresses:)",)
