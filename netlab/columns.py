@@ -150,7 +150,7 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
     "path_mtu_evidence": Column(
-        "string", "", "emsgsize, icmp, timeout, dropped or mss: how it is known"
+        "string", "", "emsgsize, icmp, timeout, dropped, mss or protocol: why no more"
     ),
     "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
     "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),

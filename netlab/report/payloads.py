@@ -24,6 +24,7 @@ _EVIDENCE = {
     "timeout": "silence: longer ones vanish",
     "dropped": "an interface that drops longer ones",
     "mss": "the segment size that TCP agreed on",
+    "protocol": "the protocol: no message is longer",
 }
 
 
