@@ -109,7 +109,8 @@ def comma_separated(tables: Sequence[Table]) -> str:
 def figures(parts: Iterable[Part]) -> str:
     """All sheets in one long table: a line a figure, with its unit and what a blank's reason is.
 
-    ``value`` is empty where the place is blank or holds words; ``text`` is as printed.
+    ``value`` is empty where the place is blank or holds words, else to twelve figures, so that the
+    order of a sum does not show; ``text`` is as printed.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -119,7 +120,7 @@ def figures(parts: Iterable[Part]) -> str:
             sentences = dict(sheet.footnotes)
             for line in sheet.lines:
                 for column, place in zip(sheet.columns, line.places, strict=True):
-                    value = "" if place.value is None else repr(place.value)
+                    value = "" if place.value is None else f"{place.value:.12g}"
                     notes = " ".join(sentences[letter] for letter in place.notes)
                     start = [part.title, sheet.title, line.label, column]
                     rest = [place.text, notes]
