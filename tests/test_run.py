@@ -197,6 +197,21 @@ def test_a_signal_ends_the_run_cleanly_and_says_how_to_go_on(
     assert len(records(lab / "out")) == CELLS
 
 
+def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--no-report", "--set", "pause=10min"),
+        cwd=lab,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        going.send_signal(signal.SIGINT)
+        _, said = going.communicate(timeout=20)
+    assert going.returncode == 130
+    assert "10 min between trials" in said
+    assert len(records(lab / "out")) == 1
+
+
 def test_after_kill_9_the_agents_end_and_the_run_goes_on_where_it_stood(lab: Path) -> None:
     with subprocess.Popen(
         command("run", "matrix.yaml", "--into", "out", "--no-report"),
