@@ -1,5 +1,5 @@
 /* Linux: facts of this host, from /proc, /sys and system calls; what cannot be read is left out.
- * Route and interface: plat_linux_facts_interface.c. */
+ * CPUs: plat_linux_facts_cpu.c, route and interface: plat_linux_facts_interface.c. */
 #define _GNU_SOURCE
 #include "plat_linux_facts.h"
 
@@ -18,8 +18,7 @@
 
 /* ---- files of one line ---- */
 
-/* The first line of a small file without its end. False: unreadable or empty. */
-static bool read_line(const char *path, char *into, size_t capacity)
+bool facts_line_of(const char *path, char *into, size_t capacity)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -35,14 +34,14 @@ static bool read_line(const char *path, char *into, size_t capacity)
 static void text_of(struct json *out, const char *key, const char *path)
 {
     char line[256];
-    if (read_line(path, line, sizeof line))
+    if (facts_line_of(path, line, sizeof line))
         json_text(out, key, line);
 }
 
-static bool number_in(const char *path, uint64_t *value)
+bool facts_number_in(const char *path, uint64_t *value)
 {
     char line[64], *end;
-    if (!read_line(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
+    if (!facts_line_of(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
         return false;
     *value = strtoull(line, &end, 10);
     return *end == 0;
@@ -51,7 +50,7 @@ static bool number_in(const char *path, uint64_t *value)
 static void number_of(struct json *out, const char *key, const char *path)
 {
     uint64_t value;
-    if (number_in(path, &value))
+    if (facts_number_in(path, &value))
         json_u64(out, key, value);
 }
 
@@ -60,7 +59,7 @@ static void list_of(struct json *out, const char *key, const char *path, char se
 {
     char line[256], list[256];
     size_t used = 0;
-    if (!read_line(path, line, sizeof line))
+    if (!facts_line_of(path, line, sizeof line))
         return;
     for (char *rest, *word = strtok_r(line, " \t", &rest); word != NULL;
          word = strtok_r(NULL, " \t", &rest)) {
@@ -130,7 +129,7 @@ static const char *maker(void)
     char line[128];
     if (access("/proc/device-tree/hypervisor", F_OK) == 0)
         return "kvm";
-    if (!read_line("/sys/class/dmi/id/sys_vendor", line, sizeof line))
+    if (!facts_line_of("/sys/class/dmi/id/sys_vendor", line, sizeof line))
         return NULL;
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
         if (strncmp(line, makers[i][0], strlen(makers[i][0])) == 0)
@@ -142,15 +141,6 @@ static void virtual(struct json *out)
 {
     const char *name = plat_hypervisor();
     json_text(out, "virtual", name != NULL ? name : maker());
-}
-
-static void turbo(struct json *out)
-{
-    uint64_t value;
-    if (number_in("/sys/devices/system/cpu/intel_pstate/no_turbo", &value))
-        json_text(out, "turbo", value == 0 ? "on" : "off");
-    else if (number_in("/sys/devices/system/cpu/cpufreq/boost", &value))
-        json_text(out, "turbo", value != 0 ? "on" : "off");
 }
 
 static void machine(struct json *out)
@@ -175,8 +165,7 @@ static void machine(struct json *out)
         json_u64(out, "network_id", identity.network_id);
     text_of(out, "boot_id", "/proc/sys/kernel/random/boot_id");
     virtual(out);
-    text_of(out, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    turbo(out);
+    facts_cpu(out);
 }
 
 /* ---- the network stack; /proc/sys/net is this network namespace's own ---- */

@@ -231,16 +231,45 @@ static void offloads(struct json *out, const struct device *device)
         json_text(out, "interface_offloads", list);
 }
 
+/* Between how many queues the card can share what arrives and what leaves (RSS, XPS). */
+static void queues(struct json *out, const struct device *device)
+{
+    struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+    struct ethtool_rxnfc rings = {.cmd = ETHTOOL_GRXRINGS};
+    if (ethtool(device, &channels)) {
+        json_u64(out, "interface_queues_rx", channels.rx_count + channels.combined_count);
+        json_u64(out, "interface_queues_tx", channels.tx_count + channels.combined_count);
+    }
+    if (ethtool(device, &rings))
+        json_u64(out, "interface_rss_queues", rings.data);
+}
+
+/* Energy-efficient Ethernet: a link that slept takes microseconds to wake up. */
+static void energy_saving(struct json *out, const struct device *device)
+{
+    struct ethtool_eee eee = {.cmd = ETHTOOL_GEEE};
+    if (ethtool(device, &eee))
+        json_text(out, "interface_eee",
+                  eee.eee_enabled == 0  ? "off"
+                  : eee.eee_active != 0 ? "active"
+                                        : "enabled");
+}
+
 static void driver(struct json *out, const struct device *device)
 {
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
     struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
     struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
     struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
-    if (ethtool(device, &info))
+    if (ethtool(device, &info)) {
         json_text_of(out, "interface_driver", info.driver, strnlen(info.driver, sizeof info.driver));
+        info.bus_info[sizeof info.bus_info - 1] = 0;
+        facts_bus(out, info.bus_info);
+    }
     speed(out, device);
     offloads(out, device);
+    queues(out, device);
+    energy_saving(out, device);
     if (ethtool(device, &rings)) {
         json_u64(out, "interface_ring_rx", rings.rx_pending);
         json_u64(out, "interface_ring_tx", rings.tx_pending);
@@ -251,6 +280,22 @@ static void driver(struct json *out, const struct device *device)
         json_u64(out, "interface_pause_rx", pause.rx_pause != 0);
         json_u64(out, "interface_pause_tx", pause.tx_pause != 0);
     }
+}
+
+/* In /sys, that is, where it may have been mounted from another network namespace: the interface of
+ * that name there is ours when it has our number and our hardware address as well. */
+static void spreading(struct json *out, const struct device *device, unsigned index)
+{
+    struct ifreq request;
+    char text[24];
+    memset(&request, 0, sizeof request);
+    memcpy(request.ifr_name, device->name, sizeof device->name);
+    if (ioctl(device->asker, SIOCGIFHWADDR, &request) != 0)
+        return;
+    const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
+    snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2],
+             byte[3], byte[4], byte[5]);
+    facts_spreading(out, device->name, index, text);
 }
 
 void facts_route(struct json *out, const char *to)
@@ -269,5 +314,6 @@ void facts_route(struct json *out, const char *to)
     if (device.asker < 0)
         return;
     driver(out, &device);
+    spreading(out, &device, index);
     close(device.asker);
 }
