@@ -1,0 +1,192 @@
+"""Round trips of datagrams on the wire: whole or too long, without a checksum, with stamps."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netprobe_agents import Reply, agents, netprobe
+from round_trip_peers import TOKEN, Agents, done
+
+__all__ = ["agents", "netprobe"]
+
+# ---- two namespaces, one cable ----
+
+
+@pytest.fixture
+def cable() -> Iterator[tuple[str, str]]:
+    """Two network namespaces, 10.9.7.1 and 10.9.7.2, a cable with an MTU of 1400 between them."""
+    ip = shutil.which("ip")
+    if ip is None or os.geteuid() != 0:
+        pytest.skip("needs root and ip, to make network namespaces")
+    names = (f"dgram-a-{os.getpid()}", f"dgram-b-{os.getpid()}")
+    try:
+        for name in names:
+            subprocess.run([ip, "netns", "add", name], check=True)
+        subprocess.run(
+            [ip, "link", "add", "cable", "netns", names[0], "type", "veth",
+             "peer", "name", "cable", "netns", names[1]],
+            check=True,
+        )  # fmt: skip
+        for number, name in enumerate(names, 1):
+            for words in (
+                f"addr add 10.9.7.{number}/24 dev cable",
+                "link set cable mtu 1400 up",
+                "link set lo up",
+            ):
+                subprocess.run([ip, "-n", name, *words.split()], check=True)
+        yield names
+    finally:
+        for name in names:
+            subprocess.run([ip, "netns", "del", name], check=False, capture_output=True)
+
+
+def over(
+    cable: tuple[str, str], netprobe: Path, *words: str, mirror: tuple[str, ...] = ()
+) -> tuple[Reply, Reply]:
+    """The last records of an asker in the second namespace and of its mirror in the first."""
+    environment = os.environ | {"NETPROBE_TOKEN": TOKEN}
+    start = ("ip", "netns", "exec")
+    with subprocess.Popen(
+        [*start, cable[0], netprobe, "mirror", "proto=udp", "bind=10.9.7.1", "port=5001",
+         "deadline=8", *words, *mirror],
+        stdout=subprocess.PIPE, env=environment, text=True,
+    ) as mirroring:  # fmt: skip
+        assert mirroring.stdout is not None
+        assert json.loads(mirroring.stdout.readline())["type"] == "ready"
+        asked = subprocess.run(
+            [*start, cable[1], netprobe, "ask", "proto=udp", "to=10.9.7.1:5001", *words],
+            capture_output=True, env=environment, text=True, timeout=20, check=False,
+        ).stdout  # fmt: skip
+        mirrored = mirroring.stdout.read()
+    return json.loads(asked.splitlines()[-1]), json.loads(mirrored.splitlines()[-1])
+
+
+def test_what_does_not_fit_the_path_is_too_long_and_the_mtu_is_told(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    asked, _ = over(cable, netprobe, "message=1373", "response=16", "dont_fragment=1", "count=3")
+    assert asked["error"] == "message-too-long"
+    assert asked["path_mtu_bytes"] == 1400
+
+
+def test_what_fits_exactly_comes_back_in_one_piece(cable: tuple[str, str], netprobe: Path) -> None:
+    asked, mirrored = over(cable, netprobe, "message=1372", "dont_fragment=1", "count=20")
+    assert asked["transactions"] == 20
+    for side in (asked, mirrored):
+        assert side["ip_fragments_created"] == side["ip_reassembled"] == 0
+        assert side["path_mtu_bytes"] == 1400
+
+
+def test_a_smaller_mtu_on_the_way_is_learned_from_icmp(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    """Beyond a router the path is narrower; its word ends the test at once, and not a time-out."""
+    ip = ("ip", "-n", cable[0])
+    for words in (
+        "link add narrow type veth peer name far",
+        "addr add 10.9.8.1/24 dev narrow",
+        "link set narrow mtu 1300 up",
+        "link set far up",
+    ):
+        subprocess.run([*ip, *words.split()], check=True)
+    subprocess.run(
+        ["ip", "netns", "exec", cable[0], "sysctl", "-qw", "net.ipv4.ip_forward=1"], check=True
+    )
+    subprocess.run(
+        ["ip", "-n", cable[1], "route", "add", "10.9.8.0/24", "via", "10.9.7.1"], check=True
+    )
+    asked = json.loads(
+        subprocess.run(
+            ["ip", "netns", "exec", cable[1], netprobe, "ask", "peer=echo", "proto=udp",
+             "to=10.9.8.9:7", "message=1300", "dont_fragment=1", "count=5", "timeout=5"],
+            capture_output=True, text=True, timeout=20, check=False,
+        ).stdout.splitlines()[-1]
+    )  # fmt: skip
+    assert asked["error"] == "message-too-long"
+    assert asked["path_mtu_bytes"] == 1300
+
+
+WATCH = """
+import socket, struct
+watcher = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+watcher.bind(("cable", 0x0800))
+watcher.settimeout(1.5)
+print("ready", flush=True)
+try:
+    while True:
+        frame = watcher.recv(4096)
+        if frame[23] == 17 and len(frame) == 14 + 20 + 8 + 64:
+            print(struct.unpack(">H", frame[40:42])[0], flush=True)
+except TimeoutError:
+    pass
+"""
+"""The UDP checksums of datagrams with 64 bytes that come in over the cable."""
+
+
+@pytest.mark.parametrize("without", [False, True])
+def test_without_a_checksum_the_field_is_zero_on_the_wire(
+    cable: tuple[str, str], netprobe: Path, without: bool
+) -> None:
+    words = ("message=64", "count=10", *(["no_checksum=1"] if without else []))
+    with subprocess.Popen(
+        ["ip", "netns", "exec", cable[0], sys.executable, "-c", WATCH],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as watcher:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline() == "ready\n"
+        asked, _ = over(cable, netprobe, *words)
+        sums = [int(line) for line in watcher.stdout]
+    assert asked["transactions"] == 10
+    assert len(sums) >= 10
+    assert {value == 0 for value in sums} == {without}
+
+
+# ---- stamps ----
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_mirror_tells_its_time_in_the_stack(agents: Agents, address: str) -> None:
+    both = done(agents, proto="udp", message=64, count=200, address=address, mirror={"stamps": 1})
+    stack = both.mirrored
+    assert stack["stack_stamps"] == "software"
+    # Linux begins to stamp what comes in a moment after it was asked to.
+    assert 190 <= stack["stack_count"] <= 200
+    assert sum(stack["stack_histogram"][1::2]) == stack["stack_count"]
+    assert 0 < stack["stack_min_ns"] <= stack["stack_mean_ns"] <= stack["stack_max_ns"]
+    # The stack's part of a round trip is less than all of it.
+    assert stack["stack_sum_ns"] < both.asked["rtt_sum_ns"]
+
+
+def test_what_the_mirror_holds_is_in_the_stacks_time(agents: Agents) -> None:
+    both = done(agents, proto="udp", message=64, count=20, mirror={"stamps": 1, "hold": 0.003})
+    assert both.mirrored["stack_min_ns"] >= 3_000_000
+    assert both.mirrored["stack_sum_ns"] < both.asked["rtt_sum_ns"]
+
+
+def test_stamps_over_a_cable(cable: tuple[str, str], netprobe: Path) -> None:
+    asked, mirrored = over(cable, netprobe, "message=18", "count=300", mirror=("stamps=1",))
+    assert asked["transactions"] == 300
+    assert 290 <= mirrored["stack_count"] <= 300
+    assert mirrored["stack_sum_ns"] < asked["rtt_sum_ns"]
+
+
+def test_without_stamps_nothing_is_said_of_the_stack(agents: Agents) -> None:
+    mirrored = done(agents, proto="udp", message=64, count=20).mirrored
+    assert not [key for key in mirrored if key.startswith("stack_")]
+
+
+def test_dscp_and_buffers_of_round_trips_are_read_back(agents: Agents) -> None:
+    keys: dict[str, Any] = {"dscp": 46, "socket_buffer": 65536}
+    both = done(agents, proto="udp", message=64, count=20, **keys)
+    for side in (both.asked, both.mirrored):
+        assert side["dscp"] == 46
+        assert side["send_buffer_bytes"] == side["receive_buffer_bytes"] == 131072
