@@ -23,8 +23,8 @@ def sources_of(folder: Path) -> Iterator[Path]:
     yield Path(version.__file__)
 
 
-def run_make(folder: Path, words: Sequence[str] = ()) -> None:
-    """Run ``make WORDS`` in ``folder``.
+def run_make(folder: Path, words: Sequence[str] = ()) -> str:
+    """Run ``make WORDS`` in ``folder``; what it and the compiler said beside, such as warnings.
 
     UsageError names a program that is missing and what installs it; NetlabError shows what the
     compiler said.
@@ -46,7 +46,7 @@ def run_make(folder: Path, words: Sequence[str] = ()) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NetlabError(f"building the probe in {folder} failed: {error}") from None
     if done.returncode == 0:
-        return
+        return done.stderr
     said = [line for line in done.stderr.splitlines() if line.strip()]
     missing = next((line for line in said if "needs a C compiler" in line), None)
     if missing is not None:

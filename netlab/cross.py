@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
@@ -22,9 +23,6 @@ from netlab.targets import Target
 MINGW = "x86_64-w64-mingw32-gcc"
 """The second compiler, for Windows on x86_64 where zig is not installed."""
 
-# Without the linker's time stamp, so that the same source gives the same bytes.
-MINGW_WORDS = ("TARGET_OS=windows", "CFLAGS=-O2", "LDFLAGS=-s -Wl,--no-insert-timestamp")
-
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
@@ -33,20 +31,20 @@ class Compiler:
     name: str
     """With its version: another one gives other bytes."""
     words: tuple[str, ...]
-    """For make."""
-    built: str
-    """Where make leaves the binary, below its ``BUILD``."""
+    """For make, beside the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A probe that lies ready."""
+    """A program that lies ready: a probe, or the platform contract's test."""
 
     target: Target
     path: Path
     compiler: str
     seconds: float | None
     """What building took; None where it was there already."""
+    said: str = ""
+    """What make and the compiler said beside; empty where nothing was built."""
 
 
 def cache_folder() -> Path:
@@ -56,34 +54,44 @@ def cache_folder() -> Path:
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "netlab"
 
 
-def compiler_for(target: Target) -> Compiler:
-    """What there is on this machine; UsageError says what to install where there is nothing."""
-    try:
-        zig = version_of("ziglang")
-    except PackageNotFoundError:
-        zig = None
-    if zig is not None:
-        by_zig = (f"PYTHON={sys.executable}", f"cross-{target.name}")
-        return Compiler(f"zig {zig}", by_zig, f"cross/{target.name}/{target.file_name}")
+def compilers_for(target: Target) -> tuple[Compiler, ...]:
+    """Those on this machine that can, the one that a release is built with first."""
+    found = []
+    with contextlib.suppress(PackageNotFoundError):
+        found.append(Compiler(f"zig {version_of('ziglang')}", (f"PYTHON={sys.executable}",)))
     if target.name == "windows-x86_64" and shutil.which(MINGW) is not None:
         asked = [MINGW, "-dumpfullversion"]
         said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        words = (f"CC={MINGW}", f"OUT=$(BUILD)/{target.file_name}", *MINGW_WORDS)
-        return Compiler(f"mingw-w64 gcc {said}", words, target.file_name)
+        # Without the linker's time stamp, so that the same source gives the same bytes.
+        words = (f"CROSS_CC={MINGW}", "CROSS_LDFLAGS=-s -Wl,--no-insert-timestamp")
+        found.append(Compiler(f"mingw-w64 gcc {said}", words))
+    return tuple(found)
+
+
+def compiler_for(target: Target) -> Compiler:
+    """The first of them; UsageError says what to install where there is none."""
+    found = compilers_for(target)
+    if found:
+        return found[0]
     raise UsageError(
         f"the probe for {target} is built with zig, which is not installed here: "
         "pip install 'netlab-matrix[cross]'"
     )
 
 
-def build(sources: Path, target: Target, on_event: Callable[[str], None] | None = None) -> Built:
+def build(
+    sources: Path,
+    target: Target,
+    on_event: Callable[[str], None] | None = None,
+    compiler: Compiler | None = None,
+) -> Built:
     """The probe for a target, as a release carries it, from the sources in a checkout.
 
     Kept below ``sources/build/TARGET`` under what the sources and the compiler are: it is found
     again when a branch is changed back. Errors as those of ``compile.run_make``.
     """
-    compiler = compiler_for(target)
-    kept = sources / "build" / target.name / _identity(sources, compiler) / target.file_name
+    compiler = compiler or compiler_for(target)
+    kept = _kept(sources, target, compiler, target.file_name)
     if kept.is_file():
         return Built(target, kept, compiler.name, None)
     if on_event is not None:
@@ -91,27 +99,57 @@ def build(sources: Path, target: Target, on_event: Callable[[str], None] | None 
             f"building the probe for {target} with {compiler.name} "
             "(the first one for a system may take some minutes)"
         )
-    began = time.monotonic()
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    # Built in a folder of its own and moved: neither another build nor an end in the middle
-    # leaves half a probe, and no object of another compiler's version gets in.
-    with tempfile.TemporaryDirectory(dir=kept.parent, prefix="making-") as aside:
-        run_make(sources, [*compiler.words, f"BUILD={aside}", f"-j{os.cpu_count() or 1}"])
-        made = Path(aside) / compiler.built
-        if not made.is_file():
-            raise NetlabError(f"building the probe for {target} left no {made}")
-        made.replace(kept)
-    seconds = time.monotonic() - began
+    seconds, said = _make(sources, target, compiler, {"all": kept})
     if on_event is not None:
         on_event(f"built the probe for {target} in {seconds:.0f} s")
-    return Built(target, kept, compiler.name, seconds)
+    return Built(target, kept, compiler.name, seconds, said)
 
 
-def _identity(sources: Path, compiler: Compiler) -> str:
-    """What the bytes depend on."""
+def build_contract(sources: Path, target: Target, compiler: Compiler | None = None) -> Built:
+    """The platform contract's test for a target, kept beside the probe that it speaks of.
+
+    Where the probe is missing as well, both come out of one build.
+    """
+    compiler = compiler or compiler_for(target)
+    name = target.file_name.replace("netprobe", "contract")
+    kept = _kept(sources, target, compiler, name, sorted((sources / "tests").glob("*.[ch]")))
+    if kept.is_file():
+        return Built(target, kept, compiler.name, None)
+    probe = _kept(sources, target, compiler, target.file_name)
+    wanted = {"contract": kept} if probe.is_file() else {"all": probe, "contract": kept}
+    seconds, said = _make(sources, target, compiler, wanted)
+    return Built(target, kept, compiler.name, seconds, said)
+
+
+def _make(
+    sources: Path, target: Target, compiler: Compiler, wanted: Mapping[str, Path]
+) -> tuple[float, str]:
+    """Make each goal's file; the seconds, and what was said."""
+    began = time.monotonic()
+    folder = sources / "build" / target.name
+    folder.mkdir(parents=True, exist_ok=True)
+    # Built in a folder of its own and moved: neither another build nor an end in the middle
+    # leaves half a probe, and no object of another compiler's version gets in.
+    with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as aside:
+        goals = f"PROGRAMS={' '.join(wanted)}"
+        words = [f"cross-{target.name}", *compiler.words, goals, f"BUILD={aside}"]
+        said = run_make(sources, [*words, f"-j{os.cpu_count() or 1}"])
+        for kept in wanted.values():
+            made = Path(aside) / "cross" / target.name / kept.name
+            if not made.is_file():
+                raise NetlabError(f"building the probe for {target} left no {made}")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            made.replace(kept)
+    return time.monotonic() - began, said
+
+
+def _kept(
+    sources: Path, target: Target, compiler: Compiler, name: str, more: Sequence[Path] = ()
+) -> Path:
+    """Where a program lies: under a hash of all that its bytes depend on."""
     seen = hashlib.sha256(compiler.name.encode())
-    for path in sources_of(sources):
+    for path in (*sources_of(sources), *more):
         data = path.read_bytes()
         seen.update(f"\0{path.name} {len(data)}\0".encode())
         seen.update(data)
-    return seen.hexdigest()[:16]
+    return sources / "build" / target.name / seen.hexdigest()[:16] / name

@@ -206,7 +206,9 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
 @needs_make
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ziglang") is None, reason="needs zig: pip install ziglang")
-@pytest.mark.parametrize("name", ["linux-x86_64", "macos-aarch64", "freebsd-x86_64"])
+@pytest.mark.parametrize(
+    "name", ["linux-x86_64", "windows-x86_64", "macos-aarch64", "freebsd-x86_64"]
+)
 def test_the_same_source_gives_the_same_bytes_wherever_it_lies(name: str, tmp_path: Path) -> None:
     (target,) = release.targets_named([name])
     copy = tmp_path / "probes"

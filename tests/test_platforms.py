@@ -21,7 +21,9 @@ import pytest
 from netprobe_agents import PATIENCE_S, PROBES, Agent, Trial, open_trial, trial
 from test_netprobe_control import BAD_LINES, TOKEN
 
-MINGW = "x86_64-w64-mingw32-gcc"
+from netlab import cross, release
+from netlab.targets import TARGETS, Target
+
 WINE = next(
     (path for path in ("/usr/lib/wine/wine64", "/usr/lib64/wine/wine64") if Path(path).exists()),
     shutil.which("wine64") or "",
@@ -47,7 +49,7 @@ def needs_zig() -> None:
 
 
 def needs_mingw() -> None:
-    if shutil.which(MINGW) is None:
+    if shutil.which(cross.MINGW) is None:
         pytest.skip("needs mingw-w64: apt-get install gcc-mingw-w64-x86-64")
 
 
@@ -64,39 +66,16 @@ def make(*words: str) -> str:
     return done.stdout
 
 
-TARGETS = [
-    "linux-x86_64",
-    "linux-aarch64",
-    "windows-x86_64",
-    "windows-aarch64",
-    "macos-x86_64",
-    "macos-aarch64",
-    "freebsd-x86_64",
-]
-
-
 def built(target: str) -> Path:
-    """The probe for a target, as ``make cross-…`` leaves it."""
+    """The probe for a target, as a release carries it."""
     needs_zig()
-    make(f"cross-{target}")
-    name = "netprobe.exe" if target.startswith("windows") else "netprobe"
-    return PROBES / "build" / "cross" / target / name
+    return cross.build(PROBES, release.targets_named([target])[0]).path
 
 
-def zig_contract(target: str) -> Path:
-    """The contract's test for a target, compiled as its probe is."""
+def contract(target: str) -> Path:
+    """The contract's test for a target, built as its probe is."""
     needs_zig()
-    system, processor = target.split("-")
-    library = {"linux": "linux-musl", "windows": "windows-gnu"}.get(system, system)
-    place = PROBES / "build" / "cross" / target / ("contract" + system.replace("windows", ".exe"))
-    make(
-        f"CC={sys.executable} -m ziglang cc -target {processor}-{library}",
-        f"TARGET_OS={system}",
-        "CFLAGS=-O2",
-        f"CONTRACT={place}",
-        "contract",
-    )
-    return place
+    return cross.build_contract(PROBES, release.targets_named([target])[0]).path
 
 
 def system_of(binary: Path) -> str:
@@ -115,26 +94,16 @@ def system_of(binary: Path) -> str:
     return f"macos-{processor[struct.unpack_from('<I', head, 4)[0]]}"
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: str) -> None:
-    assert system_of(built(target)) == target
-    assert system_of(zig_contract(target)) == target
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
+    needs_zig()
+    for made in (cross.build_contract(PROBES, target), cross.build(PROBES, target)):
+        assert system_of(made.path) == target.name
+        assert "warning" not in made.said
 
 
-def test_the_targets_are_the_ones_that_make_knows() -> None:
-    assert make("targets").split() == TARGETS
-
-
-def test_the_same_source_gives_the_same_bytes(tmp_path: Path) -> None:
-    first = built("windows-x86_64").read_bytes()
-    copy = tmp_path / "copied"
-    copy.mkdir()
-    shutil.copytree(PROBES, copy / "probes", ignore=shutil.ignore_patterns("build"))
-    (copy / "netlab").mkdir()
-    shutil.copy(PROBES.parent / "netlab" / "version.py", copy / "netlab")
-    make("-C", str(copy / "probes"), "cross-windows-x86_64")
-    again = copy / "probes" / "build" / "cross" / "windows-x86_64" / "netprobe.exe"
-    assert again.read_bytes() == first
+def test_make_knows_the_same_targets() -> None:
+    assert make("targets").split() == [target.name for target in TARGETS]
 
 
 # ---- what runs here ----
@@ -218,22 +187,25 @@ def make_runner(request: pytest.FixtureRequest, name: str, folder: Path) -> Runn
     if name == "musl":
         if os.uname().machine != "x86_64":
             pytest.skip("the processor here is another one")
-        return Runner(name, built("linux-x86_64"), (str(zig_contract("linux-x86_64")),))
+        tests = contract("linux-x86_64")
+        return Runner(name, built("linux-x86_64"), (str(tests),))
     if name == "aarch64":
         if not QEMU:
             pytest.skip("needs qemu: apt-get install qemu-user-static")
+        tests = contract("linux-aarch64")
         probe = script(folder / "netprobe", QEMU, str(built("linux-aarch64")))
-        return Runner(name, probe, (QEMU, str(zig_contract("linux-aarch64")), "emulated"))
+        return Runner(name, probe, (QEMU, str(tests), "emulated"))
     if name == "mingw":
         needs_mingw()
-        words = (f"CC={MINGW}", "TARGET_OS=windows", "CFLAGS=-O2")
-        binary, contract = folder / "netprobe.exe", folder / "contract.exe"
-        make(*words, f"OUT={binary}", f"CONTRACT={contract}", "all", "contract")
+        (target,) = release.targets_named(["windows-x86_64"])
+        mingw = cross.compilers_for(target)[-1]
+        tests = cross.build_contract(PROBES, target, mingw).path
+        binary = cross.build(PROBES, target, compiler=mingw).path
     else:
-        binary, contract = built("windows-x86_64"), zig_contract("windows-x86_64")
+        tests, binary = contract("windows-x86_64"), built("windows-x86_64")
     start: tuple[str, ...] = request.getfixturevalue("wine")
     probe = script(folder / "netprobe", *start, str(binary))
-    return Runner(name, probe, (*start, str(contract), "emulated"), windows=True)
+    return Runner(name, probe, (*start, str(tests), "emulated"), windows=True)
 
 
 # ---- the contract ----
@@ -293,7 +265,7 @@ def test_the_contract_holds(runner: Runner) -> None:
 
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
-    r"raw-clock|lock|facts|cpu|no-checksum|stamps"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect"
 )
 SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
 
