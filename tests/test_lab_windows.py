@@ -68,6 +68,26 @@ def test_a_plan_of_before_there_were_windows_hosts_can_still_be_taken_down() -> 
     assert plan_from_json(plain) == a_plan()
 
 
+def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(state, "ROOT", tmp_path)
+    newer = json.loads(json.dumps(a_plan(windows=1).as_json()))
+    newer["cables"][0]["colour"] = "green"
+    (tmp_path / "newer").mkdir()
+    (tmp_path / "newer" / state.PLAN).write_text(json.dumps(newer))
+    state.mark_complete(tmp_path / "newer")
+    assert state.slot_of(tmp_path / "newer") == newer["slot"]
+    monkeypatch.setattr(network, "slots_in_use", set)
+    monkeypatch.setattr(network, "routed_networks", lambda: ())
+    monkeypatch.setattr(network, "refuse_taken_names", lambda _plan: None)
+    made = life._plan(LabOptions(name="mine"), tmp_path / "mine")
+    assert made.slot != newer["slot"]
+    assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
+    with pytest.raises(HostError, match="no plan of this netlab version"):
+        state.read_plan(tmp_path / "newer")
+
+
 def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() -> None:
     plan = a_plan(windows=4)
     assert len({host.uid for host in plan.hosts}) == 6

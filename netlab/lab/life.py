@@ -173,8 +173,8 @@ def _remove(name: str, folder: Path) -> None:
 
 
 def _plan(options: LabOptions, folder: Path) -> LabPlan:
-    others = (state.read_plan(state.folder_of(name)) for name in state.names())
-    slots = network.slots_in_use() | {plan.slot for plan in others if plan is not None}
+    others = {state.slot_of(state.folder_of(name)) for name in state.names()}
+    slots = network.slots_in_use() | {slot for slot in others if slot is not None}
     plan = make_plan(options, folder, taken=network.routed_networks(), taken_slots=slots)
     network.refuse_taken_names(plan)
     return plan

@@ -107,6 +107,15 @@ def read_plan(folder: Path) -> LabPlan | None:
         raise HostError(f"{folder / PLAN} is no plan of this netlab version: {error}") from None
 
 
+def slot_of(folder: Path) -> int | None:
+    """The slot that a lab's plan names, whichever version of netlab wrote it; None where none."""
+    try:
+        slot = json.loads((folder / PLAN).read_text())["slot"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return slot if isinstance(slot, int) else None
+
+
 def mark_complete(folder: Path) -> None:
     """Say that ``up`` came to its end."""
     (folder / COMPLETE).touch()

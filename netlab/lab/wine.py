@@ -167,5 +167,8 @@ def _remove_older(current: Path) -> None:
 
 
 def _has_windows_hosts(folder: Path) -> bool:
-    plan = state.read_plan(folder)
+    try:
+        plan = state.read_plan(folder)
+    except HostError:
+        return True  # another version made it: nobody knows
     return state.is_complete(folder) and plan is not None and plan.options.windows > 0
