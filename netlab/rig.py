@@ -55,6 +55,7 @@ class Rig:
         self._preflights: dict[str, Preflight] = {}
         self._unchecked: set[str] = set()
         """Pairings with a host that came back: it may have another route, or another firewall."""
+        self._returned: list[str] = []
         self._holders: list[Agent] = []
         self._mending = threading.Lock()
         self._closing = False
@@ -192,11 +193,17 @@ class Rig:
             for name, agent in self._agents.items()
         }
 
-    def note_facts(self, folder: RunFolder, when: str) -> None:
-        """Append the facts of each host, with the route to its peer."""
+    def returned(self) -> frozenset[str]:
+        """Names of the hosts that were lost and came back since this was asked last."""
+        with self._mending:
+            names, self._returned = self._returned, []
+        return frozenset(names)
+
+    def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
+        """Append the facts of each host (or of some), with the route to its peer."""
         for host, peer in self._peers().items():
             agent = self._agents.get(host)
-            if agent is None or agent.gone:
+            if agent is None or agent.gone or (only is not None and host not in only):
                 continue
             try:
                 facts = agent.facts(to=peer)
@@ -296,6 +303,8 @@ class Rig:
                 self._lock([found], 0.0)
             except LockedError as error:
                 self._away[host.name] = str(error)
+            else:
+                self._returned.append(host.name)
         else:
             self._away[host.name] = str(found)
 

@@ -86,6 +86,7 @@ class Session:
                         for record in self._records(round_, paused, executor):
                             self.folder.append(record)
                             self.progress.record(record)
+                        self._note_returned()
             except BaseException:
                 # What is under way ends with its agents; the executor waits for it.
                 self.rig.close()
@@ -124,6 +125,12 @@ class Session:
         block = tuple(trial for trial in left if trial.number == number)
         begun.update(block)
         return block
+
+    def _note_returned(self) -> None:
+        """A host that was lost and came back may have been started anew: its facts tell."""
+        returned = self.rig.returned()
+        if returned:
+            self.rig.note_facts(self.folder, "again", only=returned)
 
     def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
         return rounds(

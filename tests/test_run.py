@@ -268,6 +268,9 @@ def test_an_agent_that_dies_in_mid_cell_costs_that_attempt_only(lab: Path) -> No
         _, said = going.communicate(timeout=60)
     assert going.returncode == 0, said
     assert "the probe ended" in said
+    # The facts of the host that came back: it may have been started anew.
+    told = [(each["host"], each["when"]) for each in netlab.load(lab / "out").facts]
+    assert [when for _, when in told] == ["before", "before", "again", "after", "after"]
     frame = netlab.load(lab / "out").frame
     assert set(frame["status"]) == {"ok"}
     assert frame["attempt"].max() == 2

@@ -68,6 +68,9 @@ class FakeRig:
         del cell
         return Ends(server=None, client=cast(Agent, None), same_host=False)
 
+    def returned(self) -> frozenset[str]:
+        return frozenset()
+
     def close(self) -> None:
         """Nothing is open."""
 
