@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_record
 
+from netlab.header import Link
 from netlab.records import Record, Status
 from netlab.repeats import Course, Until, course_of
 from netlab.stats import tight
+from netlab.stored import read
 
+FIXTURES = Path(__file__).parent / "fixtures"
 UNTIL = Until(within=0.025, confidence=0.95, at_least=5, at_most=8)
 STEADY = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9, 100.0, 100.1]
 FAILED: float | Status = Status.FAILED
@@ -124,3 +128,19 @@ def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
             assert whole.trials == len(values)
             return
         assert earlier.trials > done or Status.PENDING in values or Status.FAILED in values
+
+
+def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decisions() -> None:
+    stored = read(FIXTURES / "run-v1-until")
+    assert stored.damage == ()
+    assert stored.plan.until == Until(within=0.025, confidence=0.95, at_least=4, at_most=6)
+    assert stored.plan.link == Link(1e8, 1500, hops=1)
+    assert [stored.course(cell) for cell in stored.plan.cells] == [
+        Course(4, ended=True, tight=True),
+        Course(6, ended=True, tight=False),
+        Course(2, ended=True, tight=None),
+        Course(6, ended=False, tight=None),
+    ]
+    assert [note.data["cell"] for note in stored.notes if note.kind == "not-tight"] == [
+        stored.plan.cells[1].key
+    ]

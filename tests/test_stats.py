@@ -244,6 +244,19 @@ def test_tight_needs_two_looks_running() -> None:
     assert not tight([-1.0, 1.0, -1.0, 1.0], within=0.025)
 
 
+def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trials() -> None:
+    chance = random.Random(7)  # noqa: S311  (nothing secret)
+    covered = taken = 0
+    for _ in range(1000):
+        values = [chance.gauss(100, 3) for _ in range(30)]
+        n = next((n for n in range(5, 31) if tight(values[:n], 0.025)), 30)
+        found = interval(values[:n])
+        covered += found.low <= 100 <= found.high
+        taken += n
+    assert 0.90 <= covered / 1000 <= 0.95
+    assert 8 <= taken / 1000 <= 10
+
+
 @given(rates, st.floats(1e-6, 1))
 def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: float) -> None:
     if tight(values, within):
