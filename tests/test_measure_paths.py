@@ -151,6 +151,7 @@ class TestOddPaths:
             assert record.values["mss_bytes"] == 1500 - headers
 
     @needs_nft
+    @pytest.mark.slow
     def test_tcp_segments_that_vanish_are_searched_through(self) -> None:
         with hosts_on(Path(router=True, narrow_mtu_bytes=1400, silent=True)) as ends:
             record = search(ends, protocol="TCP")

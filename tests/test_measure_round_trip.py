@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from scripted_agent import Asked, run_with
+from scripted_agent import Asked, Fake, run_with
 
 from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.hosts import Mirror
-from netlab.measure.exchange import deadline_s
+from netlab.measure import Ends
+from netlab.measure.exchange import deadline_s, exchange_of
 from netlab.measure.round_trip import measure
+from netlab.probe import Agent
 from netlab.records import Record, Status, to_json
 from netlab.schedule import Trial
 from netlab.setups import Connect, RoundTrip
@@ -204,7 +206,8 @@ def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: S
     fault = {"error": word, "errno": 90, "path_mtu_bytes": 1400}
     record, asked, _ = run(trial_of(), client={"faults": {"ask": fault}})
     assert (record.status, record.reason, record.errno) == (status, word, 90)
-    assert record.values == {"path_mtu_bytes": 1400, "same_host": False}
+    told = {"path_mtu_bytes": 1400} if word == "message-too-long" else {}
+    assert record.values == told | {"same_host": False}
     assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
 
 
@@ -215,6 +218,29 @@ def test_the_mirrors_own_fault_is_told_and_not_its_consequence() -> None:
     )
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
     assert "stamps" in str(record.detail)
+
+
+def test_a_server_that_answers_nothing_is_not_asked_ten_thousand_times() -> None:
+    silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 11_000_000_000}
+    trial = trial_of(duration_s=None, count=10_000, timeout_s=0.5)
+    record, asked, _ = run(trial, client={"answer": lambda verb, _keys: silent})
+    assert (record.status, record.reason) == (Status.FAILED, "no-answer")
+    assert "not one answer in 11 s" in str(record.detail)
+    stopped = {keys["test"] for _, verb, keys in asked if verb == "stop" and keys.get("abort")}
+    assert stopped == {"server1", "client2"}
+
+
+def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
+    exchange = exchange_of(
+        RoundTrip(protocol="UDP", message_bytes=64, timeout_s=10.0),
+        Ends(cast(Agent, Fake("server", [])), cast(Agent, Fake("client", [])), same_host=False),
+    )
+    exchange.begin(lambda _pending, _record: None)
+    exchange.handle(exchange.sides[0], {"type": "ready", "port": 1}, lambda _p, _r: None)
+    for elapsed_s, given_up in ((11, False), (99, False), (101, True)):
+        progress = {"type": "progress", "messages": 0, "elapsed_ns": elapsed_s * 1_000_000_000}
+        exchange.handle(exchange.asker, progress, lambda _p, _r: None)
+        assert (exchange.asker.fault is not None) is given_up
 
 
 @pytest.mark.parametrize(("who", "verb"), [("client", "ask"), ("server", "mirror")])

@@ -97,7 +97,7 @@ class Conversation(ABC):
                 self._connect(to, inbox)
         elif kind == "result":
             side.result = record
-        elif kind == "error":
+        elif kind == "error" and side.fault is None:
             side.fault = fault_in(side.agent.host.name, record)
         self.follow(side, record)
 
@@ -111,6 +111,11 @@ class Conversation(ABC):
         for side in self.sides:
             if not side.ended:
                 self.stop(side, abort=1)
+
+    def give_up(self, side: Side, word: str, detail: str) -> None:
+        """End a side whose test cannot come to anything any more, with that fault."""
+        self.stop(side, abort=1)
+        side.fault = ProbeError(side.agent.host.name, word, detail=detail)
 
     def stop(self, side: Side, **keys: Any) -> None:
         """Tell a side that its test is over."""

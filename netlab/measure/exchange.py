@@ -31,12 +31,18 @@ A_TRANSACTION_S = 0.01
 MIRROR_SLACK_S = 2.0
 """What a mirror stays longer than the one that asks it: it must not be the first to leave."""
 
+SILENCE_S = 10.0
+"""Without a single answer for this long, and for ten time-outs, none is waited for any more: a
+number of requests to a host that is silent would each take its time-out."""
+
 Asking = RoundTrip | Connect
 
 
 @dataclass(slots=True)
 class Exchange(Conversation):
     """Requests and answers between one end that asks and a mirror, or an echo without an agent."""
+
+    silence_s: float = SILENCE_S
 
     @property
     def asker(self) -> Side:
@@ -49,8 +55,12 @@ class Exchange(Conversation):
         return next((side for side in self.sides if side.verb == "mirror"), None)
 
     def follow(self, side: Side, record: Mapping[str, Any]) -> None:
-        """The mirror is over when the asking end is."""
+        """The mirror is over when the asking end is; both are where it answers nothing."""
         mirror = self.mirror
+        if record["type"] == "progress" and side is not mirror and not side.ended:
+            elapsed_s = record.get("elapsed_ns", 0) / 1e9
+            if record.get("messages", 1) == 0 and elapsed_s > self.silence_s:
+                self.give_up(side, "no-answer", f"not one answer in {elapsed_s:.0f} s")
         if record["type"] == "result" and side is not mirror and mirror and not mirror.ended:
             self.stop(mirror)
 
@@ -74,6 +84,7 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
             connecting=keys_of_connector(setup),
+            silence_s=_silence_s(setup),
         )
     server = ends.server
     answering = keys_of_mirror(setup, server, token)
@@ -86,6 +97,7 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
         listener=asker if turned else mirror,
         connector=mirror if turned else asker,
         connecting=keys_of_connector(setup),
+        silence_s=_silence_s(setup),
     )
 
 
@@ -156,6 +168,11 @@ def _common_keys(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
         if not setup.udp_checksum:
             keys["no_checksum"] = 1
     return keys
+
+
+def _silence_s(setup: Asking) -> float:
+    timeout_s = setup.timeout_s if isinstance(setup, RoundTrip) else 0.0
+    return setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
 
 
 def times_stack(setup: Asking, server: Agent) -> bool:

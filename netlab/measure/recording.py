@@ -29,7 +29,7 @@ def recorded(
     except ProbeError as error:
         fault, reason = error, reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
-        if error.path_mtu_bytes is not None:
+        if error.word == "message-too-long" and error.path_mtu_bytes is not None:
             values["path_mtu_bytes"] = error.path_mtu_bytes
     values["same_host"] = ends.same_host
     return Record(
