@@ -162,6 +162,9 @@ def run(
 @HOSTS
 @ONLY
 @SET
+@click.option(
+    "--offline", is_flag=True, help="Do not ask the hosts of --hosts FILE what they can do."
+)
 @click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON on standard output.")
 def plan(
@@ -169,13 +172,19 @@ def plan(
     hosts: Path | None,
     only: tuple[str, ...],
     overrides: dict[str, str],
+    offline: bool,
     with_cells: bool,
     as_json: bool,
 ) -> None:
-    """Print the cells of MATRIX, the time they take, and what runs at the same time."""
+    """Print the cells of MATRIX, the time they take, and what runs at the same time.
+
+    With --hosts each host is asked what it can do, and cells that it cannot measure are named.
+    """
+    from netlab.asking import asking
     from netlab.plan import plan_of
 
-    made = plan_of(matrix, hosts, only, overrides)
+    ask = None if hosts is None or offline else asking(lambda said: click.echo(said, err=True))
+    made = plan_of(matrix, hosts, only, overrides, ask)
     click.echo(made.as_json() if as_json else made.as_text(with_cells=with_cells))
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from netlab.asking import Ask, beyond_hosts
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.estimate import Estimate, estimate
@@ -31,7 +32,10 @@ class Planned:
     matrix: Matrix
     cells: tuple[Cell, ...]
     refused: Mapping[Cell, str]
-    """Cells that the inventory shows cannot be measured, with a sentence; they take no time."""
+    """Cells that the inventory or the hosts show cannot be measured, with a sentence; they take no
+    time."""
+    notes: tuple[str, ...] = ()
+    """What the hosts said of the cells that they can measure, and who could not be asked."""
     rounds: tuple[Round, ...]
     """Of every trial; where they go on until they are tight, of as many as there may be."""
     fewest: tuple[Round, ...]
@@ -87,8 +91,9 @@ def plan_of(
     hosts_file: Path | None,
     only: Collection[str] = (),
     overrides: Mapping[str, str] | None = None,
+    ask: Ask | None = None,
 ) -> Planned:
-    """Plan a matrix, without asking any host.
+    """Plan a matrix, asking no host but by ``ask``, which tells what each can do.
 
     Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
     taken to have two hosts: then LL and WW share none.
@@ -99,7 +104,14 @@ def plan_of(
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else load_inventory(source)
     ends = _ends(pairings, inventory)
-    refused = {} if inventory is None else _refused(chosen, inventory)
+    refused: dict[Cell, str] = {} if inventory is None else _refused(chosen, inventory)
+    notes: tuple[str, ...] = ()
+    if inventory is not None and ask is not None:
+        told = ask(inventory.needed(pairings))
+        beyond, notes = beyond_hosts(
+            [cell for cell in chosen if cell not in refused], inventory, told
+        )
+        refused |= beyond
     measured = tuple(cell for cell in chosen if cell not in refused)
     fewest, most = (
         rounds(
@@ -115,6 +127,7 @@ def plan_of(
         matrix=matrix,
         cells=chosen,
         refused=refused,
+        notes=notes,
         rounds=most,
         fewest=fewest,
         ends=ends,
@@ -164,6 +177,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         **({} if link is None else {"link": link}),
         "cells": len(plan.cells),
         "cells_refused": len(plan.refused),
+        "notes": list(plan.notes),
         "repeats": matrix.repeats,
         **({} if matrix.until is None else {"until": asdict(matrix.until)}),
         "trials": plan.trials,

@@ -80,7 +80,7 @@ def _link(link: Link) -> str:
 
 
 def _refusals(plan: Planned) -> list[str]:
-    """A line for each reason why cells cannot be measured."""
+    """A line for each reason why cells cannot be measured, and for what else the hosts said."""
     reasons: dict[str, list[Cell]] = {}
     for cell, sentence in plan.refused.items():
         reasons.setdefault(sentence, []).append(cell)
@@ -89,6 +89,7 @@ def _refusals(plan: Planned) -> list[str]:
         f"{', '.join(dict.fromkeys(cell.pairing for cell in cells))}: {sentence}"
         for sentence, cells in reasons.items()
     ]
+    lines += [f"Note: {note}" for note in plan.notes]
     return [*lines, ""] if lines else []
 
 
