@@ -467,12 +467,12 @@ def scattered(baseline: Sequence[int], contender: Sequence[int]) -> tuple[Plan, 
 def test_a_search_shows_payload_path_mtu_and_how_it_is_known_each_way(make: Make) -> None:
     part = part_of(make(*payload_run()), "payload")
     (sheet,) = part.sheets
-    assert place(sheet, "LL UDP", "payload, bytes").text == "1472"
-    assert place(sheet, "LL UDP", "path MTU, bytes").text == "1500"
+    assert place(sheet, "LL UDP", "payload").text == "1472"
+    assert place(sheet, "LL UDP", "path MTU").text == "1500"
     assert place(sheet, "LL UDP", "known by").text == "the sender’s system"
     assert "silence" in place(sheet, "LL UDP", "known by (to client)").text
-    assert place(sheet, "LL TCP", "payload, bytes").value is None
-    assert "(unreachable)" in why(sheet, place(sheet, "LL TCP", "payload, bytes"))
+    assert place(sheet, "LL TCP", "payload").value is None
+    assert "(unreachable)" in why(sheet, place(sheet, "LL TCP", "payload"))
 
 
 def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
@@ -480,7 +480,7 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
     run = make(plan_of([cell], 2), records)
     (sheet,) = part_of(run, "payload").sheets
-    found = place(sheet, "LL UDP", "payload, bytes")
+    found = place(sheet, "LL UDP", "payload")
     assert (found.text, found.value) == ("1372, 1472", None)
 
 
@@ -625,7 +625,16 @@ def test_round_trips_have_no_part_in_a_run_of_streams(make: Make) -> None:
     assert roundtrips.parts(readings(run), LINK, imported=False) == ()
 
 
+def test_rows_that_happen_to_be_equal_are_all_there(make: Make) -> None:
+    cell = planned("round_trip")
+    values = of_round_trips([1000] * 9, client_user_ns=0, client_system_ns=0)
+    run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
+    labels = [line.label for line in part_of(run, "repeats").sheets[0].lines]
+    assert {"user time, client, s", "system time, client, s", "lost messages"} <= set(labels)
+
+
 def test_whole_numbers_are_printed_as_such() -> None:
+    assert figure(1.6e-7, 4) == "0.00000016"
     assert figure(5, 0) == "5"
     assert figure(0.0, 0) == "0"
     assert len(drawn_ns(3, 10, 1)) == 3

@@ -14,6 +14,7 @@ from netlab.report.words import count, setting_name, setting_value
 
 if TYPE_CHECKING:
     from netlab.frame import Run
+    from netlab.header import Plan
 
 _SHOWN_DETAILS = 3
 _SHOWN_ELSEWHERE = ("hosts",)
@@ -103,6 +104,18 @@ def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
             ", ".join(setting_value(name, each) for each in _asked(readings, name)),
         )
         for name in names
+    )
+
+
+def trials(plan: Plan) -> str:
+    """How often a cell is measured: ``10``; ``10, 15`` where cells differ; or until when."""
+    rules = dict.fromkeys(plan.rule_of(cell) for cell in plan.cells)
+    return ", ".join(
+        str(rule)
+        if isinstance(rule, int)
+        else f"{rule.at_least} to {rule.at_most}, until the {100 * rule.confidence:g} % interval "
+        f"is within {100 * rule.within:g} % of the mean"
+        for rule in rules
     )
 
 

@@ -15,7 +15,7 @@ from netlab.report.nouns import Chart, Part, Row, Table
 from netlab.report.plots import Picture
 from netlab.report.readings import Reading
 from netlab.report.tables import Section
-from netlab.report.words import printable
+from netlab.report.words import count, printable
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -89,6 +89,7 @@ def page(contents: Contents) -> str:
         shared=coverage.shared_machines(found),
         sessions=coverage.sessions(run),
         settings=coverage.settings(readings),
+        trials=coverage.trials(run.plan),
         link=link_words(run.plan.link),
         methods=methods(readings, run.plan.link, source=run.plan.source),
     )
@@ -122,7 +123,8 @@ def link_words(link: LinkLike | None) -> str:
     if link is None:
         return "not stated"
     tag = ", with a VLAN tag" if link.vlan else ""
-    return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}"
+    between = f", {count(link.hops, 'router')} between the hosts" if link.hops else ""
+    return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}{between}"
 
 
 def _finalize(value: object) -> object:

@@ -14,9 +14,9 @@ from netlab.wire import IpVersion, ceiling_bit_per_s
 
 _FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
 _COLUMNS = (
-    *("payload, bytes", "path MTU, bytes", "known by"),
-    *("payload to client, bytes", "path MTU to client, bytes", "known by (to client)"),
-    *("interface MTU, bytes", "sizes tried"),
+    *("payload", "path MTU", "known by"),
+    *("payload to client", "path MTU to client", "known by (to client)"),
+    *("interface MTU", "sizes tried"),
 )
 _EVIDENCE = {
     "emsgsize": "the sender’s system",
@@ -58,7 +58,7 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
         places.append(_numbers(tried, letters))
         lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places)))
     return Sheet(
-        title="The most payload that travels in one frame",
+        title="The most payload that travels in one frame, bytes",
         corner="cell",
         columns=_COLUMNS,
         lines=tuple(lines),

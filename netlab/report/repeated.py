@@ -122,17 +122,15 @@ def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_Row]:
             rows.append(_row(f"{mode} time, {words}, s", "s", trials, _seconds(name), (3, 3, 4)))
     if trials[0].protocol == "UDP":
         rows.append(_row("lost messages", "", trials, _lost, (0, 1, 1)))
+    quotient = _row("elapsed / transactions, µs", "µs", trials, _each_us, (2, 2, 2))
     if trials[0].test in ("round_trip", "connect"):
-        rows.append(_row("elapsed / transactions, µs", "µs", trials, _each_us, (2, 2, 2)))
+        rows.append(quotient)
     for quantity in quantities_of(trials[0]):
         label = f"{quantity.name}, {quantity.unit}"
-        rows.append(_row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3)))
-    known: dict[tuple[float | None, ...], _Row] = {rows[0].values: rows[0]}
-    for row in rows[1:]:
+        row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
         # Where the mean is nothing but the quotient (an import), it stands here once.
-        if any(value is not None for value in row.values):
-            known.setdefault(row.values, row)
-    return list(known.values())
+        rows += [row] if row.values != quotient.values else []
+    return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
 
 
 _ENDS = {"client": "client", "server": "server", "sender": "sender", "receiver": "receiver"}

@@ -80,7 +80,7 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
     cells = dict.fromkeys(reading.cell for reading in readings)
     connects = test == "connect"
     columns = [
-        *("trials", "per second", "mean, µs", "± 95 %, µs"),
+        *("trials", "transactions/s", "mean, µs", "± 95 %, µs"),
         *(f"{words}, µs" for words in _SHARES.values()),
         *("longest, µs", "lost, %"),
         *(["handshake, µs"] if connects else []),

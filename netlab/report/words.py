@@ -98,7 +98,7 @@ def figure(value: float, decimals: int = 2) -> str:
         return "0"
     while decimals and decimals < 12 and abs(value) < 10 ** (1 - decimals):
         decimals += 1
-    return str(rounded(value, decimals))
+    return f"{rounded(value, decimals):f}"
 
 
 def printable(text: str, keep: str = "") -> str:
