@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netlab.comparisons import Comparison
 from netlab.errors import MatrixError
-from netlab.report import compared, overtime, payloads, repeated, roundtrips
+from netlab.report import compared, explained, overtime, payloads, repeated, roundtrips
 from netlab.report.nouns import Part
 from netlab.report.readings import Reading
 
@@ -20,6 +20,7 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
     found = [
+        *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),
         compared.part(readings, _comparisons(run)),
