@@ -224,6 +224,7 @@ class TestOddPaths:
     [
         ({"protocol": "UDP"}, 65507, 65535, "protocol"),
         ({"protocol": "UDP", "ip_version": 6}, 65488, 65536, "emsgsize"),
+        ({"protocol": "TCP"}, 65483, 65535, "mss"),
     ],
 )
 def test_loopback_carries_the_longest_message_of_all(
@@ -231,7 +232,7 @@ def test_loopback_carries_the_longest_message_of_all(
 ) -> None:
     record = search(loopback, **settings)
     assert found(record) == (payload, mtu, evidence)
-    assert record.values["interface_mtu_bytes"] == 65536
+    assert found(record, "to_client_") == (payload, mtu, evidence)
     assert record.values["same_host"] is True
 
 

@@ -228,6 +228,22 @@ def test_a_segment_that_a_router_cut_short_is_not_the_payload() -> None:
     assert values["path_mtu_bytes"] == 1400
 
 
+def test_a_segment_that_a_small_window_keeps_short_is_asked_for_again_once_it_has_grown() -> None:
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        if verb != "ask":
+            return None
+        mss, window = (32768, 65536) if keys["message"] <= 65536 else (65483, 1 << 20)
+        told = {"tcp_end_snd_mss": mss, "tcp_end_snd_wnd": window, "tcp_end_options": "timestamps"}
+        return {"type": "result", **RESULT["ask"], **told}
+
+    record, _, _ = run(
+        trial_of(protocol="TCP"), client={"answer": answer}, server={"answer": answer}
+    )
+    values = record.values
+    assert (values["payload_bytes"], values["path_mtu_bytes"]) == (65483, 65535)
+    assert values["path_mtu_evidence"] == "mss"
+
+
 def test_systems_that_tell_no_mss_are_said_to_lack_it() -> None:
     record, _, _ = run(trial_of(protocol="TCP"))
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")

@@ -13,34 +13,26 @@ over the MTU of its other end (room for a VLAN tag), and then so does this searc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.measure import Ends, Live
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
-from netlab.measure.conversation import drive
-from netlab.measure.exchange import exchange_of
 from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
+from netlab.measure.payload_path import LEAST_BYTES, Direction
 from netlab.measure.recording import of_connection, recorded
 from netlab.measure.sweep import sweep
 from netlab.records import Record, Value
 from netlab.schedule import Trial
-from netlab.setups import PayloadSearch, RoundTrip
+from netlab.setups import PayloadSearch
 from netlab.wire import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
-
-TRIES = 3
-"""Round trips of each UDP size, all under way at once: one that comes back is enough."""
 
 DOUBTS = 2
 """How often silence is doubted, and the size tried again, on a path that lost what passes, too."""
 
-LEAST_BYTES = {"TCP": 1, "UDP": 16}
-"""Smallest message tried; a UDP message of 16 bytes has its sequence number."""
-
-SETTLE_S = {"TCP": 1.0, "UDP": 10.0}
-"""What a try may take beyond its time-out. A UDP probe says itself that nothing came back; what TCP
-has sent and nobody acknowledges ends with the try's own deadline."""
+WINDOW_FILLING_BYTES = 1 << 20
+"""A message that makes a connection's window grow beyond two of the longest segments."""
 
 UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
     "TCP": {"deadline": "timeout"},
@@ -63,7 +55,7 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     setup = trial.cell.setup
     assert isinstance(setup, PayloadSearch)  # noqa: S101  (told to the type checker)
     search = _search_tcp if setup.protocol == "TCP" else _search_udp
-    there, back = _Path(setup, ends), _Path(setup, ends.reversed())
+    there, back = Direction(setup, ends), Direction(setup, ends.reversed())
     found = search(there)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
     values |= found.values | there.fragments(found.payload_bytes)
@@ -83,78 +75,7 @@ class _Found:
     values: dict[str, Value]
 
 
-@dataclass(slots=True)
-class _Path:
-    """One direction of a path, the asking end's. Remembers the last exchange of each size."""
-
-    setup: PayloadSearch
-    ends: Ends
-    results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
-
-    def exchange(self, message_bytes: int, *, whole: bool = True) -> None:
-        """Round trips of one size; ProbeError where none came back.
-
-        ``whole``: whether UDP messages must stay in one packet.
-        """
-        setup = self.setup
-        udp = setup.protocol == "UDP"
-        round_trip = RoundTrip(
-            protocol=setup.protocol,
-            message_bytes=message_bytes,
-            response_bytes=LEAST_BYTES[setup.protocol],
-            duration_s=None,
-            count=TRIES if udp else 1,
-            outstanding=TRIES if udp else 1,
-            timeout_s=setup.timeout_s,
-            dont_fragment=udp and whole,
-            nodelay=not udp,
-            ip_version=setup.ip_version,
-            congestion=setup.congestion,
-            dscp=setup.dscp,
-            interface=setup.interface,
-            network=setup.network,
-        )
-        within_s = setup.timeout_s + SETTLE_S[setup.protocol]
-        exchange = exchange_of(round_trip, self.ends, within_s=within_s)
-        drive([exchange], within_s, lambda _side, _record: None)
-        mirror = exchange.mirror
-        answered = mirror.result or {} if mirror is not None else {}
-        self.results[message_bytes] = exchange.asker.result or {}, answered
-
-    @property
-    def lost(self) -> int:
-        """Messages lost of sizes that pass: where there are some, the path loses others too."""
-        return sum(int(asked.get("lost_messages", 0)) for asked, _ in self.results.values())
-
-    @property
-    def addresses(self) -> tuple[str, str]:
-        """Of the asking and the answering end."""
-        hosts = self.ends.client.host, self.ends.agent_of_server.host
-        asking, answering = (
-            host.address(self.setup.network, self.setup.ip_version) for host in hosts
-        )
-        return asking, answering
-
-    def interface_mtu_bytes(self) -> int | None:
-        """MTU of the asking end's interface towards the other; ``None`` where it is not told."""
-        try:
-            told = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
-        except ProbeError:
-            return None
-        return told if isinstance(told, int) else None
-
-    def fragments(self, message_bytes: int) -> dict[str, Value]:
-        """What both hosts' counters say of fragments, in the exchange of that size."""
-        asked, answered = self.results[message_bytes]
-        return {
-            prefix + name: value
-            for prefix, result in (("client_", asked), ("server_", answered))
-            for name, value in result.items()
-            if name.startswith("ip_")
-        }
-
-
-def _search_udp(path: _Path) -> _Found:
+def _search_udp(path: Direction) -> _Found:
     """Messages that may not be fragmented."""
     version = path.setup.ip_version
     headers_bytes = IP_BYTES[version] + UDP_BYTES
@@ -200,11 +121,20 @@ def _search_udp(path: _Path) -> _Found:
     return _Found(limit.message_bytes, values)
 
 
-def _search_tcp(path: _Path) -> _Found:
-    """Segments: what a connection says that they hold, tried in one, and less where that fails."""
-    path.exchange(LEAST_BYTES["TCP"])
-    first, _ = path.results[LEAST_BYTES["TCP"]]
-    told = of_connection("", *path.results[LEAST_BYTES["TCP"]])
+def _search_tcp(path: Direction) -> _Found:
+    """Segments: what a connection says that they hold, tried in one, and less where that fails.
+
+    A window that is still small keeps segments short as well (loopback): there the connection is
+    asked after it has carried more, and believed, for one message fills no such segment.
+    """
+    asking_bytes = LEAST_BYTES["TCP"]
+    path.exchange(asking_bytes)
+    by_window = _bound_by_window(path.results[asking_bytes][0])
+    if by_window:
+        asking_bytes = WINDOW_FILLING_BYTES
+        path.exchange(asking_bytes)
+    first, _ = path.results[asking_bytes]
+    told = of_connection("", *path.results[asking_bytes])
     mss_bytes = told.get("mss_bytes")
     if not isinstance(mss_bytes, int):
         detail = "neither end's system tells what a TCP segment holds"
@@ -227,13 +157,16 @@ def _search_tcp(path: _Path) -> _Found:
             return Try(message_bytes, False, evidence, segment_bytes)
         return Try(message_bytes, True)
 
-    limit = find_limit(
-        attempt,
-        least_bytes=LEAST_BYTES["TCP"],
-        most_bytes=mss_bytes,
-        guesses=[mss_bytes],
-        beyond="mss",
-    )
+    if by_window:
+        limit = Limit(mss_bytes, "mss", (Try(asking_bytes, True),))
+    else:
+        limit = find_limit(
+            attempt,
+            least_bytes=LEAST_BYTES["TCP"],
+            most_bytes=mss_bytes,
+            guesses=[mss_bytes],
+            beyond="mss",
+        )
     values = _of_limit(limit) | told
     teller = path.ends.client if "tcp_end_snd_mss" in first else path.ends.agent_of_server
     values["mss_told_by"] = teller.host.name
@@ -242,6 +175,12 @@ def _search_tcp(path: _Path) -> _Found:
         headers_bytes = IP_BYTES[path.setup.ip_version] + TCP_BYTES + options_bytes
         values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
     return _Found(limit.message_bytes, values)
+
+
+def _bound_by_window(asked: Mapping[str, Any]) -> bool:
+    """Whether segments are no longer because the peer's window is small: Linux fills half of it."""
+    segment_bytes, window_bytes = asked.get("tcp_end_snd_mss"), asked.get("tcp_end_snd_wnd")
+    return bool(segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1)
 
 
 def _of_limit(limit: Limit) -> dict[str, Value]:
@@ -253,7 +192,7 @@ def _of_limit(limit: Limit) -> dict[str, Value]:
     }
 
 
-def _captured(path: _Path, payload_bytes: int, trial: Trial) -> dict[str, Value]:
+def _captured(path: Direction, payload_bytes: int, trial: Trial) -> dict[str, Value]:
     """The frames that arrive of the payload found, and of a UDP message one byte longer."""
     steps = {"captured_": (payload_bytes, True)}
     if path.setup.protocol == "UDP" and payload_bytes < MAX_DATAGRAM_BYTES[path.setup.ip_version]:

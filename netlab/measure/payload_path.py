@@ -1,0 +1,98 @@
+"""One direction of a path, as a payload search tries it: a few round trips of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.measure import Ends
+from netlab.measure.conversation import drive
+from netlab.measure.exchange import exchange_of
+from netlab.records import Value
+from netlab.setups import PayloadSearch, RoundTrip
+
+TRIES = 3
+"""Round trips of each UDP size, all under way at once: one that comes back is enough."""
+
+LEAST_BYTES = {"TCP": 1, "UDP": 16}
+"""Smallest message tried; a UDP message of 16 bytes has its sequence number."""
+
+SETTLE_S = {"TCP": 1.0, "UDP": 10.0}
+"""What a try may take beyond its time-out. A UDP probe says itself that nothing came back; what TCP
+has sent and nobody acknowledges ends with the try's own deadline."""
+
+
+@dataclass(slots=True)
+class Direction:
+    """From the end that asks, which is the client of ``ends``, to the one that answers."""
+
+    setup: PayloadSearch
+    ends: Ends
+    results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    """Size → what both ends said of its last exchange; those that came to nothing are not there."""
+
+    def exchange(self, message_bytes: int, *, whole: bool = True) -> None:
+        """Round trips of one size; ProbeError where none came back.
+
+        ``whole``: whether UDP messages must stay in one packet.
+        """
+        setup = self.setup
+        udp = setup.protocol == "UDP"
+        round_trip = RoundTrip(
+            protocol=setup.protocol,
+            message_bytes=message_bytes,
+            response_bytes=LEAST_BYTES[setup.protocol],
+            duration_s=None,
+            count=TRIES if udp else 1,
+            outstanding=TRIES if udp else 1,
+            timeout_s=setup.timeout_s,
+            dont_fragment=udp and whole,
+            nodelay=not udp,
+            ip_version=setup.ip_version,
+            congestion=setup.congestion,
+            dscp=setup.dscp,
+            interface=setup.interface,
+            network=setup.network,
+        )
+        within_s = setup.timeout_s + SETTLE_S[setup.protocol]
+        exchange = exchange_of(round_trip, self.ends, within_s=within_s)
+        drive([exchange], within_s, lambda _side, _record: None)
+        mirror = exchange.mirror
+        answered = mirror.result or {} if mirror is not None else {}
+        self.results[message_bytes] = exchange.asker.result or {}, answered
+
+    @property
+    def lost(self) -> int:
+        """Messages lost of sizes that pass: where there are some, the path loses others too."""
+        return sum(int(asked.get("lost_messages", 0)) for asked, _ in self.results.values())
+
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Of the asking and the answering end."""
+        hosts = self.ends.client.host, self.ends.agent_of_server.host
+        asking, answering = (
+            host.address(self.setup.network, self.setup.ip_version) for host in hosts
+        )
+        return asking, answering
+
+    def interface_mtu_bytes(self) -> int | None:
+        """MTU of the asking end's interface towards the other; ``None`` where it is not told."""
+        try:
+            told = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
+        except ProbeError:
+            return None
+        return told if isinstance(told, int) else None
+
+    def fragments(self, message_bytes: int) -> dict[str, Value]:
+        """What both hosts' counters say of fragments, in the exchange of that size, if any."""
+        if message_bytes not in self.results:
+            return {}
+        asked, answered = self.results[message_bytes]
+        return {
+            prefix + name: value
+            for prefix, result in (("client_", asked), ("server_", answered))
+            for name, value in result.items()
+            if name.startswith("ip_")
+        }
