@@ -15,7 +15,7 @@ from netlab.hosts import Host, Mirror
 from netlab.measure.conversation import destination
 from netlab.pending import Pending
 from netlab.probe import Agent
-from netlab.routes import PACKETS, End, check_counters, check_route
+from netlab.routes import PACKETS, End, check_counters, check_route, interface_of
 
 CHECK_S = 5.0
 """For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""
@@ -73,7 +73,8 @@ def preflight(server: Agent, client: Agent) -> Preflight:
     Raises HostError where the traffic would not take the test network.
     """
     faults: list[Blocked | Turned] = []
-    warnings: list[str] = []
+    unproved: list[tuple[str, str | None, str]] = []
+    proved: set[tuple[str, str | None]] = set()
     for there, here in common_addresses(server.host, client.host):
         ends = End(server, there), End(client, here)
         if same_host(server, client):
@@ -84,7 +85,14 @@ def preflight(server: Agent, client: Agent) -> Preflight:
             faults += found
             passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
             for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
-                warnings += check_counters(end, peer, before, passed)
+                device = interface_of(before, end.address)
+                sentence = check_counters(end, peer, before, passed)
+                if sentence is None:
+                    proved.add((end.name, device))
+                else:
+                    unproved.append((end.name, device, sentence))
+    # Windows may tell the route of one IP version only: the other's address is on the same device.
+    warnings = [said for name, device, said in unproved if (name, device) not in proved]
     return Preflight(
         blocked=tuple(each for each in faults if isinstance(each, Blocked)),
         warnings=(*(each.sentence for each in faults), *warnings),
@@ -115,9 +123,13 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
             sentence = f"{protocol}: {mirror.name} does not echo at port {echo.port} ({fault})"
             blocked.append(Blocked(protocol, echo.address, end.address, sentence))
     passed = set(PACKETS) - {each.protocol for each in blocked}
-    unproved = [] if own else check_counters(end, peer, before, passed)
+    unproved = None if own else check_counters(end, peer, before, passed)
     return Preflight(
-        blocked=tuple(blocked), warnings=(*(each.sentence for each in blocked), *unproved)
+        blocked=tuple(blocked),
+        warnings=(
+            *(each.sentence for each in blocked),
+            *([] if unproved is None else [unproved]),
+        ),
     )
 
 

@@ -182,14 +182,14 @@ def counters(sent: int, received: int) -> dict[str, Any]:
     }
 
 
-def check_counters(*said: Mapping[str, Any]) -> list[str]:
+def check_counters(*said: Mapping[str, Any]) -> str | None:
     before, *after = said
     end = End(cast(Agent, Facts(*after)), "10.0.0.1")
-    return list(routes.check_counters(end, end, before, {"TCP", "UDP"}))
+    return routes.check_counters(end, end, before, {"TCP", "UDP"})
 
 
 def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
-    assert check_counters(counters(5, 5), counters(5, 5), counters(9, 8), counters(9, 9)) == []
+    assert check_counters(counters(5, 5), counters(5, 5), counters(9, 8), counters(9, 9)) is None
 
 
 def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +199,29 @@ def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_path_without_counters_is_a_warning() -> None:
-    (warning,) = check_counters({"route_interface": "eth1"}, {})
-    assert warning.startswith("left: which interface the traffic takes cannot be proved")
+    warning = check_counters({"route_interface": "eth1"}, {})
+    assert warning is not None
+    assert warning.startswith("left does not tell by which interface packets to 10.0.0.1 leave")
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch, proved: bool
+) -> None:
+    """As wine: it tells the route over IPv4, and none over IPv6."""
+    server, client = wires.both()
+    told = server.facts
+
+    def facts(to: str | None = None) -> Mapping[str, Any]:
+        known = told(to=to)
+        if to is None or (proved and ":" not in to):
+            return known
+        return {name: value for name, value in known.items() if "addresses" in name}
+
+    monkeypatch.setattr(server, "facts", facts)
+    warnings = preflight(server, client).warnings
+    assert len(warnings) == (0 if proved else 2)
+    assert all("left does not tell by which interface" in warning for warning in warnings)
 
 
 def test_addresses_are_paired_by_network_and_ip_version() -> None:
