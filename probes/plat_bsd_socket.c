@@ -13,10 +13,16 @@
 const int plat_buffer_factor = 1;
 
 /* A blocked receive looks up this often, where `shutdown` should not wake it. */
+#define RECEIVE_TIMEOUT_MS 250
+
+int posix_receive_timeout_ms(int asked_ms)
+{
+    return asked_ms > 0 && asked_ms < RECEIVE_TIMEOUT_MS ? asked_ms : RECEIVE_TIMEOUT_MS;
+}
+
 void posix_prepare_socket(int socket)
 {
-    struct timeval time = {.tv_usec = 250000};
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    plat_option_set(socket, PLAT_RECEIVE_TIMEOUT_MS, RECEIVE_TIMEOUT_MS);
 }
 
 /* `select` waits for microseconds, `poll` for milliseconds, and macOS has no `ppoll`. */

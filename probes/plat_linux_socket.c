@@ -26,6 +26,11 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
+int posix_receive_timeout_ms(int asked_ms)
+{
+    return asked_ms;
+}
+
 /* ---- options of its own ---- */
 
 static int set_of_ip(int socket, int four, int six, int value)

@@ -48,6 +48,8 @@ bool posix_is_v6(int socket);
 void posix_thread_begins(void);
 /* What a socket gets as soon as it is there. */
 void posix_prepare_socket(int socket);
+/* How long a receive that blocks may wait where so much was asked for; 0: without end. */
+int posix_receive_timeout_ms(int asked_ms);
 /* PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have a name of their own everywhere. */
 int posix_set_dont_fragment(int socket, bool on);
 int posix_get_dont_fragment(int socket, int *on);

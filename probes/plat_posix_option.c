@@ -55,8 +55,10 @@ int plat_option_set(plat_socket given, enum plat_option option, int value)
         int nonblocking = !value;
         return posix_failed(ioctl(socket, FIONBIO, &nonblocking));
     }
-    if (option == PLAT_SEND_TIMEOUT_MS || option == PLAT_RECEIVE_TIMEOUT_MS)
-        return set_time(socket, option == PLAT_SEND_TIMEOUT_MS ? SO_SNDTIMEO : SO_RCVTIMEO, value);
+    if (option == PLAT_SEND_TIMEOUT_MS)
+        return set_time(socket, SO_SNDTIMEO, value);
+    if (option == PLAT_RECEIVE_TIMEOUT_MS)
+        return set_time(socket, SO_RCVTIMEO, posix_receive_timeout_ms(value));
     if (option == PLAT_RESET_ON_CLOSE) {
         struct linger linger = {.l_onoff = value, .l_linger = 0};
         return posix_failed(setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
