@@ -30,7 +30,8 @@ WARM_UP_S = 0.1
 MATRIX = """\
 title: Cost of setting up a cell
 link: {rate: 100Mbit, mtu: 1500}
-pairings: [LL]
+pairings: PAIRINGS
+parallel: false
 repeats: REPEATS
 defaults:
   duration: DURATION
@@ -73,12 +74,13 @@ def main() -> int:
 
 
 def netlab_costs_ms(
-    lab: LabState, scratch: Path, repeats: int
+    lab: LabState, scratch: Path, repeats: int, pairings: str = "[LL]"
 ) -> tuple[list[float], list[float], list[float]]:
     """Cost, drain and set-up of every cell but the first."""
     matrix, into = scratch / "set-up.yaml", scratch / "run"
     text = MATRIX
     for word, value in (
+        ("PAIRINGS", pairings),
         ("REPEATS", str(repeats)),
         ("DURATION", f"{DURATION_S:g}s"),
         ("WARM_UP", f"{WARM_UP_S:g}s"),

@@ -18,13 +18,13 @@ NETLAB = [sys.executable, "-m", "netlab"]
 
 
 @contextmanager
-def a_lab(rate_bit_per_s: float | None = None) -> Iterator[lab.LabState]:
+def a_lab(rate_bit_per_s: float | None = None, *, windows: int = 0) -> Iterator[lab.LabState]:
     """A lab of this benchmark's own, taken down whatever happens."""
-    name = f"bench-{os.getpid()}"
+    options = lab.LabOptions(name=f"bench-{os.getpid()}", rate=rate_bit_per_s, windows=windows)
     try:
-        yield lab.up(lab.LabOptions(name=name, rate=rate_bit_per_s))
+        yield lab.up(options)
     finally:
-        lab.down(name)
+        lab.down(options.name)
 
 
 def netlab(*words: str, accept: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:
