@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,7 @@ def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
     assert done.returncode == 0, done.stderr
     run = netlab.load(tmp_path / "run")
     rows = run.frame.to_dict("records")
+    assert "does not tell by which interface" not in done.stderr
     assert len(rows) == CELLS
     for row in rows:
         if row["status"] != "ok":
@@ -155,6 +157,49 @@ def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
         assert sending.call_times is not None and sending.call_times.count > 20
         assert sending.room_share == 1.0, "they wait for no queue"
         assert limit_of(sending) in (Kind.SENDER_CALL_RATE, None)
+
+
+@contextmanager
+def closed(of: lab.LabState, *names: str) -> Iterator[None]:
+    """These hosts' firewalls: nothing over TCP comes in by the test cable, in silence."""
+    # The kernel looks its own addresses up before every rule, unless that rule goes behind.
+    shut = (
+        "add preference 100 lookup local",
+        "delete preference 0",
+        "add preference 10 iif test ipproto tcp blackhole",
+    )
+    opened = ("add preference 0 lookup local", "delete preference 10", "delete preference 100")
+    namespaces = [host.namespace for host in of.hosts if host.name in names]
+    try:
+        for namespace in namespaces:
+            for words in shut:
+                programs.run("ip", "-n", namespace, "rule", *words.split())
+        yield
+    finally:
+        for namespace in namespaces:
+            for words in opened:
+                programs.run("ip", "-n", namespace, "rule", *words.split())
+
+
+def test_where_both_windows_hosts_are_closed_the_rule_that_opens_them_is_named(
+    four_hosts: lab.LabState, tmp_path: Path
+) -> None:
+    words = words_of(four_hosts, tmp_path, "--only", "WW", "--retries", "0", "--no-report")
+    with closed(four_hosts, "windows-a", "windows-b"):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3, done.stderr
+    frame = netlab.load(tmp_path / "run").frame
+    tcp = frame[(frame["pairing"] == "WW") & (frame["protocol"] == "TCP")]
+    assert set(tcp["status"]) == {"failed"} and set(tcp["reason"]) == {"path-blocked"}
+    (detail,) = set(tcp["detail"])
+    assert "netsh advfirewall firewall add rule name=netlab dir=in action=allow" in detail
+    program = re.search(
+        r'program="(C:\\Users\\netlab\\\.cache\\netlab\\netprobe-\w+\.exe)"', detail
+    )
+    assert program, detail
+    assert "UDP passes" in detail
+    udp = frame[(frame["pairing"] == "WW") & (frame["protocol"] == "UDP")]
+    assert set(udp["status"]) <= {"ok", "impossible"}
 
 
 def test_a_run_goes_on_after_its_lab_was_taken_down_and_nothing_is_lost(tmp_path: Path) -> None:
