@@ -157,6 +157,15 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
     "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
+    "sweep_failed_message_bytes": Column("string", "byte", "sizes of the sweep without a result"),
+    "captured": Column("boolean", "", "whether frames were captured; NA: not asked for"),
+    "capture_reason": Column("string", "", "why they were not"),
+    "captured_frame_bytes": Column(
+        "string", "byte", "lengths of the frames that carried the payload, without FCS"
+    ),
+    "captured_frames": Column("string", "", "how many of each of these lengths"),
+    "captured_next_frame_bytes": Column("string", "byte", "the same of one byte more"),
+    "captured_next_frames": Column("string", "", "how many of each of these lengths"),
 }
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {

@@ -484,6 +484,36 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     assert (found.text, found.value) == ("1372, 1472", None)
 
 
+def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
+    make: Make,
+) -> None:
+    cells = [planned("payload_search", capture=True, ip_version=version) for version in (4, 6)]
+    found: dict[str, Any] = {
+        "payload_bytes": 1472,
+        "captured": True,
+        "captured_frame_bytes": [1514],
+    }
+    records = [
+        result(cells[0], 1, {**found, "captured_next_frame_bytes": [35, 1514]}),
+        result(cells[1], 1, {"captured": False, "capture_reason": "beta: no tcpdump"}),
+    ]
+    (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
+    first, second = (line.label for line in sheet.lines)
+    assert place(sheet, first, "frames seen").text == "1514"
+    assert place(sheet, first, "frames seen, one byte more").text == "35 and 1514"
+    assert "beta: no tcpdump" in why(sheet, place(sheet, second, "frames seen"))
+    (plain,) = part_of(make(*payload_run()), "payload").sheets
+    assert "frames seen" not in plain.columns
+
+
+def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
+    plan, records = payload_run()
+    values = {**records[0].values, "sweep_failed_message_bytes": [2944, 2945]}
+    run = make(plan, [result(plan.cells[0], 1, values), records[1]])
+    (sheet,) = part_of(run, "payload").sheets
+    assert "no result at 2944, 2945" in why(sheet, place(sheet, "LL UDP", "sizes tried"))
+
+
 def test_the_saw_tooth_has_its_ceiling_drawn_in_and_falls_at_the_payload(make: Make) -> None:
     (chart,) = part_of(make(*payload_run()), "payload").charts
     assert isinstance(chart, Chart)

@@ -15,6 +15,8 @@ MAX_PANELS = 8
 """Of one picture."""
 MAX_STRIPS = 3
 _LEAST_POINTS = 3
+_MAX_JOINED = 4
+"""Cells of a panel whose points are joined by lines; more lines than these are a tangle."""
 _MINUTES_FROM_S = 300.0
 
 _Point = tuple[float, float]
@@ -76,7 +78,9 @@ def _lines(
 ) -> tuple[Curve, ...]:
     """A line a cell: what it came to each time, in per cent off what it mostly came to."""
     lines = []
-    for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
+    cells = dict.fromkeys(reading.cell for reading in group)
+    joined = len(cells) <= _MAX_JOINED
+    for index, cell in enumerate(cells):
         points: list[_Point] = []
         for reading in group:
             at, value = _seconds(reading), quantity.in_unit(reading)
@@ -85,7 +89,7 @@ def _lines(
         middle = median([value for _, value in points]) if len(points) > 1 else 0.0
         if middle:
             off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
-            lines.append(Curve("", index, tuple(off)))
+            lines.append(Curve("", index, tuple(off), joined))
     return tuple(lines)
 
 
@@ -100,7 +104,7 @@ def _seconds(reading: Reading) -> float | None:
 
 
 _MEANING = (
-    "Every trial with a figure at the time when it began: a line a cell, in per cent off the "
-    "median of that cell’s trials. Where lines go up or down together the lab has drifted, and the "
-    "trials of a cell are no repeats of the same thing."
+    "Every trial with a figure at the time when it began, a mark for each cell, in per cent off "
+    "the median of that cell’s trials. Where the marks go up or down together the lab has drifted, "
+    "and the trials of a cell are no repeats of the same thing."
 )

@@ -18,6 +18,11 @@ _COLUMNS = (
     *("payload to client", "path MTU to client", "known by (to client)"),
     *("interface MTU", "sizes tried"),
 )
+_FRAMES = {
+    "frames seen": "captured_frame_bytes",
+    "frames seen, one byte more": "captured_next_frame_bytes",
+}
+"""Column → the lengths of captured frames."""
 _EVIDENCE = {
     "emsgsize": "the sender’s system",
     "icmp": "a router’s message (ICMP)",
@@ -46,6 +51,7 @@ def part(readings: Sequence[Reading], link: LinkLike | None) -> Part | None:
 
 def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
     notes = Notes()
+    captured = any("captured" in reading.values for reading in readings)
     lines = []
     for cell in dict.fromkeys(reading.cell for reading in readings):
         trials = [reading for reading in readings if reading.cell == cell]
@@ -54,13 +60,16 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
         columns = [flow + name for flow in ("", "to_client_") for name in _FOUND]
         places = [_values(measured, name, letters, notes) for name in columns]
         places.append(_values(measured, "interface_mtu_bytes", letters, notes))
+        letters = (*letters, *notes(_unswept(measured)))
         tried = [float(len(reading.series("probed_message_bytes"))) for reading in measured]
         places.append(_numbers(tried, letters))
+        if captured:
+            places += [_frames(measured, name, notes) for name in _FRAMES.values()]
         lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places)))
     return Sheet(
         title="The most payload that travels in one frame, bytes",
         corner="cell",
-        columns=_COLUMNS,
+        columns=(*_COLUMNS, *(_FRAMES if captured else ())),
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
@@ -79,6 +88,24 @@ def _values(
         words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
         return Place("; ".join(words))
     return _numbers([float(each) for each in found], ())
+
+
+def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> Place:
+    """Lengths of the frames that a capture saw, without their FCS: ``38 and 1514``."""
+    if not measured:
+        return Place()
+    lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
+    if lengths:
+        return Place(" and ".join(map(str, lengths)))
+    reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
+    said = "; ".join(reason for reason in reasons if reason)
+    return Place(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
+
+
+def _unswept(measured: Sequence[Reading]) -> list[str]:
+    """Sizes of the sweep that have no point in the chart."""
+    sizes = sorted({s for r in measured for s in r.series("sweep_failed_message_bytes")})
+    return [f"the sweep has no result at {', '.join(f'{s:.0f}' for s in sizes)}."] if sizes else []
 
 
 def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> Place:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SERIES = (
     *("rtt_histogram", "first_rtt_ns"),
     *("probed_message_bytes", "probed_passed"),
-    *("sweep_message_bytes", "sweep_throughput_bit_per_s"),
+    *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
+    *("captured_frame_bytes", "captured_next_frame_bytes"),
 )
 """Values that are lists of numbers."""
 
@@ -29,6 +30,7 @@ _VALUES = (
     *("server_stack_mean_ns", "server_stack_p50_ns", "server_stack_p99_ns"),
     *("server_stack_stamps", "client_connect_mean_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
+    *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
     *(
         f"{end}_{mode}_ns"
