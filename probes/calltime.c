@@ -56,7 +56,7 @@ void calltime_add(struct calltime *calls, uint64_t elapsed_ns)
 
 bool calltime_look_due(const struct calltime *calls)
 {
-    return calls->sampled % (calls->quick ? CALLTIME_LOOK : CALLTIME_SLOW_LOOK) == 1;
+    return calls->sampled % CALLTIME_LOOK == 1;
 }
 
 void calltime_merge(struct calltime *into, const struct calltime *from)

@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 #define CALLTIME_STEP 64      /* calls for one that is timed, on the average */
-#define CALLTIME_LOOK 4       /* timed calls for one behind which it is looked for room */
 #define CALLTIME_SLOW_STEP 8  /* the same for slow calls, and for the first ones */
-#define CALLTIME_SLOW_LOOK 16 /* a look may take as long as a slow call */
+#define CALLTIME_LOOK 16      /* timed calls for one behind which it is looked for room */
 #define CALLTIME_FIRST 16     /* timed calls by whose median it is decided */
 #define CALLTIME_SLOW_NS 10000
 #define CALLTIME_BITS 4       /* 16 buckets an octave, each at most 6.25 % of its lowest value wide */
