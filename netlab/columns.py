@@ -75,6 +75,12 @@ COLUMNS: Mapping[str, Column] = {
     "mss_bytes": Column("Int64", "byte", "TCP payload a segment in effect"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
     "same_host": Column("boolean", "", "server and client are one host: no cable was touched"),
+    "congestion_chosen": Column(
+        "boolean", "", "whether the system lets a program choose the congestion control asked for"
+    ),
+    "common_window": Column(
+        "boolean", "", "of both directions: whether each was sent over the whole of one window"
+    ),
     "connected_by": Column("string", "", "server or client: the side that connected"),
     "setup_ns": Column("Int64", "ns", "from the request to open streams"),
     "drain_ns": Column("Int64", "ns", "from the window's end to the last message waited for"),
@@ -153,6 +159,7 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
         "string", "", "emsgsize, icmp, timeout, dropped, mss or protocol: why no more"
     ),
     "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
+    "mss_told_by": Column("string", "", "name of the host that told the segment size"),
     "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
     "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
