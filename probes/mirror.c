@@ -64,6 +64,13 @@ static ptrdiff_t receive(const struct stream *stream, void *into, size_t room)
                                        : plat_receive(stream->socket, into, room);
 }
 
+static ptrdiff_t receive_stamped(const struct stream *stream, size_t room,
+                                 struct plat_stamp *received)
+{
+    return plat_receive_stamped(stream->socket, stream->buffer, room,
+                                !stream->test->settings.spin, received);
+}
+
 /* ---- UDP ---- */
 
 static bool is_request(const struct stream *stream, size_t length, struct dataport_data *data)
@@ -169,7 +176,7 @@ static void mirror_udp(struct stream *stream, size_t room)
     struct dataport_data data;
     bool more = true;
     while (more && !test_halted(stream->test)) {
-        ptrdiff_t got = stamps ? plat_receive_stamped(stream->socket, stream->buffer, room, &received)
+        ptrdiff_t got = stamps ? receive_stamped(stream, room, &received)
                                : receive(stream, stream->buffer, room);
         if (got <= 0) {
             more = nothing_udp(stream, (int)-got);

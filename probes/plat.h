@@ -263,7 +263,7 @@ struct plat_stamp {
  * them on, and it stays so; else software's. 0 or an error, capability-missing for one. */
 int plat_stamps_on(plat_socket socket, const char *interface);
 /* plat_receive of one datagram, with the time at which it came in. */
-ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received);
 /* When the oldest datagram left whose stamp has not been fetched. False: none came within
  * wait_ns; one that is late comes out of a later call, under its number. */

@@ -139,11 +139,11 @@ int plat_stamps_on(plat_socket socket, const char *interface)
     return ENOPROTOOPT;
 }
 
-ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received)
 {
     memset(received, 0, sizeof *received);
-    return plat_receive(socket, into, capacity);
+    return wait ? plat_receive(socket, into, capacity) : plat_receive_now(socket, into, capacity);
 }
 
 bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent)

@@ -73,7 +73,7 @@ static bool read_control(struct msghdr *message, struct plat_stamp *out)
     return sending && out->ns != 0;
 }
 
-ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received)
 {
     union control control;
@@ -81,7 +81,7 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity,
     struct msghdr message = {.msg_iov = &room, .msg_iovlen = 1, .msg_control = &control,
                              .msg_controllen = sizeof control};
     memset(received, 0, sizeof *received);
-    ssize_t got = recvmsg((int)socket, &message, 0);
+    ssize_t got = recvmsg((int)socket, &message, wait ? 0 : MSG_DONTWAIT);
     if (got < 0)
         return -(ptrdiff_t)errno;
     read_control(&message, received);
@@ -184,7 +184,7 @@ static void wait_for_the_kernel(void)
                         setsockopt(trial, SOL_SOCKET, SO_TIMESTAMPING, &on, sizeof on) == 0;
     for (int i = 0; i < KERNEL_TRIES && stamp.ns == 0; i++) {
         if (!looped || send(trial, &byte, 1, 0) != 1 ||
-            plat_receive_stamped(trial, &byte, 1, &stamp) != 1 || stamp.ns == 0)
+            plat_receive_stamped(trial, &byte, 1, true, &stamp) != 1 || stamp.ns == 0)
             plat_sleep_ns(1000000);
     }
     close(trial);

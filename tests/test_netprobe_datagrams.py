@@ -172,6 +172,17 @@ def test_what_the_mirror_holds_is_in_the_stacks_time(agents: Agents) -> None:
     assert both.mirrored["stack_sum_ns"] < both.asked["rtt_sum_ns"]
 
 
+def test_a_mirror_with_stamps_spins_where_it_is_asked_to(agents: Agents) -> None:
+    slow: dict[str, Any] = {"message_rate": 50, "seconds": 0.5}
+    sleeping, spinning = (
+        done(agents, proto="udp", message=64, ask=slow, mirror={"stamps": 1, **more}).mirrored
+        for more in ({}, {"spin": 1})
+    )
+    assert spinning["stack_count"] > 0
+    # A thread that is woken 50 times a second needs next to nothing; one that spins, what there is.
+    assert spinning["thread_ns"] > 10 * sleeping["thread_ns"]
+
+
 def test_stamps_over_a_cable(cable: tuple[str, str], netprobe: Path) -> None:
     asked, mirrored = over(cable, netprobe, "message=18", "count=300", mirror=("stamps=1",))
     assert asked["transactions"] == 300

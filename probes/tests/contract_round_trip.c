@@ -148,7 +148,8 @@ static void stamp_some(struct ends *ends)
     const uint64_t wall = plat_wall_ns(), began = plat_now_ns();
     for (uint32_t i = 0; i < 20; i++) {
         CHECK_U64((uint64_t)plat_send(ends->one, text, 20), 20);
-        CHECK_U64((uint64_t)plat_receive_stamped(ends->other, text, sizeof text, &received), 20);
+        CHECK_U64((uint64_t)plat_receive_stamped(ends->other, text, sizeof text, true,
+                                                 &received), 20);
         CHECK_U64((uint64_t)plat_send(ends->other, text, 10), 10);
         CHECK(plat_sent_stamp(ends->other, 5 * SECOND_NS, &sent));
         CHECK_U64(sent.number, i);
@@ -176,7 +177,7 @@ TEST(datagrams_are_stamped_on_their_way_in_and_out_where_the_system_does_that)
     } else {
         CHECK_TEXT(plat_word(error), "capability-missing");
         CHECK_U64((uint64_t)plat_send(ends.one, "plain", 5), 5);
-        CHECK_U64((uint64_t)plat_receive_stamped(ends.other, text, sizeof text, &stamp), 5);
+        CHECK_U64((uint64_t)plat_receive_stamped(ends.other, text, sizeof text, true, &stamp), 5);
         CHECK_U64(stamp.ns, 0);
     }
     uint64_t before = plat_now_ns();
