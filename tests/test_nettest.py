@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
 from netlab.frame import Run, load
 from netlab.header import Link
@@ -208,6 +210,16 @@ def test_a_row_that_is_wrong_is_refused_with_its_place(row: str, fault: str) -> 
 def test_the_same_trial_twice_is_refused() -> None:
     with pytest.raises(MatrixError, match="the same trial as in line 2"):
         parse_repeats(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv")
+
+
+def test_the_command_makes_the_run_and_its_report(tmp_path: Path) -> None:
+    words = ["import", "repeats", str(TABLE), "--into", str(tmp_path / "run"), "--mss", "1448"]
+    done = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
+    assert done.exit_code == 0, done.output
+    assert "WL, TCP 1448, round trips: repeat by repeat" in done.output
+    assert load(tmp_path / "run").plan.link == Link(1e8, 1500, hops=1)
+    wrong = CliRunner().invoke(cli, [*words, "--pairing", "linux"])
+    assert isinstance(wrong.exception, UsageError)
 
 
 def test_a_segment_longer_than_the_link_carries_is_refused(tmp_path: Path) -> None:

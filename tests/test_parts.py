@@ -441,6 +441,15 @@ def test_the_matrix_of_the_run_says_what_is_compared(make: Make) -> None:
     assert part.sheets[0].title.startswith("A mirror that never sleeps: ")
 
 
+def test_a_comparison_may_be_added_after_the_run(make: Make) -> None:
+    plan, records = round_trip_run(2)
+    run = make(plan_of(plan.cells, 2, matrix_text="title: made up\n"), records)
+    assert "comparisons" not in [part.name for part in parts_of(run, readings(run))]
+    (run.path / "matrix.yaml").write_text(MATRIX)
+    part = part_of(load(run.path), "comparisons")
+    assert len(part.sheets[0].lines) == 4
+
+
 @pytest.mark.parametrize("text", ["compare: [", MATRIX.replace("baseline", "base"), "compare: 3"])
 def test_a_matrix_that_cannot_be_read_compares_nothing_and_breaks_nothing(
     make: Make, text: str

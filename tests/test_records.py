@@ -101,6 +101,14 @@ def test_a_failure_with_a_throughput_is_refused_in_writing_and_in_reading() -> N
         from_json(text)
 
 
+def test_a_failure_with_a_rate_of_transactions_is_refused() -> None:
+    bad = made_record(
+        status=Status.FAILED, reason="no-answer", values={"client_transactions_per_s": 0.0}
+    )
+    with pytest.raises(ValueError, match="failed, and yet"):
+        to_json(bad)
+
+
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
