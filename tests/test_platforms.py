@@ -153,6 +153,7 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     run(WINE, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
     run(WINESERVER, "-k")
     run(WINESERVER, "-p")
+    run(WINE, "cmd", "/c", "exit")  # its services start with the first program, and hold its pipes
     yield ("env", *(f"{key}={value}" for key, value in settings.items()), WINE)
     run(WINESERVER, "-k")
     run(WINESERVER, "-w")

@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define INPUT_MAX 9000
-#define ENTRIES_MAX 32
+#define ENTRIES_MAX 64
 
 static struct {
     uint8_t bytes[512];
@@ -33,6 +33,13 @@ static void gather(void)
         "1 send kind=stream proto=udp to=[::1]:5001,5002 message=65507 seconds=0.000000001 rate=1e9",
         "1 receive open=listen bind=127.0.0.1 port=5001-5100 token=00112233445566778899aabbccddeeff",
         "1 send rate=333333.333333333 burst=32 streams=64 cpu=0 spin=1 dscp=63 warm_up=.5 count=10",
+        "1 ask kind=round_trip proto=udp to=127.0.0.1:5001 token=00112233445566778899aabbccddeeff "
+        "message=64 response=16 outstanding=1024 timeout=0.5 keep=1000 message_rate=1000 no_checksum=1",
+        "1 ask kind=connect to=[::1]:7 peer=echo close=orderly message=1 count=9 nodelay=1",
+        "1 mirror proto=udp bind=127.0.0.1 token=00112233445566778899aabbccddeeff message=15 "
+        "stamps=1 hold=0.1 response=1",
+        "1 mirror kind=connect bind=::1 token=00112233445566778899aabbccddeeff response=16777216",
+        "1 send to=127.0.0.1:9 token=00112233445566778899aabbccddeeff proto=udp message=1472",
         "1 send message=1 message=2", "1 send a=%00 b=%zz c=% d=%4", "1 send n=-1 m=+1 k=0x10 =",
     };
     static const unsigned char token[DATAPORT_TOKEN] = "0123456789abcdef";
@@ -41,14 +48,17 @@ static void gather(void)
         add(lines[i], strlen(lines[i]));
     dataport_preface_write(bytes, token, 3);
     add(bytes, DATAPORT_PREFACE);
-    for (int kind = DATAPORT_HELLO; kind <= DATAPORT_END; kind++) {
+    for (int kind = DATAPORT_HELLO; kind <= DATAPORT_LEAVE; kind++) {
         dataport_control_write(bytes, (enum dataport_kind)kind, 2, token, 99);
         add(bytes, DATAPORT_CONTROL);
     }
     memset(bytes, 0, sizeof bytes);
     for (size_t size = 15; size <= 64; size += size < 25 ? 1 : 39) {
-        dataport_data_write(bytes, size, dataport_tag(token), 1, size * 100000, size);
-        add(bytes, size);
+        for (int kind = DATAPORT_DATA; kind <= DATAPORT_RESPONSE; kind++) {
+            dataport_message_write(bytes, size, (enum dataport_kind)kind, dataport_tag(token), 1,
+                                   size * 100000, size);
+            add(bytes, size);
+        }
     }
 }
 

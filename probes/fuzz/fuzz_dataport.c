@@ -5,6 +5,7 @@
 
 #include "dataport.h"
 #include "sequence.h"
+#include "underway.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +30,36 @@ static void account(const struct dataport_data *header)
     demand(sequence.reordered <= sequence.distinct);
 }
 
+/* What an asker does with a response's number, whatever that is: it asks one more before each. */
+static void match(const struct dataport_data *header)
+{
+    static struct underway underway;
+    static uint64_t now_ns;
+    const struct underway_request *request;
+    uint64_t sequence = underway_next(&underway);
+    now_ns++;
+    underway_sent(&underway, now_ns, now_ns, true);
+    enum underway_fate fate = underway_answer(&underway, header->sequence, &request);
+    demand((fate == UNDERWAY_ANSWERED) == (request != NULL));
+    demand(fate == UNDERWAY_ANSWERED || header->sequence != sequence);
+    while (underway_lost(&underway, now_ns, 100) != NULL)
+        ;
+    demand(underway.waiting <= 100 && underway.oldest <= underway.next);
+}
+
+static void demand_one_kind(const unsigned char *bytes, size_t size)
+{
+    static const enum dataport_kind kinds[] = {DATAPORT_DATA, DATAPORT_REQUEST, DATAPORT_RESPONSE};
+    struct dataport_data header;
+    unsigned taken = 0;
+    for (int i = 0; i < 3; i++)
+        taken += dataport_message_read(bytes, size, kinds[i], dataport_tag(token), &header) ||
+                 dataport_bare_is(bytes, size, kinds[i]);
+    demand(taken <= 1);
+    if (dataport_message_read(bytes, size, DATAPORT_RESPONSE, dataport_tag(token), &header))
+        match(&header);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct dataport_preface preface;
@@ -42,11 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         demand(memcmp(bytes, token, sizeof token) == 0 && preface.stream <= 65535);
     if (dataport_control_read(bytes, size, token, &control))
         demand(size == DATAPORT_CONTROL && control.kind >= DATAPORT_HELLO &&
-               control.kind <= DATAPORT_END && memcmp(bytes + 8, token, sizeof token) == 0);
+               control.kind <= DATAPORT_LEAVE && memcmp(bytes + 8, token, sizeof token) == 0);
     if (dataport_data_read(bytes, size, dataport_tag(token), &header)) {
         demand(size >= 16 && header.timed == (size >= 24));
         account(&header);
     }
+    demand_one_kind(bytes, size);
     demand(!dataport_message_of(bytes, size, DATAPORT_DATA, token) || size >= 16);
     free(bytes);
     return 0;

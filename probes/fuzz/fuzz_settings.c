@@ -1,0 +1,96 @@
+/* Any request for a test: what comes through all checks is a test that can be run. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "settings.h"
+#include "underway.h"
+#include "words.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void demand_stream(const struct settings *settings)
+{
+    demand(settings->streams >= 1 && settings->streams <= STREAMS_MAX);
+    demand(settings->receive_call_bytes >= 1 && settings->interval_ns > 0);
+    demand((settings->open_ns == 0) == (settings->close_ns == 0));
+    demand(settings->count == 0 || settings->count >= settings->streams);
+}
+
+static void demand_round_trip(const struct settings *settings)
+{
+    const bool bare = settings->message_bytes < 16 || settings->response_bytes < 16;
+    demand(settings->streams == 1 && settings->keep <= KEEP_MAX);
+    demand(settings->outstanding >= 1 && settings->outstanding <= UNDERWAY_MAX);
+    demand(settings->response_bytes >= 1 && settings->response_bytes <= MESSAGE_MAX_BYTES);
+    demand(settings->hold_ns <= 100000000);
+    demand(settings->timeout_ns >= 1000000 && settings->timeout_ns <= UINT64_C(10000000000));
+    if (settings->udp) {
+        demand(settings->response_bytes <= settings->message_bytes);
+        demand(!bare || (settings->outstanding == 1 &&
+                         settings->listen == (settings->role == ROLE_MIRROR)));
+        demand(settings->kind == KIND_ROUND_TRIP);
+    } else {
+        demand(!settings->no_checksum && !settings->stamps);
+    }
+    if (settings->kind == KIND_CONNECT)
+        demand(settings->listen == (settings->role == ROLE_MIRROR) && settings->outstanding == 1);
+    if (settings->echo)
+        demand(!settings->listen && settings->response_bytes == settings->message_bytes);
+}
+
+static const char *const *keys_of(const char *verb)
+{
+    if (strcmp(verb, "ask") == 0)
+        return settings_ask_keys;
+    return strcmp(verb, "mirror") == 0 ? settings_mirror_keys : settings_keys;
+}
+
+static void read_settings(struct request *request, const char *verb)
+{
+    static struct settings settings;
+    const char *unknown;
+    size_t known = 0;
+    request->verb = verb;
+    while (keys_of(verb)[known] != NULL)
+        known++;
+    if (request_only(request, keys_of(verb), known, &unknown) != NULL)
+        return;
+    struct complaint complaint = settings_read(request, false, &settings);
+    if (complaint.word != NULL) {
+        demand(error_word_known(complaint.word));
+        return;
+    }
+    demand(settings.message_bytes >= 1 && settings.message_bytes <= MESSAGE_MAX_BYTES);
+    demand(settings.seconds_ns > 0 && settings.deadline_ns > 0);
+    demand(settings.dscp >= -1 && settings.dscp <= 63 && settings.cpu >= -1);
+    demand(settings.listen ? settings.bind.length > 0 : settings.to_count > 0);
+    demand(settings.port_first <= settings.port_last && settings.port_last <= 65535);
+    demand(!settings.udp || settings.message_bytes <= 65527);
+    if (settings.role == ROLE_ASK || settings.role == ROLE_MIRROR)
+        demand_round_trip(&settings);
+    else
+        demand_stream(&settings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const verbs[] = {"send", "receive", "ask", "mirror"};
+    struct request request;
+    struct request_fault fault;
+    char *line = malloc(size + 1);
+    demand(line != NULL);
+    if (size > 0)
+        memcpy(line, data, size);
+    if (request_parse(line, size, &request, &fault) == NULL)
+        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+            read_settings(&request, verbs[i]);
+    free(line);
+    return 0;
+}
