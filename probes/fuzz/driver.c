@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define INPUT_MAX 9000
-#define ENTRIES_MAX 64
+#define ENTRIES_MAX 96
 
 static struct {
     uint8_t bytes[512];
