@@ -74,7 +74,7 @@ def parts(run: Run) -> tuple[Part, ...]:
         return ()
     sheet = Sheet(
         title="What limited throughput",
-        corner="pairing, protocol, message bytes",
+        corner="messages, bytes",
         columns=("limited by", "cells", "of the ceiling, %", "evidence"),
         lines=tuple(_line(row) for row in _rows(unpaced, found)),
     )
@@ -133,7 +133,7 @@ def _line(row: _Row) -> Line:
 def _evidence(row: _Row) -> str:
     said = {} if row.finding is None else row.finding.evidence
     if row.kind is Kind.SENDER_CALL_RATE:
-        return f"{_thousands(said['calls_per_s'])} calls a second, {_each_takes(said)}"
+        return f"{_thousands(said['calls_per_s'])} calls a second{_each_takes(said)}"
     if row.kind is Kind.SENDER_CPU:
         calls = said.get("calls_per_s")
         often = "" if calls is None else f", {_thousands(calls)} calls a second"
@@ -147,8 +147,8 @@ def _evidence(row: _Row) -> str:
 def _each_takes(said: Mapping[str, float]) -> str:
     half_ns, p90_ns = said["send_call_median_ns"], said["send_call_p90_ns"]
     if p90_ns <= 2 * half_ns:
-        return f"each takes {_time(half_ns)}"
-    return f"half of them take up to {_time(half_ns)}, nine of ten up to {_time(p90_ns)}"
+        return f", each takes {_time(half_ns)}"
+    return f" of {_time(half_ns)} (nine of ten: {_time(p90_ns)})"
 
 
 def _time(ns: float) -> str:
