@@ -52,6 +52,7 @@ class Progress:
         self._pause_s = 0.0
         self._link: Link | None = None
         self._expected: set[tuple[str, int]] = set()
+        self._untold = False
 
     def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
         """Say what is about to be measured, and where it goes; ``done`` trials are there."""
@@ -63,7 +64,7 @@ class Progress:
         went_on = f", {done} there already" if done else ""
         self._say(
             f"{folder}: {len(self._windows_s)} trials to measure{most}{went_on}, "
-            f"about {format_seconds(round(self._time_left_s()))}{pauses}"
+            f"{self._time_told()}{pauses}"
         )
         if matrix.scale != 1:
             self._say(f"every count is taken times {matrix.scale:g}")
@@ -139,7 +140,16 @@ class Progress:
     def _time_of(self, cell: Cell) -> float:
         """What the settings say; of a count without a rate, what the link takes at least."""
         asked_s = window_s(cell.setup)
-        return (least_s(cell, self._link) if asked_s is None else asked_s) or 0.0
+        known_s = least_s(cell, self._link) if asked_s is None else asked_s
+        self._untold = self._untold or known_s is None
+        return known_s or 0.0
+
+    def _time_told(self) -> str:
+        known_s = round(self._time_left_s())
+        if not self._untold:
+            return f"about {format_seconds(known_s)}"
+        least = f"{format_seconds(known_s)} at least, " if known_s else ""
+        return f"{least}how long is not known beforehand"
 
     def _time_left_s(self) -> float:
         seen = self._excess_s
