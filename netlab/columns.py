@@ -41,7 +41,7 @@ COLUMNS: Mapping[str, Column] = {
         "Int64", "byte", "asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning"
     ),
     "duration_s": Column("Float64", "s", "length of the window asked for"),
-    "count": Column("Int64", "", "messages asked for, in place of a duration"),
+    "count": Column("Int64", "", "messages or round trips asked for, in place of a duration"),
     "warm_up_s": Column("Float64", "s", "time before the window"),
     "direction": Column("string", "", "client-sends, server-sends or both"),
     "streams": Column("Int64", "", "parallel streams"),
@@ -67,11 +67,17 @@ COLUMNS: Mapping[str, Column] = {
     ),
     "sent_messages": Column("Int64", "", "send calls that succeeded, over the whole test"),
     "received_messages": Column("Int64", "", "distinct messages received, over the whole test"),
-    "lost_messages": Column("Int64", "", "sent and not received, after the drain"),
+    "lost_messages": Column(
+        "Int64", "", "sent and not received, after the drain; of round trips: timed out"
+    ),
     "duplicate_messages": Column("Int64", "", "received again"),
     "reordered_messages": Column("Int64", "", "received after a later one (RFC 4737)"),
-    "elapsed_s": Column("Float64", "s", "length of the receiver's window"),
-    "elapsed_ns": Column("Int64", "ns", "length of the receiver's window"),
+    "elapsed_s": Column("Float64", "s", "elapsed_ns in seconds"),
+    "elapsed_ns": Column(
+        "Int64",
+        "ns",
+        "length of the receiver's window; of round trips: first request to last answer or time-out",
+    ),
     "mss_bytes": Column("Int64", "byte", "TCP payload a segment in effect"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
     "same_host": Column("boolean", "", "server and client are one host: no cable was touched"),

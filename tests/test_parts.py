@@ -25,6 +25,7 @@ from netlab.comparisons import Comparison
 from netlab.frame import Run, load
 from netlab.header import Link, Plan
 from netlab.records import Record
+from netlab.repeats import Until
 from netlab.report import (
     compared,
     overtime,
@@ -342,6 +343,19 @@ def test_tcp_without_its_segment_size_has_no_frames_and_says_so(make: Make) -> N
     assert sheet.lines[0].places[2].text == "90.00"
 
 
+def test_a_cell_whose_mean_never_got_tight_is_named_and_one_that_did_is_not(make: Make) -> None:
+    cells = [planned("round_trip", message_bytes=size) for size in (18, 64)]
+    until = Until(within=0.01, confidence=0.95, at_least=3, at_most=4)
+    loose = [result(cells[0], n, of_round_trips([1000 * n] * 9)) for n in (1, 2, 3, 4)]
+    tight = [result(cells[1], n, of_round_trips([1000] * 9)) for n in (1, 2, 3, 4)]
+    run = make(plan_of(cells, 4, until=until), [*loose, *tight])
+    (sentence,) = [text for text in part_of(run, "repeats").paragraphs if "as allowed" in text]
+    assert sentence.startswith("1 cell was")
+    assert sentence.endswith("asked for: UDP 18.")
+    page = write_report(run).read_text("utf-8")
+    assert "3 to 4, until the 95 % interval is within 1 % of the mean" in page
+
+
 def test_cells_that_never_got_tight_are_named(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 2), [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2)])
@@ -451,12 +465,15 @@ def test_a_comparison_may_be_added_after_the_run(make: Make) -> None:
 
 
 @pytest.mark.parametrize("text", ["compare: [", MATRIX.replace("baseline", "base"), "compare: 3"])
-def test_a_matrix_that_cannot_be_read_compares_nothing_and_breaks_nothing(
-    make: Make, text: str
-) -> None:
+def test_a_matrix_that_cannot_be_read_compares_nothing_and_says_why(make: Make, text: str) -> None:
     plan, records = scattered([100], [200])
     run = make(plan_of(plan.cells, 1, matrix_text=text), records)
-    assert "comparisons" not in [part.name for part in parts_of(run, readings(run))]
+    part = part_of(run, "comparisons")
+    assert part.sheets == ()
+    assert part.paragraphs[0].startswith(
+        "Nothing is compared: the run’s matrix.yaml cannot be read"
+    )
+    assert "matrix.yaml:" in part.paragraphs[0]
 
 
 def scattered(baseline: Sequence[int], contender: Sequence[int]) -> tuple[Plan, list[Record]]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import csv
+import io
+import json
 import re
 import struct
 import subprocess
@@ -15,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import made_readings as made
 import pytest
 
 from netlab.frame import Run, load
@@ -243,6 +247,55 @@ def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
     assert "<script>" not in markdown
     assert "\x1b" not in markdown
     assert "\x1b" not in overview_text(run)
+
+
+def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
+    make: Callable[..., Run],
+) -> None:
+    timed: dict[str, Any] = {"stack_time": True, "interface": HOSTILE}
+    cells = [
+        *(made.planned("round_trip", server_receive=r, **timed) for r in ("blocking", "spinning")),
+        made.planned("payload_search", capture=True, interface=HOSTILE),
+    ]
+    stack: dict[str, Any] = {
+        "server_stack_mean_ns": 900,
+        "server_stack_stamps": HOSTILE,
+        "stack_timed": True,
+    }
+    said: dict[str, Any] = {
+        "captured": False,
+        "capture_reason": HOSTILE,
+        "path_mtu_evidence": HOSTILE,
+    }
+    records = [
+        *(
+            made.result(c, n, made.of_round_trips([9000] * 20, **stack))
+            for c in cells[:2]
+            for n in (1, 2)
+        ),
+        *(made.result(cells[2], n, said) for n in (1, 2)),
+    ]
+    text = made.MATRIX.replace(
+        "A mirror that never sleeps", json.dumps(HOSTILE.replace("\x1b", ""))
+    )
+    run = make(cells, records, repeats=2, matrix_text=text)
+    page = read_page(run)
+    assert {"round-trip", "payload", "comparisons", "repeats"} <= {
+        str(heading.get("id")) for heading in page.all("h2")
+    }
+    assert not page.all("script")
+    identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert Counter(identifiers).most_common(1)[0][1] == 1
+    targets = {str(link["href"])[1:] for link in page.all("a")}
+    assert targets <= {str(identifier) for identifier in identifiers}
+    assert {heading.get("scope") for heading in page.all("th")} == {"col", "row"}
+    assert "\x1b" not in page.text
+    assert "\x1b" not in overview_text(run)
+    rows = list(csv.reader(io.StringIO((run.path / "figures.csv").read_text("utf-8"))))
+    assert len({len(row) for row in rows}) == 1
+    assert not [cell for row in rows for cell in row if cell[:1] in set("=+@\t\r")]
+    markdown = (run.path / "tables.md").read_text("utf-8")
+    assert "<script>" not in markdown
 
 
 def test_names_in_other_scripts_and_math_signs_are_drawn_without_complaint(

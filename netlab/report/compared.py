@@ -19,6 +19,9 @@ from netlab.setups import Level
 from netlab.stats import Comparison as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
+NAME = "comparisons"
+TITLE = "Comparisons"
+
 _COLUMNS = ("baseline", "contender", "ratio", "95 % interval", "pairs", "in words")
 _SAID = 6
 """More pairs than these make no sentence: the table has them."""
@@ -60,8 +63,8 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
         sheets.append(_sheet(asked, those))
         said += _sentences(asked, those)
     return Part(
-        name="comparisons",
-        title="Comparisons",
+        name=NAME,
+        title=TITLE,
         paragraphs=(*said, _METHOD),
         sheets=tuple(sheets),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netlab.comparisons import Comparison
 from netlab.errors import MatrixError
 from netlab.report import compared, explained, overtime, payloads, repeated, roundtrips
 from netlab.report.nouns import Part
@@ -23,20 +22,21 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
         *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),
-        compared.part(readings, _comparisons(run)),
+        _compared(run, readings),
         repeated.part(readings, link, imported=imported, never_tight=never_tight),
         overtime.part(readings),
     ]
     return tuple(part for part in found if part is not None)
 
 
-def _comparisons(run: Run) -> tuple[Comparison, ...]:
-    """What the run's matrix compares; one that this netlab cannot read compares nothing."""
+def _compared(run: Run, readings: Sequence[Reading]) -> Part | None:
+    """What the run's matrix compares; where it cannot be read, its faults."""
     if "compare" not in run.plan.matrix_text:
-        return ()
+        return None
     from netlab.matrix import comparisons_in
 
     try:
-        return comparisons_in(run.plan.matrix_text, "matrix.yaml")
-    except MatrixError:
-        return ()
+        return compared.part(readings, comparisons_in(run.plan.matrix_text, "matrix.yaml"))
+    except MatrixError as error:
+        said = f"Nothing is compared: the run’s matrix.yaml cannot be read. {error}"
+        return Part(name=compared.NAME, title=compared.TITLE, paragraphs=(said,))
