@@ -25,11 +25,11 @@ ON_CPU = 0.95
 """Share of the window on a CPU from which on a thread is CPU-bound."""
 
 IN_CALLS = 0.8
-"""Share of the window that send calls must fill, the longest of them left out."""
+"""Share of the window that send calls must fill."""
 
-ORDINARY = 0.98
-"""Share of the send calls that counts for it: an interrupt or another program makes a few of them
-long, and that is not what a call costs."""
+ORDINARY, IN_ORDINARY_CALLS = 0.98, 0.5
+"""All but the longest fiftieth of the calls must fill half of it: an interrupt or another program
+makes a few of them long, and that is not what a call costs."""
 
 SAMPLES = 50
 """Least send calls timed that tell how long they take."""
@@ -37,7 +37,7 @@ SAMPLES = 50
 ROOM = 0.9
 """Share of the send calls that must have found room in the socket: these wait for no queue."""
 
-LOOKS = 10
+LOOKS = 8
 """How often it must have been looked for room."""
 
 OF_BUFFER = 8
@@ -158,12 +158,20 @@ class Sending:
 
     @property
     def in_calls_share(self) -> float | None:
-        """Share of the window inside send calls, all but the longest ones."""
-        times, most_ns = self.call_times, self.call_percentile_ns(ORDINARY)
-        if times is None or most_ns is None or self.calls is None or not self.window_ns:
+        """Share of the window inside send calls, as the sample tells: above 1 by its scatter."""
+        return self._inside(None)
+
+    @property
+    def in_ordinary_calls_share(self) -> float | None:
+        """The same of all calls but the longest."""
+        return self._inside(self.call_percentile_ns(ORDINARY))
+
+    def _inside(self, most_ns: int | None) -> float | None:
+        times = self.call_times
+        if times is None or times.count < SAMPLES or self.calls is None or not self.window_ns:
             return None
         each = ((middle_of(bucket, times.bits), n) for bucket, n in times.counts.items())
-        sampled_ns = sum(ns * n for ns, n in each if ns <= most_ns)
+        sampled_ns = sum(ns * n for ns, n in each if most_ns is None or ns <= most_ns)
         return sampled_ns / times.count * self.calls / self.window_ns / self.streams
 
 
@@ -229,8 +237,11 @@ def _fills_the_wire(sending: Sending) -> bool:
 
 
 def _is_the_senders(sending: Sending) -> bool:
-    """Below what the wire carries, and what was sent arrived: then the limit may be the sender."""
-    delivered = sending.delivered_share
+    """Below what the wire carries, and what was sent arrived: then the limit may be the sender.
+
+    TCP loses nothing; only the windows of its two ends are not quite the same.
+    """
+    delivered = 1.0 if sending.protocol == "TCP" else sending.delivered_share
     known = sending.same_host or sending.ceiling_bit_per_s is not None
     return (
         known
@@ -254,11 +265,14 @@ def _is_in_calls(sending: Sending) -> bool:
     take as long as a message is on the wire, each time anew. So the socket is asked. It has room
     for a small message only: of a large one a call may wait half way.
     """
-    inside, buffer_bytes = sending.in_calls_share, sending.send_buffer_bytes
-    if inside is None or buffer_bytes is None or (sending.room_looks or 0) < LOOKS:
+    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
+    buffer_bytes = sending.send_buffer_bytes
+    if inside is None or ordinary is None or buffer_bytes is None:
         return False
     return (
         inside >= IN_CALLS
+        and ordinary >= IN_ORDINARY_CALLS
+        and (sending.room_looks or 0) >= LOOKS
         and sending.room_share is not None
         and sending.room_share >= ROOM
         and OF_BUFFER * sending.message_bytes <= buffer_bytes
@@ -284,6 +298,7 @@ def _evidence(trials: list[Sending]) -> dict[str, float]:
         "send_call_median_ns": [each.call_percentile_ns(0.5) for each in trials],
         "send_call_p90_ns": [each.call_percentile_ns(0.9) for each in trials],
         "in_calls_share": [each.in_calls_share for each in trials],
+        "in_ordinary_calls_share": [each.in_ordinary_calls_share for each in trials],
         "send_room_share": [each.room_share for each in trials],
         "thread_share": [each.thread_share for each in trials],
     }

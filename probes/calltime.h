@@ -9,7 +9,7 @@
 
 #define CALLTIME_STEP 64      /* calls for one that is timed, on the average */
 #define CALLTIME_SLOW_STEP 8  /* the same for slow calls, and for the first ones */
-#define CALLTIME_LOOK 16      /* timed calls for one behind which it is looked for room */
+#define CALLTIME_LOOK 32      /* timed calls for one behind which it is looked for room */
 #define CALLTIME_FIRST 16     /* timed calls by whose median it is decided */
 #define CALLTIME_SLOW_NS 10000
 #define CALLTIME_BITS 4       /* 16 buckets an octave, each at most 6.25 % of its lowest value wide */

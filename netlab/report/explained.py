@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.evidence import sendings
-from netlab.findings import Finding, Group, Kind, Sending, findings
+from netlab.findings import DELIVERED, Finding, Group, Kind, Sending, findings
 from netlab.report.nouns import Line, Part, Place, Sheet
 from netlab.stats import rounded
 from netlab.units import format_seconds
@@ -138,9 +138,10 @@ def _evidence(row: _Row) -> str:
         calls = said.get("calls_per_s")
         often = "" if calls is None else f", {_thousands(calls)} calls a second"
         return f"its thread {rounded(100 * said['thread_share'], 0)} % on a CPU{often}"
-    arrived = [each.delivered_share for each in row.sendings if each.delivered_share is not None]
-    if row.kind is None and arrived and min(arrived) < 0.95:
-        return f"{_span(arrived)} % of what was sent arrived"
+    datagrams = [each for each in row.sendings if each.protocol == "UDP"]
+    arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
+    if row.kind is None and arrived and min(arrived) < DELIVERED:
+        return f"{_span([min(1.0, each) for each in arrived])} % of what was sent arrived"
     return ""
 
 

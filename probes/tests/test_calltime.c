@@ -128,7 +128,7 @@ TEST(slow_calls_are_timed_one_in_8_and_quick_ones_one_in_64_once_it_is_known)
         CHECK(i < 2 * CALLTIME_SLOW_STEP);
 }
 
-TEST(it_is_looked_for_room_behind_one_of_16_timed_calls_the_first_among_them)
+TEST(it_is_looked_for_room_behind_one_of_32_timed_calls_the_first_among_them)
 {
     unsigned looks = 0;
     calltime_init(&calls, 1);
@@ -171,7 +171,7 @@ const struct unit_test calltime_tests[] = {
     ENTRY(the_calls_of_two_streams_are_told_together),
     ENTRY(the_histogram_tells_every_bucket_that_counted_and_no_other),
     ENTRY(slow_calls_are_timed_one_in_8_and_quick_ones_one_in_64_once_it_is_known),
-    ENTRY(it_is_looked_for_room_behind_one_of_16_timed_calls_the_first_among_them),
+    ENTRY(it_is_looked_for_room_behind_one_of_32_timed_calls_the_first_among_them),
     ENTRY(the_first_call_is_never_timed),
     ENTRY(no_rhythm_of_a_buffer_hides_a_kind_of_call),
     {NULL, NULL},
