@@ -5,6 +5,7 @@
 #include "round_trip.h"
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
+#define AGAIN_NS (2 * SECOND_NS) /* a mirror that was there is there at once */
 
 static bool answered(const struct stream *stream, plat_socket fresh)
 {
@@ -21,7 +22,7 @@ static bool answered(const struct stream *stream, plat_socket fresh)
 static bool greet_again(struct stream *stream, plat_socket fresh)
 {
     struct test *test = stream->test;
-    const uint64_t until_ns = plat_now_ns() + OPEN_NS;
+    const uint64_t until_ns = plat_now_ns() + AGAIN_NS;
     unsigned char leave[DATAPORT_CONTROL], hello[DATAPORT_CONTROL];
     uint64_t next_ns = 0;
     dataport_control_write(leave, DATAPORT_LEAVE, stream->number, test->settings.token, 0);
@@ -40,7 +41,7 @@ static bool greet_again(struct stream *stream, plat_socket fresh)
             return true;
     }
     if (!test_halted(test))
-        test_fail(test, "connect-timeout", 0, "nobody answered the hello from another port");
+        test_fail(test, "peer-vanished", 0, "nobody answered the hello from another port");
     return false;
 }
 
