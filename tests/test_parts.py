@@ -24,6 +24,7 @@ from made_readings import (
 from netlab.comparisons import Comparison
 from netlab.frame import Run, load
 from netlab.header import Link, Plan
+from netlab.histogram import of_values
 from netlab.records import Record
 from netlab.repeats import Until
 from netlab.report import (
@@ -267,6 +268,31 @@ def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_
     assert "the link is faster than stated" in why(sheet, found)
 
 
+def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) -> None:
+    cell = planned("round_trip", stack_time=True)
+
+    def times(values_ns: list[int]) -> dict[str, Any]:
+        pairs = of_values(values_ns).to_pairs()
+        stack: dict[str, Any] = {
+            "server_stack_histogram": pairs,
+            "server_stack_histogram_bits": 7,
+        }
+        return of_round_trips([90_000] * 60, **stack, server_stack_mean_ns=3000)
+
+    records = [
+        result(cell, 1, times([2000] * 58 + [9000] * 2)),
+        result(cell, 2, times([2000] * 60)),
+    ]
+    run = make(plan_of([cell], 2), records)
+    _, sheet = part_of(run, "round-trip").sheets
+    assert place(sheet, "UDP 18", "stack, 99 % within, µs").value == pytest.approx(9.0, rel=0.01)
+    alone = make(plan_of([cell], 2), records[1:])
+    _, sheet = part_of(alone, "round-trip").sheets
+    found = place(sheet, "UDP 18", "stack, 99 % within, µs")
+    assert found.value is None
+    assert "fewer than 100" in why(sheet, found)
+
+
 def test_without_stack_time_there_is_no_such_table(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([90_000] * 9))])
@@ -406,6 +432,31 @@ def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_sho
     words = place(sheet, "UDP 18", "in words").text
     assert words.startswith("not shown to be different (")
     assert "% and more would have shown in four of five such runs" in words
+
+
+def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Make) -> None:
+    sizes = range(100, 112)
+    cells = [
+        planned("round_trip", message_bytes=size, server_receive=word)
+        for size in sizes
+        for word in ("spinning", "blocking")
+    ]
+    base, same, apart = (100, 104, 102), (102, 100, 104), (104, 109, 105.5)
+    records = [
+        result(cell, trial, of_round_trips([round(1000 * us)] * 9))
+        for cell in cells
+        for trial, us in enumerate(
+            base
+            if cell.settings["server_receive"] == "spinning"
+            else apart
+            if cell.settings["message_bytes"] == 100
+            else same,
+            start=1,
+        )
+    ]
+    (sheet,) = compare(make(plan_of(cells, 3), records), **RECEIVE).sheets
+    words = place(sheet, "UDP 100", "in words").text
+    assert words.startswith("not shown to be different among so many comparisons (+")
 
 
 def test_one_trial_cannot_tell(make: Make) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netlab.comparisons import Comparison
 from netlab.report.nouns import Line, Notes, Part, Place, Sheet
@@ -42,6 +42,8 @@ class _Laid:
     contender: Mapping[int, float]
     why_not: tuple[str, ...]
     """Why trials of either cell have no figure."""
+    taken_back: bool = False
+    """Different by itself, and not among all comparisons of the run."""
 
 
 def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
@@ -49,7 +51,13 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
     if not comparisons:
         return None
     laid = [each for asked in comparisons for each in _lay(asked, readings)]
-    judged = judged_together([_judge(each) for each in laid])
+    alone = [_judge(each) for each in laid]
+    judged = judged_together(alone)
+    # What is taken back is said, or the interval beside it would seem to contradict.
+    laid = [
+        replace(each, taken_back=before.verdict != after.verdict)
+        for each, before, after in zip(laid, alone, judged, strict=True)
+    ]
     sheets, said = [], []
     for asked in comparisons:
         those = [
@@ -130,7 +138,7 @@ def _sheet(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> Sheet:
                     else Place(figure(judged.ratio, 3), judged.ratio),
                     Place(_interval(judged)),
                     Place(str(judged.n), float(judged.n)),
-                    Place(_in_words(judged, each.quantity)),
+                    Place(_in_words(judged, each)),
                 ),
             )
         )
@@ -173,13 +181,13 @@ def _sentences(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> list[
         those = [(each, judged) for each, judged in laid if each.quantity is quantity]
         if len(those) <= _SAID:
             words = "; ".join(
-                f"{_in_words(judged, quantity)} for {each.label}" for each, judged in those
+                f"{_in_words(judged, each)} for {each.label}" for each, judged in those
             )
             said.append(f"{asked.name}, {quantity.name}: {words}.")
     return said
 
 
-def _in_words(judged: Judged, quantity: Quantity) -> str:
+def _in_words(judged: Judged, laid: _Laid) -> str:
     """``20 % longer (+18 to +22 %)``; what was not shown is said as that."""
     if judged.ratio is None:
         return "cannot tell: there is no pair of trials with a figure"
@@ -187,14 +195,21 @@ def _in_words(judged: Judged, quantity: Quantity) -> str:
         return "cannot tell: one pair of trials has no interval"
     between = _between(judged.ratio, judged.low, judged.high)
     if judged.verdict == "different":
-        return f"{_ratio_words(judged.ratio, quantity)} ({between})"
+        return f"{_ratio_words(judged.ratio, laid.quantity)} ({between})"
     if judged.verdict == "same within the margin":
         return f"the same to within {100 * judged.margin:g} % ({between})"
+    if laid.taken_back:
+        return f"not shown to be different among so many comparisons ({between})"
     least = ""
     if judged.smallest_ratio is not None:
-        percent = _percent(judged.smallest_ratio - 1)
-        least = f"; {percent} % and more would have shown in four of five such runs"
+        least = (
+            f"; {_least(judged.smallest_ratio)} and more would have shown in four of five such runs"
+        )
     return f"not shown to be different ({between}{least})"
+
+
+def _least(ratio: float) -> str:
+    return f"{ratio:.1f} times" if ratio >= _TWICE else f"{_percent(ratio - 1)} %"
 
 
 def _ratio_words(ratio: float, quantity: Quantity) -> str:

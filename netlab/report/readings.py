@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netlab.frame import Run
 
 SERIES = (
-    *("rtt_histogram", "first_rtt_ns"),
+    *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),
     *("probed_message_bytes", "probed_passed"),
     *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
     *("captured_frame_bytes", "captured_next_frame_bytes"),
@@ -27,8 +27,8 @@ _VALUES = (
     *("elapsed_ns", "transactions", "transactions_per_s", "sent_messages", "lost_messages"),
     *("received_messages", "rtt_count", "rtt_mean_ns", "rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"),
     *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
-    *("server_stack_mean_ns", "server_stack_p50_ns", "server_stack_p99_ns"),
-    *("server_stack_stamps", "client_connect_mean_ns"),
+    *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
+    "client_connect_mean_ns",
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from netlab.columns import PERCENTILES
 from netlab.header import LinkLike
-from netlab.histogram import Histogram, from_pairs, merge
+from netlab.histogram import Histogram
 from netlab.report.nouns import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.pooled import pooled
 from netlab.report.quantities import names_of
 from netlab.report.readings import Reading
 from netlab.report.splitting import split_sheet
@@ -38,19 +39,6 @@ def parts(
         if those:
             found.append(_part(test, title, those, link, imported=imported))
     return tuple(found)
-
-
-def histogram_of(readings: Sequence[Reading]) -> Histogram | None:
-    """All round trips of some trials together; ``None`` where no trial has a readable histogram."""
-    found = []
-    for reading in readings:
-        pairs, bits = reading.series("rtt_histogram"), reading.number("rtt_histogram_bits")
-        if pairs and bits is not None:
-            try:
-                found.append(from_pairs([int(each) for each in pairs], int(bits)))
-            except ValueError:
-                continue
-    return merge(found) if found else None
 
 
 def _part(
@@ -153,7 +141,7 @@ def _means(measured: Sequence[Reading], notes: Notes) -> list[Place]:
 
 def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[Place]:
     """Of the round trips of all trials together."""
-    histogram = histogram_of(measured)
+    histogram = pooled(measured)
     places = []
     for word, share in PERCENTILES.items():
         if histogram is None:
@@ -199,7 +187,7 @@ def _curves(
         curves = []
         for index, (pairing, cell) in enumerate(places):
             measured = [r for r in those if r.cell == cell and r.status == "ok"]
-            histogram = histogram_of(measured)
+            histogram = pooled(measured)
             if histogram is not None and histogram.count > 1:
                 label = f"{pairing} {names[cell]}" if several else names[cell]
                 curves.append(Curve(label, index, _points(histogram)))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netlab.columns import PERCENTILES
 from netlab.header import LinkLike
 from netlab.report.nouns import Line, Notes, Place, Sheet
+from netlab.report.pooled import pooled
 from netlab.report.readings import Reading
 from netlab.report.words import figure
 from netlab.stats import mean
@@ -104,10 +106,21 @@ def _places(trials: Sequence[Reading], link: LinkLike | None, notes: Notes) -> t
         _us(wire if isinstance(wire, float) else None, why_wire, notes),
         _us(stack, why_stack, notes),
         _us(None if too_fast else rest, [_TOO_FAST] if too_fast else why, notes),
-        _us(_mean_of(measured, "server_stack_p50_ns"), why_stack, notes),
-        _us(_mean_of(measured, "server_stack_p99_ns"), why_stack, notes),
+        _percentile(measured, "p50", why_stack, notes),
+        _percentile(measured, "p99", why_stack, notes),
         Place(", ".join(word for word in stamps if word)),
     )
+
+
+def _percentile(
+    measured: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
+) -> Place:
+    """Of the times in the stack of all trials together."""
+    times = pooled(measured, "server_stack_histogram")
+    share = PERCENTILES[word]
+    value = None if times is None else times.percentile(share)
+    few = f"{float(100 * share):g} % cannot be told from fewer than {int(1 / (1 - share))} of them."
+    return _us(value, why_stack or [few], notes)
 
 
 def _why_no_stack(measured: Sequence[Reading]) -> str:
