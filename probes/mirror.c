@@ -115,7 +115,8 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     do
         if (!plat_sent_stamp(stream->socket, STAMP_WAIT_NS, &sent))
             return;
-    while (sent.number + 1 != mirror->stamped); /* of one that came too late for its own turn */
+    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* of one that was late for its turn */
+    mirror->stamped = sent.number + 1; /* a send call that was refused may have taken a number */
     if (received->ns == 0 || sent.hardware != received->hardware || sent.ns < received->ns)
         return;
     if (mirror->stack.count > 0 && mirror->hardware != sent.hardware)
