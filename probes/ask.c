@@ -1,8 +1,8 @@
-/* The asking loop: requests out, answers in, the clock right before each send call and right after
- * each receive call. Closed loop: the next request follows an answer, and latency counts from the real
- * time of sending. Open loop: requests have times of their own that are never skipped, and latency
- * counts from those. With one request under way and blocking calls a round trip is one send, one
- * receive and two looks at the clock. */
+/* The asking loop: requests out, answers in, the clock right before each send call and right
+ * after each receive call. Closed loop: the next request follows an answer, and latency counts
+ * from the real time of sending. Open loop: requests have times of their own that are never
+ * skipped, and latency counts from those. With one request under way and blocking calls a round
+ * trip is one send, one receive and two looks at the clock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,7 +237,8 @@ static bool hear(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive that waits for one answer gives up when that is lost; with more under way, often enough. */
+/* A receive that waits for one answer gives up when that is lost; with more under way, often
+ * enough. */
 void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;

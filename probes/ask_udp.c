@@ -1,4 +1,5 @@
-/* Asking over UDP: datagrams with a number each, some of which are lost, late, double or others'. */
+/* Asking over UDP: datagrams with a number each, some of which are lost, late, double or
+ * others'. */
 #include <string.h>
 
 #include "ask_loop.h"
@@ -56,7 +57,8 @@ static void take_udp(struct loop *loop, size_t length)
     }
 }
 
-/* The peer's host says that nobody is there. One such word may be about a hello that came too early. */
+/* The peer's host says that nobody is there. One such word may be about a hello that came too
+ * early. */
 static bool refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;

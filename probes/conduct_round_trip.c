@@ -40,7 +40,8 @@ static bool begun_or_told(const struct test *test)
     return test->told_stop || await_all_begun(test);
 }
 
-/* With no controller the peer's end is ours; of a mirror of connections every end is the asker's. */
+/* With no controller the peer's end is ours; of a mirror of connections every end is the
+ * asker's. */
 void conduct_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;

@@ -37,7 +37,8 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_preface *out);
 
-/* UDP: hello, answer, end marker, leave. `messages` is the sender's count in end markers, else 0. */
+/* UDP: hello, answer, end marker, leave. `messages` is the sender's count in end markers, else
+ * 0. */
 struct dataport_control {
     unsigned kind, flags, stream;
     uint64_t messages;
@@ -90,9 +91,9 @@ static inline uint64_t dataport_get64(const unsigned char *from)
     return (uint64_t)dataport_get32(from) << 32 | dataport_get32(from + 4);
 }
 
-/* Writes the header of a message of message_bytes. Under 16 bytes a request and a response have their
- * kind alone, as the first byte, so that no mirror takes one for the other; data have nothing.
- * `into` has message_bytes bytes. */
+/* Writes the header of a message of message_bytes. Under 16 bytes a request and a response have
+ * their kind alone, as the first byte, so that no mirror takes one for the other; data have
+ * nothing. `into` has message_bytes bytes. */
 static inline void dataport_message_write(unsigned char *into, size_t message_bytes,
                                           enum dataport_kind kind, uint32_t tag, unsigned stream,
                                           uint64_t sequence, uint64_t due_ns)
@@ -145,8 +146,8 @@ static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
     return length >= 1 && length < 16 && bytes[0] == kind;
 }
 
-/* Whether a datagram begins like one of this kind with this token's tag; of `length` the first 16 are
- * looked at. */
+/* Whether a datagram begins like one of this kind with this token's tag; of `length` the first
+ * 16 are looked at. */
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
 

@@ -1,6 +1,7 @@
-/* A log-linear histogram of times: each power of two is cut into 2^7 buckets, so that a value is known
- * to better than 1 %; below 2^8 every value has its own. Any 64-bit value has a bucket.
- * With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
+/* A log-linear histogram of times: each power of two is cut into 2^7 buckets, so that a value is
+ * known to better than 1 %; below 2^8 every value has its own. Any 64-bit value has a bucket.
+ * With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) -
+ * 2^b. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -39,9 +40,9 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value)
     histogram->bucket[histogram_bucket(value, HISTOGRAM_BITS)]++;
 }
 
-/* Writes bucket, count, bucket, count, … of all that are not empty, in ascending order, to `into`, which
- * has room for 2 x HISTOGRAM_BUCKETS; with fewer bits than 7 neighbours are put together. Returns how
- * many numbers it wrote. */
+/* Writes bucket, count, bucket, count, … of all that are not empty, in ascending order, to
+ * `into`, which has room for 2 x HISTOGRAM_BUCKETS; with fewer bits than 7 neighbours are put
+ * together. Returns how many numbers it wrote. */
 size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_t *into);
 
 /* The same with as many bits as leave it at most `most_characters` long, written as decimals with a

@@ -1,6 +1,6 @@
-/* The mirror: it answers requests of the token's holder, one by one, and nothing else. What it sends
- * is of another kind than what it answers, so that no two mirrors can keep each other busy, and over
- * UDP it is never longer. */
+/* The mirror: it answers requests of the token's holder, one by one, and nothing else. What it
+ * sends is of another kind than what it answers, so that no two mirrors can keep each other
+ * busy, and over UDP it is never longer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +106,8 @@ static bool respond(struct stream *stream, const struct dataport_data *data)
     return false;
 }
 
-/* Time in the stack of the datagram that has just been answered; those whose stamp does not come, or
- * comes from another clock, are left out. */
+/* Time in the stack of the datagram that has just been answered; those whose stamp does not
+ * come, or comes from another clock, are left out. */
 static void stamp(struct stream *stream, const struct plat_stamp *received)
 {
     struct mirror *mirror = stream->mirror;
@@ -115,7 +115,7 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     do
         if (!plat_sent_stamp(stream->socket, STAMP_WAIT_NS, &sent))
             return;
-    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* of one that was late for its turn */
+    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* one that was late for its turn */
     mirror->stamped = sent.number + 1; /* a send call that was refused may have taken a number */
     if (received->ns == 0 || sent.hardware != received->hardware || sent.ns < received->ns)
         return;

@@ -1,6 +1,6 @@
-/* The mirror of transactions with a TCP connection each: it accepts, checks the preface, takes the
- * request, responds, and lets the asker close. Strangers share the room with the asker's connections,
- * and hold nobody up. */
+/* The mirror of transactions with a TCP connection each: it accepts, checks the preface, takes
+ * the request, responds, and lets the asker close. Strangers share the room with the asker's
+ * connections, and hold nobody up. */
 #include <string.h>
 
 #include "open.h"
@@ -49,7 +49,7 @@ static void make_room(struct hall *hall)
 
 static bool admit(struct hall *hall)
 {
-    struct plat_address peer; /* asked for now: a connection that is reset does not know it any more */
+    struct plat_address peer; /* now: a connection that was reset does not know it any more */
     plat_socket fresh;
     if (plat_accept(hall->stream->socket, &fresh, &peer) != 0)
         return false;

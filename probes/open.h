@@ -17,16 +17,17 @@ bool open_may_go_on(struct test *test, uint64_t until_ns);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
-/* A mirror of connections: the listener itself is the stream's socket, and callers are the loop's. */
+/* A mirror of connections: the listener itself is the stream's socket, and callers are the
+ * loop's. */
 bool open_tcp_hall(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was among
- * them, is answered, and nobody else is heard any more. */
+/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
+ * among them, is answered, and nobody else is heard any more. */
 bool open_udp_hear(struct test *test, struct stream *stream);
-/* In the stream's own thread. The asker goes on from another port; the mirror waits for it to. False:
- * the test has failed or is halted. */
+/* In the stream's own thread. The asker goes on from another port; the mirror waits for it to.
+ * False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
 

@@ -1,6 +1,6 @@
-/* Round trips under 16 bytes, after a time-out: the asker goes on from another port, for nothing else
- * keeps a late answer apart from the next one; the mirror lets the old port go and waits for a hello
- * from the new one. */
+/* Round trips under 16 bytes, after a time-out: the asker goes on from another port, for nothing
+ * else keeps a late answer apart from the next one; the mirror lets the old port go and waits
+ * for a hello from the new one. */
 #include "open.h"
 #include "round_trip.h"
 
@@ -17,8 +17,8 @@ static bool answered(const struct stream *stream, plat_socket fresh)
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-/* The old port takes its leave and the new one says hello until that is answered. The mirror's host may
- * refuse a hello while the mirror changes its socket. */
+/* The old port takes its leave and the new one says hello until that is answered. The mirror's
+ * host may refuse a hello while the mirror changes its socket. */
 static bool greet_again(struct stream *stream, plat_socket fresh)
 {
     struct test *test = stream->test;

@@ -4,7 +4,7 @@
 #include "result.h"
 #include "round_trip.h"
 
-#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536: beyond, neighbouring buckets are joined */
+#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; beyond, neighbours are joined */
 
 struct histogram_keys {
     const char *count, *min, *max, *sum, *mean, *pairs, *bits;
@@ -62,7 +62,8 @@ void result_asking(struct test *test, struct json *record)
     json_u64(record, "elapsed_ns", elapsed_ns);
     json_u64(record, "transactions", ask->rtt.count);
     if (elapsed_ns > 0)
-        json_double(record, "transactions_per_s", 1e9 * (double)ask->rtt.count / (double)elapsed_ns);
+        json_double(record, "transactions_per_s",
+                    1e9 * (double)ask->rtt.count / (double)elapsed_ns);
     json_u64(record, "sent_messages", ask->sent);
     json_u64(record, "lost_messages", ask->lost);
     json_u64(record, "late_messages", ask->late);

@@ -53,7 +53,8 @@ struct closing {
 };
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing);
 
-/* Fragments of all that this system carries: before the first packet of the test, and after its last. */
+/* Fragments of all that this system carries: before the first packet of the test, and after its
+ * last. */
 struct fragments {
     bool told_before, told_after;
     struct plat_fragments before, after;

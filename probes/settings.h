@@ -38,7 +38,8 @@ struct settings {
     uint32_t socket_buffer_bytes; /* 0: the system's own tuning */
     uint32_t receive_call_bytes;
     uint64_t interval_ns;
-    /* Messages a second and stream as a fraction; rate_numerator 0: as fast as the socket takes them. */
+    /* Messages a second and stream as a fraction; rate_numerator 0: as fast as the socket takes
+     * them. */
     uint64_t rate_numerator, rate_denominator;
     uint64_t burst; /* 0: the default */
     unsigned streams;

@@ -198,8 +198,8 @@ static void join_streams(struct test *test)
         }
 }
 
-/* By reset, so that nothing drains into the next trial, and no port is blocked for a while after round
- * trips; in order where a count of messages was to arrive. */
+/* By reset, so that nothing drains into the next trial, and no port is blocked for a while after
+ * round trips; in order where a count of messages was to arrive. */
 static void close_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;

@@ -75,7 +75,7 @@ struct test {
     struct samples samples;
 
     _Atomic bool halt;     /* all loops end */
-    _Atomic bool in_tail;  /* a sender's window is over: the receiver may leave; an asker's as well */
+    _Atomic bool in_tail;  /* a sender's, or an asker's, window is over: the peer may leave */
     _Atomic bool answered; /* the last record is being printed */
 
     /* The conductor's own. */
@@ -93,8 +93,8 @@ struct test {
     struct complaint failure;
 };
 
-/* Gives the stream another socket, between calls of its own thread, and returns the one it had. A halt
- * wakes the socket that the stream has then: look for one afterwards. */
+/* Gives the stream another socket, between calls of its own thread, and returns the one it had.
+ * A halt wakes the socket that the stream has then: look for one afterwards. */
 plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
 /* Takes over a copy of `settings`; the conductor's thread runs from here on. 0 or an error number,

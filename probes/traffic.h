@@ -15,12 +15,12 @@ void traffic_begun(struct stream *stream);
 
 /* Until the settings' start_ns, or the test is halted. */
 void traffic_wait_for_start(const struct test *test);
-/* Whether a datagram of the peer's is a control datagram of this stream; *out says which, where out is
- * not NULL. A hello whose answer was lost is answered again by the side that listens. */
+/* Whether a datagram of the peer's is a control datagram of this stream; *out says which, where
+ * out is not NULL. A hello whose answer was lost is answered again by the side that listens. */
 bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,
                      struct dataport_control *out);
-/* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some time
- * apart, for then nobody else tells the peer. */
+/* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some
+ * time apart, for then nobody else tells the peer. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);
 
 /* The loops, in the stream's own thread: until the work is done or the test is halted. */

@@ -25,8 +25,8 @@ struct underway {
     struct underway_request slot[UNDERWAY_SLOTS];
 };
 
-/* The sequence number of the next request; fewer than UNDERWAY_MAX are waiting. Numbers are left out
- * where their place is still taken by one that waits. */
+/* The sequence number of the next request; fewer than UNDERWAY_MAX are waiting. Numbers are left
+ * out where their place is still taken by one that waits. */
 uint64_t underway_next(struct underway *underway);
 /* The request with that number has been sent. */
 static inline void underway_sent(struct underway *underway, uint64_t from_ns, uint64_t sent_ns,
@@ -46,12 +46,19 @@ enum underway_fate underway_answer(struct underway *underway, uint64_t sequence,
 /* The next request whose time has run out, which is lost from here on; NULL: none (any more). */
 const struct underway_request *underway_lost(struct underway *underway, uint64_t now_ns,
                                              uint64_t timeout_ns);
-/* The oldest request is given up before its time: the peer's host has refused it. NULL: none waits. */
+/* The oldest request is given up before its time: the peer's host has refused it. NULL: none
+ * waits. */
 const struct underway_request *underway_give_up(struct underway *underway);
 
 /* ---- the states of a slot, for the inline function below ---- */
 
-enum underway_state { UNDERWAY_FREE, UNDERWAY_WAITING, UNDERWAY_DONE, UNDERWAY_GONE, UNDERWAY_OVER };
+enum underway_state {
+    UNDERWAY_FREE,
+    UNDERWAY_WAITING,
+    UNDERWAY_DONE, /* answered */
+    UNDERWAY_GONE, /* lost */
+    UNDERWAY_OVER  /* lost, and its answer came late */
+};
 
 static inline void underway_sent(struct underway *underway, uint64_t from_ns, uint64_t sent_ns,
                                  bool measured)
