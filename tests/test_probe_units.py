@@ -297,7 +297,7 @@ def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_th
 
 WRITER = (
     r"(?:json_(?:text|text_of|u64|i64|double|flag|u64s)"
-    r"|text_of|number_of|list_of|add_option|route_address|address_text|registry_number)"
+    r"|text_of|number_of|list_of|say|add_option|route_address|address_text|registry_number)"
 )
 
 
