@@ -59,6 +59,7 @@ def commands() -> str:
             info_name=" ".join(names),
             terminal_width=HELP_WIDTH,
             max_content_width=HELP_WIDTH,
+            help_option_names=cli.context_settings["help_option_names"],
         )
         yield f"## {' '.join(names)}\n\n```\n{command.get_help(context)}\n```\n"
         if isinstance(command, click.Group):
