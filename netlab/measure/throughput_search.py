@@ -1,0 +1,190 @@
+"""The test ``throughput_search``: the highest rate that a device forwards without loss (RFC 2544).
+
+Which rate is tried next, and when the search is over: ``search.py``. What a trial says:
+``verdict.py``. Every trial stands in the record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from netlab import wire
+from netlab.cells import Cell
+from netlab.errors import ProbeError
+from netlab.measure import Ends, Live, address_of
+from netlab.measure.conversation import Side
+from netlab.measure.offered_load import Load, learn, offer
+from netlab.measure.recording import recorded
+from netlab.records import REASONS, Record, Value, reason_of
+from netlab.schedule import Trial
+from netlab.search import VERDICTS, Ask, Found, Grid, Search, Try, Verdict
+from netlab.setups import ThroughputSearch
+from netlab.units import format_share
+from netlab.verdict import Account, Terms, forwarded_share, judge
+
+BEARABLE = 2
+"""Trials in a row that may come to nothing for a reason that is none of the device's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The line rate that rates are shares of."""
+
+    bit_per_s: float
+    source: str
+    """Who said so: ``setting``, ``link`` (of the matrix) or ``interface``."""
+    frames_per_s: float
+    """The most frames a second of the size under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One trial with its figures."""
+
+    asked: Ask
+    load: Load
+    terms: Terms
+    accounts: tuple[Account, ...]
+    verdict: Verdict
+
+    @property
+    def sent_per_s(self) -> float | None:
+        """Frames a second that went out, of the slower direction."""
+        rates = [account.sent_per_s() for account in self.accounts]
+        known = [rate for rate in rates if rate is not None]
+        return min(known) if len(known) == len(rates) else None
+
+    @property
+    def as_try(self) -> Try:
+        """What the search hears of it."""
+        share = forwarded_share(self.accounts, self.terms)
+        return Try(self.asked.number, self.asked.full, self.verdict, share)
+
+
+def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+    """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
+
+    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+    """
+    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
+
+
+def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+    """What a search found; ProbeError where it says nothing of the device."""
+    setup = trial.cell.setup
+    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
+    line = line_of(setup, trial.cell, ends)
+    grid = Grid(Fraction(repr(setup.resolution)))
+    search = Search.over(grid, short=setup.search_duration_s is not None)
+    tried: list[Tried] = []
+    while isinstance(asked := search.next(), Ask):
+        if tried:
+            time.sleep(setup.settle_s)
+        tried.append(_try(asked, grid, line, trial.cell, ends, live))
+        search = search.told(tried[-1].as_try)
+    if asked.number is None and asked.limit != "device":
+        lowest = format_share(float(grid.share(1)))
+        detail = f"{asked.limit} at every rate tried, down to {lowest} of the line rate"
+        raise ProbeError(ends.client.host.name, "tester-bound", detail=detail)
+    return _of_result(asked, grid, line, tried) | _of_tries(grid, line, tried)
+
+
+def line_of(setup: ThroughputSearch, cell: Cell, ends: Ends) -> Line:
+    """The line rate: as the test says it, else the matrix's link, else the client's interface.
+
+    Raises ProbeError where nobody says it.
+    """
+    rate, source = setup.line_rate_bit_per_s, "setting"
+    if rate is None:
+        rate, source = ends.link_rate_bit_per_s, "link"
+    if rate is None:
+        peer = address_of(ends.agent_of_server.host, cell)
+        rate, source = ends.client.facts(to=peer).get("interface_speed_bit_per_s"), "interface"
+    if not rate:
+        detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
+        raise ProbeError(ends.client.host.name, "capability-missing", detail=detail)
+    return Line(float(rate), source, wire.frames_per_s(rate, setup.frame_bytes))
+
+
+def _try(asked: Ask, grid: Grid, line: Line, cell: Cell, ends: Ends, live: Live) -> Tried:
+    """One trial; what comes to nothing is tried again, a few times in a row."""
+    setup = cell.setup
+    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
+    full_s = setup.duration_s or 0.0
+    duration_s = full_s if asked.full else setup.search_duration_s or full_s
+    share = float(grid.share(asked.number))
+    offered = share * line.frames_per_s
+    frames = max(2, setup.streams, round(offered * duration_s))
+    # At the line rate the link itself is the clock: no schedule of ours could keep its pace.
+    paced = asked.number < grid.size
+    load = Load(frames, offered if paced else None, frames / offered)
+    terms = Terms(
+        offered_per_s=offered,
+        line_per_s=line.frames_per_s,
+        step_share=setup.resolution,
+        duration_s=load.duration_s,
+        acceptable_loss=setup.acceptable_loss,
+    )
+
+    def on_progress(side: Side, record: Mapping[str, Any]) -> None:
+        elapsed_ns = record.get("elapsed_ns") or 0
+        if side.verb == "receive" and elapsed_ns:
+            live(cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
+
+    for left in range(BEARABLE, -1, -1):
+        try:
+            learn(setup, cell, ends, load, line.frames_per_s)
+            accounts = offer(setup, cell, ends, load, on_progress)
+        except ProbeError as fault:
+            if not left or REASONS[reason_of(fault.word)].impossible:
+                raise
+            time.sleep(setup.settle_s)
+            continue
+        return Tried(asked, load, terms, accounts, judge(accounts, terms))
+    raise AssertionError("unreachable")
+
+
+def _of_result(found: Found, grid: Grid, line: Line, tried: list[Tried]) -> dict[str, Value]:
+    """The headline, both bounds and what they mean."""
+    values: dict[str, Value] = {}
+    if found.number is not None:
+        share = float(grid.share(found.number))
+        values |= {"frames_per_s": share * line.frames_per_s, "line_share": share}
+        passed = [
+            each.sent_per_s
+            for each in tried
+            if each.asked == Ask(found.number, True) and each.verdict == "passed"
+        ]
+        known = [rate for rate in passed if rate is not None]
+        if known:
+            values["sent_frames_per_s"] = min(known)
+    if found.upper is not None:
+        share = float(grid.share(found.upper))
+        values |= {"upper_frames_per_s": share * line.frames_per_s, "upper_line_share": share}
+    return values | {
+        "limit": found.limit,
+        "monotone": found.monotone,
+        "line_rate_bit_per_s": line.bit_per_s,
+        "line_rate_from": line.source,
+        "line_frames_per_s": line.frames_per_s,
+    }
+
+
+def _of_tries(grid: Grid, line: Line, tried: list[Tried]) -> dict[str, Value]:
+    """Every trial in its order; of both directions the sum of frames, the slower, the longer."""
+    queues = [
+        max(account.queue_ns(line.frames_per_s) for account in each.accounts) for each in tried
+    ]
+    return {
+        "trial_line_share": [float(grid.share(each.asked.number)) for each in tried],
+        "trial_duration_s": [each.load.duration_s for each in tried],
+        "trial_sent_frames": [sum(a.sent for a in each.accounts) for each in tried],
+        "trial_received_frames": [sum(a.received for a in each.accounts) for each in tried],
+        "trial_own_drops": [sum(a.own_drops for a in each.accounts) for each in tried],
+        "trial_queue_ns": queues,
+        "trial_verdict": [VERDICTS.index(each.verdict) for each in tried],
+    }
