@@ -309,6 +309,7 @@ SETTINGS = (
         _whole(64, 9018),
         "Bytes of an Ethernet frame, header and FCS counted.",
     ),
+    _range("burst", "burst", _whole(1, 100_000), "Most frames back to back, when catching up."),
     _range("acceptable_loss", "acceptable_loss", Loss, "Share of the frames that may be lost."),
     _range("resolution", "resolution", Resolution, "Step of the rates tried, of the line rate."),
     _range(

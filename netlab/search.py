@@ -31,7 +31,7 @@ CONFIRMATIONS = 2
 """A rate is a result when so many tries of full length passed."""
 INVALID = 3
 """A rate that our receiver loses frames at so often cannot be judged."""
-STARVED = 2
+STARVED = 3
 """A rate that our sender does not reach so often cannot be judged."""
 
 _BEYOND = 2
@@ -191,7 +191,12 @@ class Search:
         """A rate that does not hold at full length: one step down."""
         if decided == "holds":
             return self._end(self.at)
-        now = dataclasses.replace(self, upper=self.at, limit=decided, at=self.at - 1)
+        lower = self.at - 1
+        if decided == "generator-bound":
+            # What our sender is not fast enough for is no failure, and no reason for small steps.
+            reached = self.tries[-1].forwarded_share
+            lower = lower if reached is None else min(lower, self.grid.below(reached))
+        now = dataclasses.replace(self, upper=self.at, limit=decided, at=lower)
         if now.at == 0:
             return now._end(None)
         again = now._decided(Ask(now.at, full=True))

@@ -171,6 +171,9 @@ class ThroughputSearch(_Settings):
     direction: Literal["client-sends", "server-sends", "both"] = "client-sends"
     streams: int = 1
     """Pairs of ports that share the rate."""
+    burst: int | None = None
+    """Frames back to back at most, when the sender was held up; ``None``: 32 or 1 ms' worth, the
+    smaller. What is further behind is not sent."""
     acceptable_loss: float = 0.0
     """Share of the frames that may be lost, 0 to 0.1."""
     resolution: float = 0.005

@@ -121,8 +121,9 @@ def _drive(
     common = {"deadline": decimal(lives_s)}
     senders = {"client-sends": ["client"], "server-sends": ["server"], "both": ["client", "server"]}
     starts = _starts(ends) if setup.direction == "both" else {}
+    burst = {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
     flows = [
-        _flow(sender, stream, cell, ends, common, {"send": starts.get(sender, {})}, receiving)
+        _flow(sender, stream, cell, ends, common, burst | starts.get(sender, {}), receiving)
         for sender in senders[setup.direction]
     ]
     longest_ns = round(1e9 * (load.duration_s + OVER_S + (AHEAD_S if starts else 0)))
@@ -145,7 +146,7 @@ def _flow(
     cell: Cell,
     ends: Ends,
     common: Mapping[str, Any],
-    sending: Mapping[str, Mapping[str, Any]],
+    sending: Mapping[str, Any],
     receiving: Mapping[str, Any],
 ) -> _Offered:
     token = secrets.token_hex(16)
@@ -154,7 +155,7 @@ def _flow(
         agent = ends.agent_of_server if whose == "server" else ends.client
         verb = "send" if whose == sender else "receive"
         keys = keys_of(stream, verb, agent, token) | dict(common)
-        keys |= sending["send"] if verb == "send" else receiving
+        keys |= sending if verb == "send" else receiving
         return Side(agent, verb, address_of(agent.host, cell), keys)
 
     server, client = side("server"), side("client")
