@@ -125,6 +125,7 @@ KINDS = {
     "round_trip": "RoundTrip",
     "connect": "Connect",
     "payload_search": "PayloadSearch",
+    "throughput_search": "ThroughputSearch",
 }
 
 
