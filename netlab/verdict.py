@@ -100,11 +100,12 @@ def forwarded_share(accounts: Sequence[Account], terms: Terms) -> float | None:
 def _of_one(account: Account, terms: Terms) -> Verdict:
     if account.lost > terms.acceptable_loss * account.sent:
         return "tester-loss" if account.own_drops >= account.lost else "lost"
-    if account.queue_ns(terms.line_per_s) > terms.most_queue_ns:
-        return "absorbed"
     sent_per_s = account.sent_per_s()
     if sent_per_s is None or sent_per_s < terms.least_sent_per_s:
+        # Before the queue: one that grew may be the sender's own, in front of a slow link of its.
         return "generator-bound"
+    if account.queue_ns(terms.line_per_s) > terms.most_queue_ns:
+        return "absorbed"
     return "passed"
 
 

@@ -174,6 +174,15 @@ def test_a_slow_generator_is_not_taken_for_the_device(sends: float) -> None:
     assert found.upper is not None
 
 
+def test_a_queue_behind_a_slow_generator_says_nothing_and_the_device_is_found_below() -> None:
+    terms = Terms(100_000, 100_000, 0.01, 1.0)
+    slow = Account(70_000, 70_000, 10**9, 15 * 10**8)
+    assert judge([slow], terms) == "generator-bound"
+    found, _ = searched(device(0.4, queue_frames=10**7, sends=0.7))
+    assert found.limit == "device"
+    assert found.number in (80, 81)
+
+
 def test_a_device_that_loses_what_a_slow_generator_sends_is_the_limit() -> None:
     found, _ = searched(device(0.4, sends=0.7))
     assert (found.number, found.limit) == (80, "device")

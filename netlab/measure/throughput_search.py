@@ -29,6 +29,9 @@ from netlab.verdict import Account, Terms, forwarded_share, judge
 BEARABLE = 2
 """Trials in a row that may come to nothing for a reason that is none of the device's."""
 
+OUTRUN = 1.25
+"""A sender that is so much faster than the line rate is not held back by a link of that rate."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -79,12 +82,13 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
     line = line_of(setup, trial.cell, ends)
     grid = Grid(Fraction(repr(setup.resolution)))
+    bench = _Bench(setup, trial.cell, ends, live, grid, line)
     search = Search.over(grid, short=setup.search_duration_s is not None)
     tried: list[Tried] = []
     while isinstance(asked := search.next(), Ask):
         if tried:
             time.sleep(setup.settle_s)
-        tried.append(_try(asked, grid, line, trial.cell, ends, live))
+        tried.append(bench.trial(asked))
         search = search.told(tried[-1].as_try)
     if asked.number is None and asked.limit != "device":
         lowest = format_share(float(grid.share(1)))
@@ -110,42 +114,67 @@ def line_of(setup: ThroughputSearch, cell: Cell, ends: Ends) -> Line:
     return Line(float(rate), source, wire.frames_per_s(rate, setup.frame_bytes))
 
 
-def _try(asked: Ask, grid: Grid, line: Line, cell: Cell, ends: Ends, live: Live) -> Tried:
-    """One trial; what comes to nothing is tried again, a few times in a row."""
-    setup = cell.setup
-    assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
-    full_s = setup.duration_s or 0.0
-    duration_s = full_s if asked.full else setup.search_duration_s or full_s
-    share = float(grid.share(asked.number))
-    offered = share * line.frames_per_s
-    frames = max(2, setup.streams, round(offered * duration_s))
-    # At the line rate the link itself is the clock: no schedule of ours could keep its pace.
-    paced = asked.number < grid.size
-    load = Load(frames, offered if paced else None, frames / offered)
-    terms = Terms(
-        offered_per_s=offered,
-        line_per_s=line.frames_per_s,
-        step_share=setup.resolution,
-        duration_s=load.duration_s,
-        acceptable_loss=setup.acceptable_loss,
-    )
+@dataclass(slots=True)
+class _Bench:
+    """A search under way: what does not change from trial to trial, and whether the link paces."""
 
-    def on_progress(side: Side, record: Mapping[str, Any]) -> None:
+    setup: ThroughputSearch
+    cell: Cell
+    ends: Ends
+    live: Live
+    grid: Grid
+    line: Line
+    link_paces: bool = True
+    """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
+    link itself does. False once it was faster: then the line rate is that of another link."""
+
+    def trial(self, asked: Ask) -> Tried:
+        """One trial; what comes to nothing is tried again, a few times in a row."""
+        load, terms = self._terms(asked)
+        for left in range(BEARABLE, -1, -1):
+            try:
+                accounts = self._offered(load)
+            except ProbeError as fault:
+                if not left or REASONS[reason_of(fault.word)].impossible:
+                    raise
+                time.sleep(self.setup.settle_s)
+                continue
+            if load.frames_per_s is None and self._outran(accounts):
+                self.link_paces = False
+                return self.trial(asked)
+            return Tried(asked, load, terms, accounts, judge(accounts, terms))
+        raise AssertionError("unreachable")
+
+    def _terms(self, asked: Ask) -> tuple[Load, Terms]:
+        """What a trial offers, and what it is judged by."""
+        full_s = self.setup.duration_s or 0.0
+        wanted_s = full_s if asked.full else self.setup.search_duration_s or full_s
+        offered = float(self.grid.share(asked.number)) * self.line.frames_per_s
+        frames = max(2, self.setup.streams, round(offered * wanted_s))
+        paced = asked.number < self.grid.size or not self.link_paces
+        load = Load(frames, offered if paced else None, frames / offered)
+        terms = Terms(
+            offered_per_s=offered,
+            line_per_s=self.line.frames_per_s,
+            step_share=self.setup.resolution,
+            duration_s=load.duration_s,
+            acceptable_loss=self.setup.acceptable_loss,
+        )
+        return load, terms
+
+    def _offered(self, load: Load) -> tuple[Account, ...]:
+        learn(self.setup, self.cell, self.ends, load, self.line.frames_per_s)
+        return offer(self.setup, self.cell, self.ends, load, self._on_progress)
+
+    def _outran(self, accounts: tuple[Account, ...]) -> bool:
+        """Whether frames went out faster than the line carries them, beyond what a socket holds."""
+        per_s = OUTRUN * self.line.frames_per_s
+        return any((account.sent_per_s() or 0.0) > per_s for account in accounts)
+
+    def _on_progress(self, side: Side, record: Mapping[str, Any]) -> None:
         elapsed_ns = record.get("elapsed_ns") or 0
         if side.verb == "receive" and elapsed_ns:
-            live(cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
-
-    for left in range(BEARABLE, -1, -1):
-        try:
-            learn(setup, cell, ends, load, line.frames_per_s)
-            accounts = offer(setup, cell, ends, load, on_progress)
-        except ProbeError as fault:
-            if not left or REASONS[reason_of(fault.word)].impossible:
-                raise
-            time.sleep(setup.settle_s)
-            continue
-        return Tried(asked, load, terms, accounts, judge(accounts, terms))
-    raise AssertionError("unreachable")
+            self.live(self.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
 
 
 def _of_result(found: Found, grid: Grid, line: Line, tried: list[Tried]) -> dict[str, Value]:
