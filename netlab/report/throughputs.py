@@ -13,7 +13,7 @@ from netlab.report.quantities import names_of
 from netlab.report.readings import Reading
 from netlab.report.words import figure
 from netlab.stats import mean
-from netlab.units import format_rate, format_seconds, format_share
+from netlab.units import format_rate, format_share
 from netlab.wire import frames_per_s
 
 _COLUMNS = (
@@ -172,11 +172,11 @@ def _frame_bytes(reading: Reading) -> int:
 def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     """How it was measured, with what the standard asks for where it was not followed."""
     terms = {
-        "trials of {}": _all(readings, "duration_s", format_seconds),
+        "trials of {}": _all(readings, "duration_s", _seconds),
         "an acceptable loss of {}": _all(readings, "acceptable_loss", format_share),
         "steps of {} of the line rate": _all(readings, "resolution", format_share),
-        "{} for residual frames": _all(readings, "residual_s", format_seconds),
-        "{} between two trials": _all(readings, "settle_s", format_seconds),
+        "{} for residual frames": _all(readings, "residual_s", _seconds),
+        "{} between two trials": _all(readings, "settle_s", _seconds),
     }
     said = ", ".join(words.format(value) for words, value in terms.items() if value)
     paragraphs = [_MEANING, f"Measured with {said}."]
@@ -185,6 +185,10 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     if any(_short(reading) for reading in readings):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
+
+
+def _seconds(time_s: float) -> str:
+    return f"{time_s:g} s"
 
 
 def _short(reading: Reading) -> bool:
