@@ -21,6 +21,8 @@ _COLUMNS = (
     *("did not pass, frames/s", "limit", "rates tried"),
 )
 
+_THOUSAND = 1000
+
 
 def part(readings: Sequence[Reading]) -> Part | None:
     """What the searches found; ``None`` where the run has none."""
@@ -102,7 +104,7 @@ def _charts(groups: dict[str, list[Reading]]) -> tuple[Chart, ...]:
     """The share of the line rate, and frames a second beside the most that the line carries."""
     sizes = sorted({_frame_bytes(reading) for group in groups.values() for reading in group})
     shares = _curves(groups, sizes, "line_share", 100)
-    frames = _curves(groups, sizes, "frames_per_s", 1)
+    frames = _curves(groups, sizes, "frames_per_s", 1 / _THOUSAND)
     if len(sizes) < 2 or not any(y is not None for line in frames for _, y in line.points):
         return ()
     ticks = tuple((float(size), str(size)) for size in sizes)
@@ -127,7 +129,7 @@ def _charts(groups: dict[str, list[Reading]]) -> tuple[Chart, ...]:
             lines=frames,
             ceilings=_theoretical(groups, sizes),
             quantity="frames a second",
-            unit="1/s",
+            unit="thousands",
             log_y=True,
         ),
     )
@@ -159,7 +161,7 @@ def _theoretical(groups: dict[str, list[Reading]], sizes: Sequence[int]) -> tupl
         Curve(
             f"theoretical maximum, {format_rate(rate)}",
             index,
-            tuple((float(size), frames_per_s(rate, size)) for size in sizes),
+            tuple((float(size), frames_per_s(rate, size) / _THOUSAND) for size in sizes),
         )
         for index, rate in enumerate(sorted(rates))
     )
