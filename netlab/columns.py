@@ -190,6 +190,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "burst": Column("Int64", "", "frames back to back at most; NA: 32 or 1 ms' worth"),
     "acceptable_loss": Column("Float64", "", "share of the frames that may be lost"),
     "resolution": Column("Float64", "", "step of the rates tried, as a share of the line rate"),
+    "frame_loss": Column("boolean", "", "whether the loss at tenths of the line rate is measured"),
     "residual_s": Column("Float64", "s", "how long late frames are waited for"),
     "settle_s": Column("Float64", "s", "time between two trials of a search"),
     # What was measured.
@@ -216,6 +217,13 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "trial_verdict": Column(
         "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
     ),
+    "loss_line_share": Column("string", "", "rates of the frame loss rate, in their order"),
+    "loss_sent_frames": Column("string", "", "frames sent at each, all directions"),
+    "loss_received_frames": Column("string", "", "frames that arrived at each"),
+    "loss_duration_s": Column("string", "s", "length of each of these trials"),
+    "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each"),
+    "loss_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
+    "loss_verdict": Column("string", "", "as of the trials; 3: the loss is not the device's"),
 }
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {

@@ -321,6 +321,7 @@ SETTINGS = (
     _range(
         "search_duration", "search_duration_s", Window, "Of trials before the last, that confirms."
     ),
+    _choice("frame_loss", "frame_loss", bool, "Measure the loss at tenths of the line rate too."),
     _range("residual", "residual_s", Residual, "What late frames are waited for after a trial."),
     _range("settle", "settle_s", WarmUp, "Time between two trials of a search."),
     _choice("sweep", "sweep", bool, "Measure throughput over message sizes around the one found."),

@@ -180,6 +180,8 @@ class ThroughputSearch(_Settings):
     """Step of the rates tried, as a share of the line rate: 0.0001 to 0.1."""
     line_rate_bit_per_s: float | None = None
     """``None``: the matrix's link's, else the interface's."""
+    frame_loss: bool = False
+    """Whether the share of frames lost is measured as well, from the line rate down by tenths."""
     residual_s: float = 2.0
     """How long frames that may still be on their way are waited for."""
     settle_s: float = 5.0

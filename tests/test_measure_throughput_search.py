@@ -130,6 +130,25 @@ class TestRouters:
         with routed(rate=20e6, device_rate=8e6) as ends:
             check(search(ends, frame_bytes=1024, direction=direction, streams=2), 0.4)
 
+    def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
+        with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
+            # A burst of ours would overflow so short a queue.
+            values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
+        shares = values["loss_line_share"]
+        assert shares[0] == 1.0
+        assert shares == [each / 10 for each in range(10, 10 - len(shares), -1)]
+        rows = zip(shares, values["loss_sent_frames"], values["loss_received_frames"], strict=True)
+        for share, sent, received in rows:
+            if share > 0.5:
+                assert 1 - received / sent == pytest.approx(1 - 0.4 / share, abs=0.05)
+        lost = [
+            sent - received
+            for sent, received in zip(
+                values["loss_sent_frames"], values["loss_received_frames"], strict=True
+            )
+        ]
+        assert lost[-2:] == [0, 0] or shares[-1] == 0.1
+
     def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
         with routed(rate=20e6, device_rate=8e6) as ends:
             check(search(ends, frame_bytes=1518, ip_version=6), 0.4)

@@ -59,7 +59,7 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
         "    direction: both\n    streams: 4\n    acceptable_loss: 0.001 %\n    resolution: 1 %\n"
         "    line_rate: 1Gbit\n    residual: 500ms\n    settle: 0s\n    ip: 6\n    burst: 64\n"
         "    socket_buffer: 4MiB\n    dscp: 46\n    interface: eth1\n    receive: spinning\n"
-        "    network: test\n    protocol: UDP\n"
+        "    network: test\n    protocol: UDP\n    frame_loss: true\n"
     )
     first, second = written(tmp_path, text)
     assert (first.frame_bytes, second.frame_bytes) == (128, 1518)
@@ -81,6 +81,7 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
         interface="eth1",
         receive="spinning",
         network="test",
+        frame_loss=True,
     )
 
 
@@ -234,6 +235,33 @@ def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
     share = part.charts[0]
     assert isinstance(share, Chart)
     assert share.lines[0].points == ((64.0, None), (128.0, None), (256.0, 30.0))
+
+
+def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) -> None:
+    more: dict[str, Value] = {
+        "loss_line_share": [1.0, 0.9, 0.8, 0.7],
+        "loss_sent_frames": [1000, 900, 800, 700],
+        "loss_received_frames": [500, 450, 800, 700],
+        "loss_verdict": [1, 3, 0, 0],
+    }
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.8, "device", **more),
+        1518: of_search(1518, 1.0, "line rate"),
+    }
+    part = part_of(made(tmp_path, found, frame_loss=True))
+    _, losses = part.sheets
+    assert [line.label for line in losses.lines] == ["64"]
+    assert place(losses, "64", "100 %").text == "50.00"
+    assert place(losses, "64", "80 %").value == 0
+    ours = place(losses, "64", "90 %")
+    assert ours.value is None
+    assert "says nothing of the device" in dict(losses.footnotes)[ours.notes[0]]
+    assert place(losses, "64", "60 %") == Place()
+    chart = part.charts[-1]
+    assert isinstance(chart, Chart)
+    (line,) = chart.lines
+    assert [(round(x), y) for x, y in line.points] == [(70, 0), (80, 0), (100, 50)]
+    assert any("frame loss rate" in each for each in part.paragraphs)
 
 
 def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ Which rate is tried next, and when the search is over: ``search.py``. What a tri
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -48,7 +48,10 @@ class Line:
 class Tried:
     """One trial with its figures."""
 
-    asked: Ask
+    share: Fraction
+    """Of the line rate, each way."""
+    full: bool
+    """Whether it was as long as one that counts."""
     load: Load
     terms: Terms
     accounts: tuple[Account, ...]
@@ -61,11 +64,10 @@ class Tried:
         known = [rate for rate in rates if rate is not None]
         return min(known) if len(known) == len(rates) else None
 
-    @property
-    def as_try(self) -> Try:
+    def as_try(self, asked: Ask) -> Try:
         """What the search hears of it."""
         share = forwarded_share(self.accounts, self.terms)
-        return Try(self.asked.number, self.asked.full, self.verdict, share)
+        return Try(asked.number, asked.full, self.verdict, share)
 
 
 def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
@@ -82,19 +84,22 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
     line = line_of(setup, trial.cell, ends)
     grid = Grid(Fraction(repr(setup.resolution)))
-    bench = _Bench(setup, trial.cell, ends, live, grid, line)
+    bench = _Bench(setup, trial.cell, ends, live, line)
     search = Search.over(grid, short=setup.search_duration_s is not None)
     tried: list[Tried] = []
     while isinstance(asked := search.next(), Ask):
         if tried:
             time.sleep(setup.settle_s)
-        tried.append(bench.trial(asked))
-        search = search.told(tried[-1].as_try)
+        tried.append(bench.trial(grid.share(asked.number), full=asked.full))
+        search = search.told(tried[-1].as_try(asked))
     if asked.number is None and asked.limit != "device":
         lowest = format_share(float(grid.share(1)))
         detail = f"{asked.limit} at every rate tried, down to {lowest} of the line rate"
         raise ProbeError(ends.client.host.name, "tester-bound", detail=detail)
-    return _of_result(asked, grid, line, tried) | _of_tries(grid, line, tried)
+    values = _of_result(asked, grid, line, tried) | _of_tries("trial_", line, tried)
+    if setup.frame_loss:
+        values |= _of_tries("loss_", line, _losses(bench))
+    return values
 
 
 def line_of(setup: ThroughputSearch, cell: Cell, ends: Ends) -> Line:
@@ -122,15 +127,17 @@ class _Bench:
     cell: Cell
     ends: Ends
     live: Live
-    grid: Grid
     line: Line
     link_paces: bool = True
     """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
     link itself does. False once it was faster: then the line rate is that of another link."""
 
-    def trial(self, asked: Ask) -> Tried:
-        """One trial; what comes to nothing is tried again, a few times in a row."""
-        load, terms = self._terms(asked)
+    def trial(self, share: Fraction, *, full: bool) -> Tried:
+        """One trial at a share of the line rate, as long as one that counts where it is ``full``.
+
+        What comes to nothing is tried again, a few times in a row; ProbeError where it stays so.
+        """
+        load, terms = self._terms(float(share), full=full)
         for left in range(BEARABLE, -1, -1):
             try:
                 accounts = self._offered(load)
@@ -141,17 +148,17 @@ class _Bench:
                 continue
             if load.frames_per_s is None and self._outran(accounts):
                 self.link_paces = False
-                return self.trial(asked)
-            return Tried(asked, load, terms, accounts, judge(accounts, terms))
+                return self.trial(share, full=full)
+            return Tried(share, full, load, terms, accounts, judge(accounts, terms))
         raise AssertionError("unreachable")
 
-    def _terms(self, asked: Ask) -> tuple[Load, Terms]:
+    def _terms(self, share: float, *, full: bool) -> tuple[Load, Terms]:
         """What a trial offers, and what it is judged by."""
         full_s = self.setup.duration_s or 0.0
-        wanted_s = full_s if asked.full else self.setup.search_duration_s or full_s
-        offered = float(self.grid.share(asked.number)) * self.line.frames_per_s
+        wanted_s = full_s if full else self.setup.search_duration_s or full_s
+        offered = share * self.line.frames_per_s
         frames = max(2, self.setup.streams, round(offered * wanted_s))
-        paced = asked.number < self.grid.size or not self.link_paces
+        paced = share < 1 or not self.link_paces
         load = Load(frames, offered if paced else None, frames / offered)
         terms = Terms(
             offered_per_s=offered,
@@ -186,7 +193,7 @@ def _of_result(found: Found, grid: Grid, line: Line, tried: list[Tried]) -> dict
         passed = [
             each.sent_per_s
             for each in tried
-            if each.asked == Ask(found.number, True) and each.verdict == "passed"
+            if each.full and each.share == grid.share(found.number) and each.verdict == "passed"
         ]
         known = [rate for rate in passed if rate is not None]
         if known:
@@ -203,17 +210,32 @@ def _of_result(found: Found, grid: Grid, line: Line, tried: list[Tried]) -> dict
     }
 
 
-def _of_tries(grid: Grid, line: Line, tried: list[Tried]) -> dict[str, Value]:
+def _of_tries(prefix: str, line: Line, tried: Sequence[Tried]) -> dict[str, Value]:
     """Every trial in its order; of both directions the sum of frames, the slower, the longer."""
     queues = [
         max(account.queue_ns(line.frames_per_s) for account in each.accounts) for each in tried
     ]
-    return {
-        "trial_line_share": [float(grid.share(each.asked.number)) for each in tried],
-        "trial_duration_s": [each.load.duration_s for each in tried],
-        "trial_sent_frames": [sum(a.sent for a in each.accounts) for each in tried],
-        "trial_received_frames": [sum(a.received for a in each.accounts) for each in tried],
-        "trial_own_drops": [sum(a.own_drops for a in each.accounts) for each in tried],
-        "trial_queue_ns": queues,
-        "trial_verdict": [VERDICTS.index(each.verdict) for each in tried],
+    values: dict[str, Value] = {
+        "line_share": [float(each.share) for each in tried],
+        "duration_s": [each.load.duration_s for each in tried],
+        "sent_frames": [sum(a.sent for a in each.accounts) for each in tried],
+        "received_frames": [sum(a.received for a in each.accounts) for each in tried],
+        "own_drops": [sum(a.own_drops for a in each.accounts) for each in tried],
+        "queue_ns": queues,
+        "verdict": [VERDICTS.index(each.verdict) for each in tried],
     }
+    return {prefix + name: value for name, value in values.items()}
+
+
+def _losses(bench: _Bench) -> list[Tried]:
+    """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
+    until two of them in a row lost nothing.
+    """
+    tried: list[Tried] = []
+    for tenths in range(10, 0, -1):
+        time.sleep(bench.setup.settle_s)
+        tried.append(bench.trial(Fraction(tenths, 10), full=True))
+        lost = [sum(account.lost for account in each.accounts) for each in tried[-2:]]
+        if lost == [0, 0]:
+            break
+    return tried

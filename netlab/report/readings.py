@@ -19,7 +19,8 @@ SERIES = (
     *("probed_message_bytes", "probed_passed"),
     *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
     *("captured_frame_bytes", "captured_next_frame_bytes"),
-    *("trial_line_share", "trial_verdict"),
+    *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
+    *("loss_sent_frames", "loss_received_frames"),
 )
 """Values that are lists of numbers."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from netlab.report import losses
 from netlab.report.nouns import Chart, Curve, Line, Notes, Part, Place, Sheet
 from netlab.report.quantities import names_of
 from netlab.report.readings import Reading
@@ -38,8 +39,13 @@ def part(readings: Sequence[Reading]) -> Part | None:
         name="rate-without-loss",
         title="The highest rate without loss (RFC 2544)",
         paragraphs=_paragraphs(those),
-        sheets=tuple(_sheet(name, group) for name, group in ordered.items()),
-        charts=_charts(ordered),
+        sheets=tuple(
+            sheet
+            for name, group in ordered.items()
+            for sheet in (_sheet(name, group), losses.sheet(name, group))
+            if sheet is not None
+        ),
+        charts=(*_charts(ordered), *losses.charts(ordered)),
     )
 
 
@@ -182,6 +188,8 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     }
     said = ", ".join(words.format(value) for words, value in terms.items() if value)
     paragraphs = [_MEANING, f"Measured with {said}."]
+    if any(reading.series("loss_line_share") for reading in readings):
+        paragraphs.append(_LOSSES)
     if any(reading.settings.get("direction") == "both" for reading in readings):
         paragraphs.append(_BOTH)
     if any(_short(reading) for reading in readings):
@@ -211,6 +219,10 @@ _MEANING = (
     "full length. A frame’s size counts header and FCS. The rate that did not pass is the lowest "
     "one above it; between the two lies the device’s limit. Where the limit is generator-bound or "
     "receiver-bound it is our own hosts’, and the device may do more."
+)
+_LOSSES = (
+    "The frame loss rate is the share of the frames sent that did not arrive, from the line rate "
+    "down until two trials lost nothing."
 )
 _BOTH = "Where frames went both ways at once, the rate is that of each way, not their sum."
 _SHORTER = (
