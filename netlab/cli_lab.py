@@ -47,6 +47,22 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     metavar="[N]",
     help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
 )
+@click.option(
+    "--topology",
+    type=click.Choice(["cable", "router"]),
+    default="cable",
+    show_default=True,
+    help="Whether a router stands between the hosts.",
+)
+@click.option(
+    "--device-rate", metavar="RATE", help="What the router forwards each way, such as 40mbit."
+)
+@click.option(
+    "--device-queue",
+    type=click.IntRange(1, 100000),
+    metavar="FRAMES",
+    help="Queue of the router, each way.",
+)
 def lab_up(
     name: str,
     rate: str | None,
@@ -55,6 +71,9 @@ def lab_up(
     checksums: str,
     hosts_file: Path | None,
     windows: int | None,
+    topology: str,
+    device_rate: str | None,
+    device_queue: int | None,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
@@ -67,6 +86,9 @@ def lab_up(
         checksums=checksums,
         hosts_file=hosts_file,
         windows=windows or 0,
+        topology=topology,
+        device_rate=None if device_rate is None else rate_of(device_rate),
+        device_queue_frames=device_queue,
     )
     click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
 

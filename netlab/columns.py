@@ -181,10 +181,56 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "captured_next_frames": Column("string", "", "how many of each of these lengths"),
 }
 
+_THROUGHPUT_SEARCHES: Mapping[str, Column] = {
+    # What was requested.
+    "frame_bytes": Column("Int64", "byte", "of a frame, header and FCS counted"),
+    "search_duration_s": Column(
+        "Float64", "s", "of a trial before the confirmation; NA: as one that counts"
+    ),
+    "burst": Column("Int64", "", "frames back to back at most; NA: 32 or 1 ms' worth"),
+    "acceptable_loss": Column("Float64", "", "share of the frames that may be lost"),
+    "resolution": Column("Float64", "", "step of the rates tried, as a share of the line rate"),
+    "frame_loss": Column("boolean", "", "whether the loss at tenths of the line rate is measured"),
+    "residual_s": Column("Float64", "s", "how long late frames are waited for"),
+    "settle_s": Column("Float64", "s", "time between two trials of a search"),
+    # What was measured.
+    "line_rate_bit_per_s": Column("Float64", "bit/s", "the rate that shares are of"),
+    "line_rate_from": Column("string", "", "setting, link (of the matrix) or interface"),
+    "line_frames_per_s": Column("Float64", "1/s", "most frames of that size that the line carries"),
+    "frames_per_s": Column(
+        "Float64", "1/s", "highest rate that passed, each way; NA: not even the lowest did"
+    ),
+    "line_share": Column("Float64", "", "the same as a share of the line rate"),
+    "sent_frames_per_s": Column("Float64", "1/s", "what was sent in the trials that confirmed it"),
+    "upper_frames_per_s": Column(
+        "Float64", "1/s", "lowest rate above it that did not pass; NA: the line rate did"
+    ),
+    "upper_line_share": Column("Float64", "", "the same as a share of the line rate"),
+    "limit": Column("string", "", "line rate, device, generator-bound or receiver-bound"),
+    "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
+    "trial_line_share": Column("string", "", "rates tried, in their order"),
+    "trial_duration_s": Column("string", "s", "length of each trial"),
+    "trial_sent_frames": Column("string", "", "frames sent in each, all directions"),
+    "trial_received_frames": Column("string", "", "frames that arrived in each"),
+    "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each"),
+    "trial_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
+    "trial_verdict": Column(
+        "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
+    ),
+    "loss_line_share": Column("string", "", "rates of the frame loss rate, in their order"),
+    "loss_sent_frames": Column("string", "", "frames sent at each, all directions"),
+    "loss_received_frames": Column("string", "", "frames that arrived at each"),
+    "loss_duration_s": Column("string", "s", "length of each of these trials"),
+    "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each"),
+    "loss_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
+    "loss_verdict": Column("string", "", "as of the trials; 3: the loss is not the device's"),
+}
+
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
     "round_trip": _ROUND_TRIPS,
     "connect": {**_ROUND_TRIPS, **_CONNECTIONS},
     "payload_search": _PAYLOAD_SEARCHES,
+    "throughput_search": _THROUGHPUT_SEARCHES,
 }
 """Test → the columns that a frame has besides wherever the plan has such a test."""
 

@@ -13,7 +13,7 @@ from netlab import wire
 from netlab.cells import Cell
 from netlab.matrix import Link
 from netlab.schedule import Round
-from netlab.setups import Connect, PayloadSearch, RoundTrip, Stream, window_s
+from netlab.setups import SEARCHES, Connect, RoundTrip, Stream, window_s
 
 _BARE_SEGMENT_BYTES = wire.packet_wire_bytes(1)
 """On the wire, of a segment without payload: the shortest frame holds its headers and options."""
@@ -47,7 +47,7 @@ def estimate(
             asked_s = window_s(trial.cell.setup)
             known_s = least_s(trial.cell, link) if asked_s is None else asked_s
             times_s.append(known_s or 0.0)
-            if isinstance(trial.cell.setup, PayloadSearch):
+            if isinstance(trial.cell.setup, SEARCHES):
                 searching += 1
             elif known_s is None:
                 counted += 1
@@ -66,7 +66,7 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
     ``None`` where there is no count, or no link to reckon with.
     """
     setup = cell.setup
-    if isinstance(setup, PayloadSearch) or setup.count is None or link is None:
+    if isinstance(setup, SEARCHES) or setup.count is None or link is None:
         return None
     request_s = _serialisation_s(setup, setup.message_bytes, link)
     if request_s is None:

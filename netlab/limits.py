@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netlab.setups import Connect, RoundTrip, Setup, Stream
+from netlab import wire
+from netlab.setups import Connect, RoundTrip, Setup, Stream, ThroughputSearch
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """What one UDP message can carry, by IP version."""
@@ -24,6 +25,8 @@ def faults_of(setup: Setup) -> Iterator[Fault]:
         yield from _of_round_trip(setup)
     elif isinstance(setup, Connect):
         yield from _of_connect(setup)
+    elif isinstance(setup, ThroughputSearch):
+        yield from _of_throughput_search(setup)
 
 
 def _of_stream(setup: Stream) -> Iterator[Fault]:
@@ -76,6 +79,23 @@ def _of_connect(setup: Connect) -> Iterator[Fault]:
             "source_port",
             "closed in order, a port waits a minute before it can connect again: "
             "leave it out, or take `close: reset`",
+        )
+
+
+def _of_throughput_search(setup: ThroughputSearch) -> Iterator[Fault]:
+    if setup.protocol != "UDP":
+        yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
+    try:
+        message_bytes = wire.udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version)
+    except ValueError as error:
+        yield "frame_bytes", f"{error}: `exclude` that combination"
+        return
+    if message_bytes < SEQUENCE_BYTES:
+        least = setup.frame_bytes + SEQUENCE_BYTES - message_bytes
+        yield (
+            "frame_bytes",
+            f"a frame of {setup.frame_bytes} bytes has no room for a sequence number over "
+            f"IPv{setup.ip_version}; {least} bytes at least: `exclude` that combination",
         )
 
 

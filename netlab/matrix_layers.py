@@ -31,7 +31,11 @@ MAX_TRIALS = 1_000_000
 MAX_RULE_VALUES = 1000
 """Most values that steps in a rule's ``when`` may stand for."""
 
-STANDING_IN: Mapping[str, Level] = {"message_bytes": 1, "protocol": "TCP"}
+STANDING_IN: Mapping[str, Level] = {
+    "message_bytes": 1,
+    "frame_bytes": 1518,
+    "protocol": "TCP",
+}
 """What stands in for settings that a test must have and has not, to look at the rest."""
 
 Layer = dict[str, Any]

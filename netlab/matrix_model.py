@@ -28,6 +28,7 @@ KINDS = {
     "round_trip": "Requests from the client, answered by the server's mirror: latency.",
     "connect": "Transactions with a TCP connection each: the price of connecting.",
     "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
+    "throughput_search": "The highest rate that passes without loss (RFC 2544).",
 }
 """The kinds of test. Every combination of the settings' values of one is a cell."""
 

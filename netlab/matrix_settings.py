@@ -79,8 +79,11 @@ _buffer_bytes = _quantity(parse_bytes, format_bytes, 1, 1 << 30)
 _window = _quantity(parse_seconds, format_seconds, 0.001, 86400)
 _warm_up = _quantity(parse_seconds, format_seconds, 0, 3600)
 _timeout = _quantity(parse_seconds, format_seconds, 0.001, 10)
+_residual = _quantity(parse_seconds, format_seconds, 0.001, 60)
 _hold = _quantity(parse_seconds, format_seconds, 0, 0.1)
 _rate = _quantity(parse_rate, format_rate, 1, 1e13)
+_loss = _quantity(parse_share, format_share, 0, 0.1)
+_resolution = _quantity(parse_share, format_share, 0.0001, 0.1)
 _within = _quantity(parse_share, format_share, 0.0001, 0.5)
 _confidence = _quantity(parse_share, format_share, 0.5, 0.999)
 
@@ -103,11 +106,14 @@ ResponseLevel = Annotated[
 Window = Annotated[float, BeforeValidator(_window), _number_or("number", "10s")]
 WarmUp = Annotated[float, BeforeValidator(_warm_up), _number_or("number", "500ms")]
 Timeout = Annotated[float, BeforeValidator(_timeout), _number_or("number", "500ms")]
+Residual = Annotated[float, BeforeValidator(_residual), _number_or("number", "2s")]
 Hold = Annotated[float, BeforeValidator(_hold), _number_or("number", "100us")]
 Within = Annotated[float, BeforeValidator(_within), WithJsonSchema(_text("2.5 %"))]
 Confidence = Annotated[float, BeforeValidator(_confidence), WithJsonSchema(_text("95 %"))]
 Rate = Annotated[float, BeforeValidator(_rate), _number_or("number", "100Mbit")]
 PerSecond = Annotated[float, BeforeValidator(_per_second), _number_or("number", "5000/s")]
+Loss = Annotated[float, BeforeValidator(_loss), WithJsonSchema(_text("0.001 %"))]
+Resolution = Annotated[float, BeforeValidator(_resolution), WithJsonSchema(_text("0.5 %"))]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", max_length=64)]
 Device = Annotated[str, Field(pattern=r"^[^\s/%=,\x00-\x1f]+$", max_length=15)]
 
@@ -297,6 +303,27 @@ SETTINGS = (
         Literal["reset", "orderly"],
         "How the client ends a connection: reset leaves no TIME_WAIT behind.",
     ),
+    _range(
+        "frame_size",
+        "frame_bytes",
+        _whole(64, 9018),
+        "Bytes of an Ethernet frame, header and FCS counted.",
+    ),
+    _range("burst", "burst", _whole(1, 100_000), "Most frames back to back, when catching up."),
+    _range("acceptable_loss", "acceptable_loss", Loss, "Share of the frames that may be lost."),
+    _range("resolution", "resolution", Resolution, "Step of the rates tried, of the line rate."),
+    _range(
+        "line_rate",
+        "line_rate_bit_per_s",
+        Rate,
+        "Line rate of the link; without it the matrix's link's, else the interface's.",
+    ),
+    _range(
+        "search_duration", "search_duration_s", Window, "Of trials before the last, that confirms."
+    ),
+    _choice("frame_loss", "frame_loss", bool, "Measure the loss at tenths of the line rate too."),
+    _range("residual", "residual_s", Residual, "What late frames are waited for after a trial."),
+    _range("settle", "settle_s", WarmUp, "Time between two trials of a search."),
     _choice("sweep", "sweep", bool, "Measure throughput over message sizes around the one found."),
     _choice("capture", "capture", bool, "Capture frames on the way, where the hosts allow it."),
 )

@@ -89,6 +89,7 @@ _SENTENCES = {
     "path-blocked": "The check before the run found that packets do not pass this way.",
     "wrong-path": "The traffic did not take the test network.",
     "interrupted": "The run was interrupted during the trial.",
+    "tester-bound": "Our own hosts lost frames, or could not send them, at every rate tried.",
     "not-measured-yet": "Not measured yet.",
     "not-recorded": "The imported document has no value here.",
     "unknown-error": "The probe gave an error word that this netlab does not know.",
@@ -143,7 +144,7 @@ class Record:
     """One sentence for people."""
 
 
-HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s")
+HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")
 """No value of a record without a result may end in these: a failure is never a number."""
 
 

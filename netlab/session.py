@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.matrix import Matrix
-from netlab.measure import payload_search, round_trip, stream
+from netlab.measure import payload_search, round_trip, stream, throughput_search
 from netlab.progress import Progress
 from netlab.records import Record, Status
 from netlab.rig import Rig
@@ -26,6 +26,7 @@ MEASURES = {
     "round_trip": round_trip.measure,
     "connect": round_trip.measure,
     "payload_search": payload_search.measure,
+    "throughput_search": throughput_search.measure,
 }
 """The room that measures each kind of test."""
 
@@ -171,7 +172,12 @@ class Session:
             if away is not None:
                 return away.record(trial, attempt)
             self.progress.trial(trial)
-            ends = replace(self.rig.ends(trial.cell), captures=self.folder.path / CAPTURES)
+            link = self.matrix.link
+            ends = replace(
+                self.rig.ends(trial.cell),
+                captures=self.folder.path / CAPTURES,
+                link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
+            )
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
         except HostGone as gone:
             return self.rig.lost(trial, attempt, gone)

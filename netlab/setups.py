@@ -156,15 +156,57 @@ class PayloadSearch(_Settings):
     interface: str | None = None
 
 
-Setup = Stream | RoundTrip | Connect | PayloadSearch
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputSearch(_Settings):
+    """Settings of one ``throughput_search`` cell: the highest rate without loss (RFC 2544)."""
+
+    frame_bytes: int
+    """Length of a frame, header and FCS counted: 64 to 9018."""
+    protocol: Literal["TCP", "UDP"] = "UDP"
+    """TCP keeps its own rate: refused by ``limits.py``."""
+    duration_s: float | None = 60.0
+    """Length of a trial that counts."""
+    search_duration_s: float | None = None
+    """Length of a trial before the confirmation; ``None``: as long as one that counts."""
+    direction: Literal["client-sends", "server-sends", "both"] = "client-sends"
+    streams: int = 1
+    """Pairs of ports that share the rate."""
+    burst: int | None = None
+    """Frames back to back at most, when the sender was held up; ``None``: 32 or 1 ms' worth, the
+    smaller. What is further behind is not sent."""
+    acceptable_loss: float = 0.0
+    """Share of the frames that may be lost, 0 to 0.1."""
+    resolution: float = 0.005
+    """Step of the rates tried, as a share of the line rate: 0.0001 to 0.1."""
+    line_rate_bit_per_s: float | None = None
+    """``None``: the matrix's link's, else the interface's."""
+    frame_loss: bool = False
+    """Whether the share of frames lost is measured as well, from the line rate down by tenths."""
+    residual_s: float = 2.0
+    """How long frames that may still be on their way are waited for."""
+    settle_s: float = 5.0
+    """Between two trials, for the device to come to rest."""
+    ip_version: Literal[4, 6] = 4
+    socket_buffer_bytes: int | None = None
+    dscp: int | None = None
+    interface: str | None = None
+    receive: Literal["blocking", "spinning"] = "blocking"
+    network: str | None = None
+
+
+Setup = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
 
 SETUPS: Mapping[str, type[Setup]] = {
     "stream": Stream,
     "round_trip": RoundTrip,
     "connect": Connect,
     "payload_search": PayloadSearch,
+    "throughput_search": ThroughputSearch,
 }
 """The kinds of test, by the name that a matrix gives them."""
+
+SEARCHES = (PayloadSearch, ThroughputSearch)
+"""Kinds of test that take what the path makes them take."""
 
 FIELDS: Mapping[str, frozenset[str]] = {
     test: frozenset(f.name for f in fields(setup)) for test, setup in SETUPS.items()
@@ -202,7 +244,7 @@ def window_s(setup: Setup) -> float | None:
 
     ``None`` where the settings do not say how long it takes: a count without a rate, a search.
     """
-    if isinstance(setup, PayloadSearch):
+    if isinstance(setup, SEARCHES):
         return None
     if setup.duration_s is not None:
         return setup.warm_up_s + setup.duration_s
@@ -221,4 +263,5 @@ def key_words(setup: Setup) -> tuple[str, ...]:
     buffer_word = "auto" if buffer is None else str(buffer)
     if isinstance(setup, PayloadSearch):
         return (setup.protocol.lower(), f"ipv{setup.ip_version}", buffer_word)
-    return (setup.protocol.lower(), str(setup.message_bytes), buffer_word)
+    size_bytes = setup.frame_bytes if isinstance(setup, ThroughputSearch) else setup.message_bytes
+    return (setup.protocol.lower(), str(size_bytes), buffer_word)

@@ -42,6 +42,10 @@ static void conduct_count(struct test *test)
     sample_edge(test, &test->samples.open);
     test->samples.open.now_ns = first_send_ns(test);
     test->samples.open.bytes = test->samples.open.messages = 0;
+    if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
+        /* Told to stop before the count is full: it is as many as have gone out. */
+        atomic_store(&test->halt, true);
+    }
     await(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
@@ -103,11 +107,13 @@ static struct arrivals look_at_arrivals(struct test *test)
     return seen;
 }
 
-/* Until all has arrived, or nothing more comes. Only who knows what was sent can say so: without
- * a word of the peer's the deadline ends the test. */
+/* Until all has arrived, or nothing more comes; where a time is asked for, it and nothing shorter is
+ * waited for. Only who knows what was sent can say so: without a word of the peer's the deadline ends
+ * the test. */
 static void drain_udp(struct test *test)
 {
-    uint64_t until_ns = NEVER_NS, began_ns = plat_now_ns();
+    const uint64_t asked_ns = test->settings.drain_ns;
+    uint64_t known_ns = NEVER_NS, began_ns = plat_now_ns();
     for (;;) {
         uint64_t now = plat_now_ns();
         struct arrivals seen = look_at_arrivals(test);
@@ -115,12 +121,13 @@ static void drain_udp(struct test *test)
         if (seen.sent_known) {
             test->sent_known = true;
             test->sent_messages = seen.sent;
-            if (until_ns == NEVER_NS)
-                until_ns = now + DRAIN_NS;
+            if (known_ns == NEVER_NS)
+                known_ns = now;
+            uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns : DRAIN_NS);
             uint64_t quiet_ns = seen.marked ? MARKED_QUIET_NS : QUIET_NS;
-            uint64_t since_ns = seen.last_ns > until_ns - DRAIN_NS ? seen.last_ns
-                                                                  : until_ns - DRAIN_NS;
-            if (seen.messages >= seen.sent || now >= until_ns || now >= since_ns + quiet_ns)
+            uint64_t since_ns = seen.last_ns > known_ns ? seen.last_ns : known_ns;
+            bool quiet = asked_ns == 0 && now >= since_ns + quiet_ns;
+            if (seen.messages >= seen.sent || now >= until_ns || quiet)
                 return;
         }
         if (test_failed(test) || now >= await_deadline_ns(test))

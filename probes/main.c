@@ -55,6 +55,7 @@ static const char help[] =
     "  cpu=N                   pins the test's threads\n"
     "  spin=1                  receives without blocking\n"
     "  receive_call=BYTES      room of a TCP receive call (262144)\n"
+    "  drain=S                 receiving UDP: wait so long for what has not come\n"
     "  interval=S              of the series (0.1)\n"
     "\n"
     "Keys of ask and mirror: those from proto to spin but for rate, burst, streams, window_*, and\n"

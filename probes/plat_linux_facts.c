@@ -173,8 +173,31 @@ static void machine(struct json *out)
 #define IPV4 "/proc/sys/net/ipv4/"
 #define CORE "/proc/sys/net/core/"
 
+/* Frames that were dropped because a CPU's backlog was full: column 2, a row a CPU, hexadecimal. Of the
+ * whole machine, whichever namespace they were for. */
+static void softnet(struct json *out)
+{
+    char line[512];
+    unsigned long long dropped = 0;
+    bool told = false;
+    FILE *file = fopen("/proc/net/softnet_stat", "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        unsigned row = 0;
+        if (sscanf(line, "%*x %x", &row) != 1)
+            continue;
+        dropped += row;
+        told = true;
+    }
+    fclose(file);
+    if (told)
+        json_u64(out, "softnet_dropped_packets", dropped);
+}
+
 static void stack(struct json *out)
 {
+    softnet(out);
     text_of(out, "congestion", IPV4 "tcp_congestion_control");
     list_of(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
     number_of(out, "ecn", IPV4 "tcp_ecn");

@@ -21,7 +21,8 @@
 
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
-    "burst",     "streams",        "receive_call",    "interval", NULL};
+    "burst",     "streams",        "receive_call",    "interval", "drain",
+    NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -117,6 +118,8 @@ static void read_times(struct keys *keys, struct settings *out)
     out->warm_up_ns = keys_seconds(keys, range);
     range = (struct key_range){"interval", 1000000, YEAR_NS, SECOND_NS / 10};
     out->interval_ns = keys_seconds(keys, range);
+    range = (struct key_range){"drain", 1000000, 60 * SECOND_NS, 0};
+    out->drain_ns = keys_seconds(keys, range);
     uint64_t usual_ns = out->warm_up_ns + out->seconds_ns + DEADLINE_SLACK_NS;
     if (out->close_ns > now)
         usual_ns = out->close_ns - now + DEADLINE_SLACK_NS;
@@ -205,6 +208,8 @@ static void check_together(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
     if (out->count > 0 && out->count < out->streams)
         keys_note(keys, "bad-value", "count", "fewer messages than streams");
+    if (keys_given(keys, "drain") && (!out->udp || out->role != ROLE_RECEIVE))
+        keys_note(keys, "bad-value", "drain", "only of who receives over UDP");
     if (keys_given(keys, "burst") && out->rate_numerator == 0)
         keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
 }

@@ -34,6 +34,7 @@ struct settings {
     uint64_t count;       /* 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;
     uint64_t deadline_ns; /* from the request on */
+    uint64_t drain_ns;    /* how long a receiver waits for what may still be on its way; 0: the usual */
     uint64_t start_ns, open_ns, close_ns; /* of our own clock; 0: not given */
     uint32_t socket_buffer_bytes; /* 0: the system's own tuning */
     uint32_t receive_call_bytes;

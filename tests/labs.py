@@ -60,7 +60,8 @@ def wire_mbit_per_s(of: lab.LabState, host: int) -> float:
 
 def traces(plan: LabPlan) -> list[str]:
     """Everything of a lab that is still there."""
-    namespaces = [host.namespace for host in plan.hosts] + [plan.switch or "none"]
+    namespaces = [host.namespace for host in plan.hosts]
+    namespaces += [each for each in (plan.switch, plan.router) if each is not None]
     left = [name for name in namespaces if (network.NAMESPACES / name).exists()]
     left += [path.name for path in network.INTERFACES.glob(f"{plan.bridge}-*")]
     left += [plan.bridge] if (network.INTERFACES / plan.bridge).exists() else []

@@ -10,7 +10,7 @@ from typing import Any
 from netlab.header import Link, Plan, PlannedCell
 from netlab.histogram import of_values
 from netlab.records import Record, Status, Value
-from netlab.setups import SETUPS
+from netlab.setups import FIELDS, SETUPS
 
 MATRIX = """\
 title: made up
@@ -27,7 +27,7 @@ tests:
 
 def planned(test: str, pairing: str = "LL", **settings: Any) -> PlannedCell:
     """A cell with the settings of a matrix: defaults and all."""
-    defaults = {"message_bytes": 18} if test != "payload_search" else {}
+    defaults = {"message_bytes": 18} if "message_bytes" in FIELDS[test] else {}
     asked = SETUPS[test](**{"protocol": "UDP", **defaults, **settings}).settings()
     named = "-".join(str(value) for value in settings.values())
     return PlannedCell(f"{pairing}-{test}-{named}", pairing, test, asked)

@@ -78,7 +78,7 @@ def test_the_lab_reports_experiment_is_416_cells_in_under_40_lines() -> None:
     assert sizes == {"TCP": {64, 576, 1500, 65536}, "UDP": {64, 576, 1500, 64512}}
     assert {c.setup.socket_buffer_bytes for c in cells} == {1024 * k for k in range(16, 65, 4)}
     assert {c.setup.duration_s for c in cells} == {10.0}
-    assert {c.setup.congestion for c in cells if c.setup.protocol == "TCP"} == {"cubic"}
+    assert {c.settings["congestion"] for c in cells if c.setup.protocol == "TCP"} == {"cubic"}
     assert matrix.link is not None
     assert (matrix.link.rate_bit_per_s, matrix.link.mtu_bytes) == (1e8, 1500)
     assert not matrix.has_inventory
@@ -125,6 +125,7 @@ KINDS = {
     "round_trip": "RoundTrip",
     "connect": "Connect",
     "payload_search": "PayloadSearch",
+    "throughput_search": "ThroughputSearch",
 }
 
 

@@ -209,7 +209,7 @@ def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: An
         (
             "  - {test: round-trip, protocol: TCP, message_size: 1, outstanding: 2}",
             "10:12: tests[1].test: `round-trip` is not one of stream, round_trip, connect, "
-            "payload_search; did you mean `round_trip`?",
+            "payload_search, throughput_search; did you mean `round_trip`?",
         ),
         ("  - {protocol: TCP, message_size: 1, close: reset}", "10:5: tests[1].test: the key is m"),
         (
@@ -422,8 +422,9 @@ TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
 
 
 def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ([srcp]+) \|", TEXT, re.M)
+    rows = re.findall(r"^\| `(\w+)` \| ([srcpt]+) \|", TEXT, re.M)
     letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
+    letters["throughput_search"] = "t"
     taken = {
         setting.name: "".join(
             letter for test, letter in letters.items() if setting.field in FIELDS[test]

@@ -62,6 +62,9 @@ class LabState:
             "queue_frames": self.plan.cables[0].queue_frames if options.rate else None,
             "checksums": options.checksums,
             "switch": self.plan.switch,
+            "router": self.plan.router,
+            "device_rate": options.device_rate,
+            "device_queue_frames": options.device_queue_frames,
             "hosts": [_host_as_json(host) for host in self.plan.hosts],
         }
 
@@ -75,7 +78,14 @@ class LabState:
         count = len(self.plan.cables)
         cables = "cable" if count == 1 else "cables"
         through = "" if self.plan.switch is None else f", {count} into a switch"
+        if self.plan.router is not None:
+            through = f", {count} to a router"
         rows = [(cables, f"{rate}, MTU {options.mtu}{through}")]
+        if self.plan.router is not None:
+            forwards = "as much as comes"
+            if options.device_rate is not None:
+                forwards = f"{format_rate(options.device_rate)} each way"
+            rows.append(("router", f"forwards {forwards}"))
         rows += [
             (
                 host.name,

@@ -31,6 +31,14 @@ SWITCH_SYSCTLS = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.dis
 """A switch has no address and says nothing of its own."""
 
 
+ROUTER_SYSCTLS = (
+    "net.ipv4.ip_forward=1",
+    "net.ipv6.conf.all.forwarding=1",
+    "net.ipv6.conf.default.accept_dad=0",
+    "net.ipv6.conf.default.router_solicitations=0",
+)
+
+
 def routed_networks() -> list[Network]:
     """Every network that this machine has a route or an address in; the default routes left out.
 
@@ -72,12 +80,17 @@ def make(plan: LabPlan) -> None:
     run("ip", "link", "set", "dev", plan.bridge, "up")
     if plan.switch is not None:
         _make_switch(plan.switch)
+    if plan.router is not None:
+        run("ip", "netns", "add", plan.router)
+        run("ip", "netns", "exec", plan.router, "sysctl", "-q", "-w", *ROUTER_SYSCTLS)
     for cable in plan.cables:
         _make_cable(cable)
         for end in cable.ends:
             if end.namespace == plan.switch:
                 port = ("dev", end.interface)
                 run("ip", "-n", end.namespace, "link", "set", *port, "master", SWITCH)
+    if plan.router is not None:
+        _route(plan.cables)
 
 
 def _make_host(plan: LabPlan, host: LabHost) -> None:
@@ -107,6 +120,16 @@ def _make_switch(namespace: str) -> None:
         "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
     )
     # fmt: on
+
+
+def _route(cables: tuple[Cable, ...]) -> None:
+    """Each host reaches the network of the other through the router."""
+    for cable, other in (cables, cables[::-1]):
+        (here, router), (there, _) = cable.ends, other.ends
+        for gateway, beyond in zip(router.addresses, there.addresses, strict=True):
+            network = str(ipaddress.ip_interface(beyond).network)
+            via = gateway.partition("/")[0]
+            run("ip", "-n", here.namespace, "route", "add", network, "via", via)
 
 
 def _make_cable(cable: Cable) -> None:
@@ -162,4 +185,5 @@ def remove(plan: LabPlan) -> None:
 
 
 def _namespaces(plan: LabPlan) -> list[str]:
-    return [host.namespace for host in plan.hosts] + ([plan.switch] if plan.switch else [])
+    between = [each for each in (plan.switch, plan.router) if each is not None]
+    return [host.namespace for host in plan.hosts] + between

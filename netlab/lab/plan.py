@@ -59,6 +59,12 @@ class LabOptions:
     """Where the inventory goes; None: into the lab's own folder."""
     windows: int = 0
     """Hosts whose programs are Windows programs, besides the two Linux ones; 0 to 4."""
+    topology: str = "cable"
+    """``router``: a device that forwards stands between the two hosts, with a cable to each."""
+    device_rate: float | None = None
+    """bit/s that the router forwards each way; None: as much as its cables carry."""
+    device_queue_frames: int | None = None
+    """Full frames that wait in it, each way; None: as many as at the hosts' ends."""
 
     def check(self) -> None:
         """Raise UsageError for what no lab can be made of."""
@@ -78,6 +84,25 @@ class LabOptions:
             raise UsageError(f"--checksums {self.checksums}: offloaded or software")
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
             raise UsageError(f"--windows {self.windows}: 1 to {MOST_WINDOWS_HOSTS} Windows hosts")
+        if self.topology not in {"cable", "router"}:
+            raise UsageError(f"--topology {self.topology}: cable or router")
+        self._check_device()
+
+    def _check_device(self) -> None:
+        routed = self.topology == "router"
+        if not routed and (self.device_rate, self.device_queue_frames) != (None, None):
+            raise UsageError("--device-rate and --device-queue are of `--topology router`")
+        if routed and self.windows:
+            raise UsageError("--windows: a lab with a router has its two Linux hosts and no more")
+        if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
+            given = f"--device-rate {self.device_rate:g} bit/s"
+            raise UsageError(f"{given}: a router forwards 64 kbit/s to 400 Gbit/s")
+        if self.device_queue_frames is not None:
+            if self.device_queue_frames < 1:
+                given = f"--device-queue {self.device_queue_frames}"
+                raise UsageError(f"{given}: a queue holds 1 frame or more")
+            if self.device_rate is None and self.rate is None:
+                raise UsageError("--device-queue says nothing without --device-rate or --rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +137,23 @@ class Cable:
     """A link between two hosts, or a host and the switch; the same in both directions."""
 
     ends: tuple[CableEnd, CableEnd]
-    """A host's first; the switch's second."""
+    """A host's first; the switch's or the router's second."""
     mtu: int
     rate: float | None
     """bit/s, as in LabOptions."""
     queue_frames: int
     software_checksums: bool
+    device_rate: float | None = None
+    """bit/s that leave its second end, where that is a router's which forwards less."""
+    device_queue_frames: int | None = None
+    """What waits there; None: as at the first end."""
+
+    def shape_at(self, end: CableEnd) -> tuple[float | None, int]:
+        """Rate in bit/s (None: unshaped) and queue in frames of what leaves one of its ends."""
+        if end is self.ends[0]:
+            return self.rate, self.queue_frames
+        rate = self.rate if self.device_rate is None else self.device_rate
+        return rate, self.device_queue_frames or self.queue_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +172,8 @@ class LabPlan:
     options: LabOptions
     switch: str | None = None
     """Namespace of the switch that more than two hosts are plugged into; None: a direct cable."""
+    router: str | None = None
+    """Namespace of the router between two hosts; None: there is none."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, the paths as text."""
@@ -188,6 +226,7 @@ def make_plan(
     networks: list[Network] = [test]
     if options.mtu >= LEAST_IPV6_MTU_BYTES:
         networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
+    routed = options.topology == "router"
     hosts = tuple(
         LabHost(
             name=name,
@@ -197,13 +236,25 @@ def make_plan(
             management_address=str(management[number + 1]),
             user=ACCOUNT,
             uid=FIRST_UID + slot * UIDS_A_LAB + number,
-            addresses=tuple(str(network[number + 1]) for network in networks),
+            addresses=tuple(
+                str(each[number + 1])
+                for each in (_behind(number, networks) if routed else networks)
+            ),
         )
         for number, (name, os) in enumerate(_names(options), start=1)
     )
     switch = f"netlab-{options.name}-switch" if len(hosts) > 2 else None
-    ends = [_end(host, networks) for host in hosts]
-    if switch is None:
+    router = f"netlab-{options.name}-router" if routed else None
+    ends = [
+        _end(host, _behind(number, networks) if routed else networks)
+        for number, host in enumerate(hosts, start=1)
+    ]
+    if router is not None:
+        pairs = [
+            (end, _port(router, host.name, _behind(number, networks)))
+            for number, (end, host) in enumerate(zip(ends, hosts, strict=True), start=1)
+        ]
+    elif switch is None:
         pairs = [(ends[0], ends[1])]
     else:
         pairs = [
@@ -221,6 +272,7 @@ def make_plan(
         hosts_file=(options.hosts_file or folder / "hosts.yaml").absolute(),
         options=options,
         switch=switch,
+        router=router,
     )
 
 
@@ -238,6 +290,8 @@ def _cable(ends: tuple[CableEnd, CableEnd], options: LabOptions) -> Cable:
         rate=options.rate,
         queue_frames=options.queue_frames or DEFAULT_QUEUE_FRAMES,
         software_checksums=options.checksums == "software",
+        device_rate=options.device_rate,
+        device_queue_frames=options.device_queue_frames,
     )
 
 
@@ -247,6 +301,20 @@ def _end(host: LabHost, networks: list[Network]) -> CableEnd:
         for address, network in zip(host.addresses, networks, strict=True)
     )
     return CableEnd(namespace=host.namespace, interface="test", addresses=addresses)
+
+
+def _behind(number: int, networks: list[Network]) -> list[Network]:
+    """The networks of a host at a router: the first half of each for host 1, the second for 2."""
+    halves: list[Network] = []
+    for network in networks:
+        halves.append([*network.subnets(prefixlen_diff=1)][number - 1])
+    return halves
+
+
+def _port(router: str, interface: str, networks: list[Network]) -> CableEnd:
+    """The router's end of a host's cable: the first address of the network there."""
+    addresses = tuple(f"{network[1]}/{network.prefixlen}" for network in networks)
+    return CableEnd(namespace=router, interface=interface, addresses=addresses)
 
 
 def _free_networks(

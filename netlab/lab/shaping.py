@@ -69,10 +69,11 @@ def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
 
 
 def shape(cable: Cable) -> None:
-    """Give both ends of a cable that has a rate their queue, and set checksums as asked."""
+    """Give each end of a cable that has a rate its queue, and set checksums as asked."""
     for end in cable.ends:
-        if cable.rate is not None:
-            _shape_end(end, shape_of(cable.rate, cable.mtu, cable.queue_frames))
+        rate, queue_frames = cable.shape_at(end)
+        if rate is not None:
+            _shape_end(end, shape_of(rate, cable.mtu, queue_frames))
         if cable.software_checksums:
             _inside(end, "ethtool", "-K", end.interface, "tx", "off", "rx", "off")
 

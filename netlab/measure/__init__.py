@@ -29,6 +29,8 @@ class Ends:
     """Name of that host."""
     captures: Path | None = None
     """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
+    link_rate_bit_per_s: float | None = None
+    """Line rate of the link between them, where the matrix says it."""
 
     @property
     def server_name(self) -> str:
@@ -57,6 +59,7 @@ class Ends:
             client=self.agent_of_server,
             same_host=self.same_host,
             connected_by={each: other[self.connects(each)] for each in ("TCP", "UDP")},
+            link_rate_bit_per_s=self.link_rate_bit_per_s,
         )
 
 

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.errors import MatrixError
-from netlab.report import compared, explained, overtime, payloads, repeated, roundtrips
+from netlab.report import (
+    compared,
+    explained,
+    overtime,
+    payloads,
+    repeated,
+    roundtrips,
+    throughputs,
+)
 from netlab.report.nouns import Part
 from netlab.report.readings import Reading
 
@@ -22,6 +30,7 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
         *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),
+        throughputs.part(readings),
         _compared(run, readings),
         repeated.part(readings, link, imported=imported, never_tight=never_tight),
         overtime.part(readings),

@@ -39,6 +39,8 @@ def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
         return (TRANSACTION,)
     if reading.test == "payload_search":
         return (PAYLOAD,)
+    if reading.test == "throughput_search":
+        return (FRAMES,)
     return tuple(_THROUGHPUTS[flow] for flow in reading.flows)
 
 
@@ -59,6 +61,8 @@ STACK = Quantity(
     partial(number, "server_stack_mean_ns"),
 )
 PAYLOAD = Quantity("payload", "bytes", 1, "more", "less", partial(number, "payload_bytes"))
+
+FRAMES = Quantity("frames", "1/s", 1, "more", "fewer", partial(number, "frames_per_s"))
 
 
 def _throughput(flow: str, reading: Reading) -> float | None:

@@ -19,6 +19,8 @@ SERIES = (
     *("probed_message_bytes", "probed_passed"),
     *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
     *("captured_frame_bytes", "captured_next_frame_bytes"),
+    *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
+    *("loss_sent_frames", "loss_received_frames"),
 )
 """Values that are lists of numbers."""
 
@@ -29,6 +31,8 @@ _VALUES = (
     *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
     *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
     "client_connect_mean_ns",
+    *("frames_per_s", "line_share", "line_frames_per_s", "upper_frames_per_s"),
+    *("line_rate_bit_per_s", "limit", "monotone"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),

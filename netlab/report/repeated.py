@@ -78,6 +78,7 @@ _TESTS = {
     "round_trip": "round trips",
     "connect": "connections",
     "payload_search": "payload search",
+    "throughput_search": "highest rate without loss",
 }
 
 

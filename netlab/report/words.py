@@ -54,6 +54,11 @@ _NAMES: Mapping[str, str] = {
     "mirror_hold_s": "mirror holds back",
     "keep_first": "first round trips kept",
     "close": "connections closed by",
+    "frame_bytes": "frame size, bytes",
+    "search_duration_s": "search duration",
+    "line_rate_bit_per_s": "line rate",
+    "residual_s": "wait for residual frames",
+    "settle_s": "pause between trials",
 }
 
 

@@ -1,0 +1,236 @@
+"""Readings → what the searches for the highest rate found: tables and charts by frame size. Pure.
+
+RFC 2544 asks for both: a graph of the frame rate over the frame size beside the theoretical maximum
+of the medium (26.1), and the same as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from netlab.report import losses
+from netlab.report.nouns import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.quantities import names_of
+from netlab.report.readings import Reading
+from netlab.report.words import figure
+from netlab.stats import mean
+from netlab.units import format_rate, format_share
+from netlab.wire import frames_per_s
+
+_COLUMNS = (
+    *("trials", "frames/s", "of the line rate, %", "line rate, frames/s"),
+    *("did not pass, frames/s", "limit", "rates tried"),
+)
+
+_THOUSAND = 1000
+
+
+def part(readings: Sequence[Reading]) -> Part | None:
+    """What the searches found; ``None`` where the run has none."""
+    those = [reading for reading in readings if reading.test == "throughput_search"]
+    if not those:
+        return None
+    names = names_of(those, leaving_out=("protocol", "frame_bytes"))
+    groups: dict[tuple[str, str], list[Reading]] = {}
+    for reading in those:
+        groups.setdefault((reading.pairing, names[reading.cell]), []).append(reading)
+    ordered = {" ".join(each for each in key if each): group for key, group in groups.items()}
+    return Part(
+        name="rate-without-loss",
+        title="The highest rate without loss (RFC 2544)",
+        paragraphs=_paragraphs(those),
+        sheets=tuple(
+            sheet
+            for name, group in ordered.items()
+            for sheet in (_sheet(name, group), losses.sheet(name, group))
+            if sheet is not None
+        ),
+        charts=(*_charts(ordered), *losses.charts(ordered)),
+    )
+
+
+def _sheet(name: str, readings: Sequence[Reading]) -> Sheet:
+    notes = Notes()
+    lines = []
+    for size in sorted({_frame_bytes(reading) for reading in readings}):
+        trials = [reading for reading in readings if _frame_bytes(reading) == size]
+        lines.append(Line(str(size), _places(trials, notes)))
+    return Sheet(
+        title=f"{name}: highest rate without loss",
+        corner="frame, bytes",
+        columns=_COLUMNS,
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
+    measured = [reading for reading in trials if reading.status == "ok"]
+    letters = notes(reading.why_blank for reading in trials if reading.status != "ok")
+    counted = Place(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
+    if not measured:
+        return (counted, *([Place(notes=letters)] * (len(_COLUMNS) - 1)))
+    found = [reading for reading in measured if reading.number("frames_per_s") is not None]
+    none = [_NONE] if len(found) < len(measured) else []
+    jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in found) else []
+    limits = dict.fromkeys(str(reading.values.get("limit", "")) for reading in measured)
+    tried = mean([float(len(reading.series("trial_verdict"))) for reading in measured])
+    return (
+        counted,
+        _mean(found, "frames_per_s", "1/s", notes([*none, *jumps])),
+        _mean(found, "line_share", "%", (), 100),
+        _mean(measured, "line_frames_per_s", "1/s", ()),
+        _mean(measured, "upper_frames_per_s", "1/s", ()),
+        Place("; ".join(limits)),
+        Place(figure(tried, 0), tried, ""),
+    )
+
+
+def _mean(
+    readings: Sequence[Reading],
+    name: str,
+    unit: str,
+    letters: tuple[str, ...],
+    factor: float = 1,
+) -> Place:
+    """The mean of the trials that have the figure; a blank where none has."""
+    value = _value(readings, name)
+    if value is None:
+        return Place(notes=letters)
+    value *= factor
+    return Place(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
+
+
+def _value(readings: Sequence[Reading], name: str) -> float | None:
+    values = [each for each in (r.number(name) for r in readings) if each is not None]
+    return mean(values) if values else None
+
+
+def _charts(groups: dict[str, list[Reading]]) -> tuple[Chart, ...]:
+    """The share of the line rate, and frames a second beside the most that the line carries."""
+    sizes = sorted({_frame_bytes(reading) for group in groups.values() for reading in group})
+    shares = _curves(groups, sizes, "line_share", 100)
+    frames = _curves(groups, sizes, "frames_per_s", 1 / _THOUSAND)
+    if len(sizes) < 2 or not any(y is not None for line in frames for _, y in line.points):
+        return ()
+    ticks = tuple((float(size), str(size)) for size in sizes)
+    over = "frame size with header and FCS, bytes"
+    return (
+        Chart(
+            name="rate-without-loss-share",
+            title="The highest rate without loss, as a share of the line rate",
+            x_label=over,
+            x_ticks=ticks,
+            log_x=True,
+            lines=shares,
+            quantity="share of the line rate",
+            unit="%",
+        ),
+        Chart(
+            name="rate-without-loss-frames",
+            title="The highest rate without loss, in frames a second",
+            x_label=over,
+            x_ticks=ticks,
+            log_x=True,
+            lines=frames,
+            ceilings=_theoretical(groups, sizes),
+            quantity="frames a second",
+            unit="thousands",
+            log_y=True,
+        ),
+    )
+
+
+def _curves(
+    groups: dict[str, list[Reading]], sizes: Sequence[int], name: str, factor: float
+) -> tuple[Curve, ...]:
+    lines = []
+    for index, (label, group) in enumerate(groups.items()):
+        points: list[tuple[float, float | None]] = []
+        for size in sizes:
+            those = [r for r in group if _frame_bytes(r) == size and r.status == "ok"]
+            value = _value(those, name)
+            points.append((float(size), None if value is None else factor * value))
+        lines.append(Curve(label, index, tuple(points)))
+    return tuple(lines)
+
+
+def _theoretical(groups: dict[str, list[Reading]], sizes: Sequence[int]) -> tuple[Curve, ...]:
+    """A curve a line rate: what its framing leaves of frames of every size."""
+    rates = {
+        rate: None
+        for group in groups.values()
+        for reading in group
+        if (rate := reading.number("line_rate_bit_per_s")) is not None
+    }
+    return tuple(
+        Curve(
+            f"theoretical maximum, {format_rate(rate)}",
+            index,
+            tuple((float(size), frames_per_s(rate, size) / _THOUSAND) for size in sizes),
+        )
+        for index, rate in enumerate(sorted(rates))
+    )
+
+
+def _frame_bytes(reading: Reading) -> int:
+    return int(reading.settings["frame_bytes"])  # type: ignore[arg-type]  # an int in every plan
+
+
+def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """How it was measured, with what the standard asks for where it was not followed."""
+    terms = {
+        "trials of {}": _all(readings, "duration_s", _seconds),
+        "an acceptable loss of {}": _all(readings, "acceptable_loss", format_share),
+        "steps of {} of the line rate": _all(readings, "resolution", format_share),
+        "{} for residual frames": _all(readings, "residual_s", _seconds),
+        "{} between two trials": _all(readings, "settle_s", _seconds),
+    }
+    said = ", ".join(words.format(value) for words, value in terms.items() if value)
+    paragraphs = [_MEANING, f"Measured with {said}."]
+    if any(reading.series("loss_line_share") for reading in readings):
+        paragraphs.append(_LOSSES)
+    if any(reading.settings.get("direction") == "both" for reading in readings):
+        paragraphs.append(_BOTH)
+    if any(_short(reading) for reading in readings):
+        paragraphs.append(_SHORTER)
+    return tuple(paragraphs)
+
+
+def _seconds(time_s: float) -> str:
+    return f"{time_s:g} s"
+
+
+def _short(reading: Reading) -> bool:
+    least = {"duration_s": 60.0, "residual_s": 2.0, "settle_s": 5.0}
+    found = {name: reading.settings.get(name) for name in least}
+    return any(
+        isinstance(value, int | float) and value < least[name] for name, value in found.items()
+    )
+
+
+def _all(readings: Sequence[Reading], name: str, form: Callable[[float], str]) -> str:
+    found = dict.fromkeys(reading.settings.get(name) for reading in readings)
+    return " or ".join(form(value) for value in found if isinstance(value, int | float))
+
+
+_MEANING = (
+    "The highest rate of a grid at which every frame passed, and no queue grew, in two trials of "
+    "full length. A frame’s size counts header and FCS. The rate that did not pass is the lowest "
+    "one above it; between the two lies the device’s limit. Where the limit is generator-bound or "
+    "receiver-bound it is our own hosts’, and the device may do more."
+)
+_LOSSES = (
+    "The frame loss rate is the share of the frames sent that did not arrive, from the line rate "
+    "down until two trials lost nothing."
+)
+_BOTH = "Where frames went both ways at once, the rate is that of each way, not their sum."
+_SHORTER = (
+    "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. These were "
+    "shorter."
+)
+_NONE = "Not even the lowest rate of the grid passed in some of the trials."
+_JUMPS = (
+    "Not monotone: in some trial a higher rate passed, or a lower one failed; the limit is no "
+    "sharp edge."
+)

@@ -1,0 +1,144 @@
+"""A lab with a router between its two hosts: names and addresses, and what the router forwards."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from labs import inside, needs_a_lab, ssh, traces
+
+from netlab import lab
+from netlab.errors import UsageError
+from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
+from netlab.stored import read
+
+NAME = f"r{os.getpid()}"
+
+
+def a_plan(**wish: object) -> LabPlan:
+    options = LabOptions(**{"name": NAME, "topology": "router", **wish})  # type: ignore[arg-type]
+    return make_plan(options, Path("/run/netlab/x"), taken=[], taken_slots=())
+
+
+def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
+    plan = a_plan(device_rate=40e6, device_queue_frames=50)
+    assert plan.router == f"netlab-{NAME}-router"
+    networks = []
+    for cable, host in zip(plan.cables, plan.hosts, strict=True):
+        here, there = cable.ends
+        assert (here.namespace, there.namespace) == (host.namespace, plan.router)
+        for mine, its in zip(here.addresses, there.addresses, strict=True):
+            network = ipaddress.ip_interface(mine).network
+            assert ipaddress.ip_interface(its).network == network
+            assert mine != its
+            networks.append(network)
+        assert [str(ipaddress.ip_interface(each).ip) for each in here.addresses] == [
+            *host.addresses
+        ]
+    assert len({*networks}) == 4
+    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
+    for cable in a_plan(rate=100e6, device_rate=40e6, device_queue_frames=50).cables:
+        assert [cable.shape_at(end) for end in cable.ends] == [(100e6, 1000), (40e6, 50)]
+    for cable in a_plan(rate=100e6, queue_frames=20).cables:
+        assert [cable.shape_at(end) for end in cable.ends] == [(100e6, 20), (100e6, 20)]
+    for cable in a_plan(device_rate=40e6).cables:
+        assert [cable.shape_at(end)[0] for end in cable.ends] == [None, 40e6]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"topology": "ring"}, "--topology ring: cable or router"),
+        ({"topology": "cable", "device_rate": 1e6}, "are of `--topology router`"),
+        ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
+        ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
+        ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
+        ({"windows": 2}, "--windows: a lab with a router has its two Linux hosts"),
+    ],
+)
+def test_a_router_that_cannot_be_is_refused_in_one_line(
+    wish: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")) as refused:
+        LabOptions(**{"name": NAME, "topology": "router", **wish}).check()  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
+    hosts_file = tmp_path_factory.mktemp("router") / "hosts.yaml"
+    options = LabOptions(
+        name=NAME, topology="router", rate=100e6, device_rate=40e6, hosts_file=hosts_file
+    )
+    yield lab.up(options)
+    lab.down(NAME)
+
+
+class TestLab:
+    """A lab that is up."""
+
+    pytestmark: ClassVar = needs_a_lab
+
+    def test_hosts_reach_each_other_through_it_over_both_versions_of_ip(
+        self, routed: lab.LabState
+    ) -> None:
+        assert routed.plan is not None
+        for address, gateways in zip(
+            routed.hosts[1].addresses, routed.plan.cables[0].ends[1].addresses, strict=True
+        ):
+            route = inside(routed, 0, "ip", "route", "get", address)
+            assert f"via {gateways.partition('/')[0]} dev test" in route
+
+    def test_it_says_what_it_forwards(self, routed: lab.LabState) -> None:
+        assert "router   forwards 40 Mbit/s each way" in routed.as_text()
+        plain = routed.as_json()
+        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 40e6)
+        assert routed.up
+
+    def test_a_search_over_ssh_finds_the_planted_limit(
+        self, routed: lab.LabState, tmp_path: Path
+    ) -> None:
+        assert ssh(routed, "linux-a", "echo", "here") == "here"
+        matrix = tmp_path / "matrix.yaml"
+        matrix.write_text(
+            "title: a router\nlink: {rate: 100Mbit, mtu: 1500, hops: 1}\npairings: [LL]\n"
+            "tests:\n  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, "
+            "resolution: 2 %, settle: 0s, residual: 300ms}\n"
+        )
+        command = ["run", str(matrix), "--hosts", str(routed.hosts_file), "--into", "run"]
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *command],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        (record,) = read(tmp_path / "run").latest.values()
+        assert record.values["line_share"] == pytest.approx(0.4, abs=0.021)
+        assert record.values["limit"] == "device"
+        assert "highest rate without loss" in done.stdout
+        assert (tmp_path / "run" / "index.html").is_file()
+
+
+@pytest.mark.lab
+def test_down_leaves_nothing_of_a_router() -> None:
+    if any(mark.args[0] for mark in needs_a_lab if mark.name == "skipif"):
+        pytest.skip("no lab can be made here")
+    name = f"{NAME}-down"
+    made = lab.up(LabOptions(name=name, topology="router"))
+    assert made.plan is not None
+    assert traces(made.plan)
+    lab.down(name)
+    assert traces(made.plan) == []

@@ -1,0 +1,230 @@
+"""The highest rate without loss, searched for between real agents: through a router with a planted
+limit, over a cable that is faster than our own hosts, and on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from paths import Inside, needs_namespaces
+
+from netlab.build import local_probe
+from netlab.cells import Cell
+from netlab.hosts import Host
+from netlab.lab import network
+from netlab.lab.plan import LabHost, LabOptions, make_plan
+from netlab.measure import Ends, throughput_search
+from netlab.measure.offered_load import Load, offer
+from netlab.probe import Agent
+from netlab.records import Record, Status, to_json
+from netlab.schedule import Trial
+from netlab.search import VERDICTS
+from netlab.setups import ThroughputSearch
+from netlab.wire import frames_per_s
+
+LINE_BIT_PER_S = 100e6
+STEP = 0.02
+BURST = 500
+"""Frames that a sender which this busy machine held up may catch up by."""
+
+
+def setup_of(**settings: Any) -> ThroughputSearch:
+    short = {"resolution": STEP, "residual_s": 0.3, "settle_s": 0.0, "burst": BURST}
+    return ThroughputSearch(**{"duration_s": 1.0, **short, **settings})
+
+
+def search(ends: Ends, **settings: Any) -> Record:
+    cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(**settings))
+    record = throughput_search.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    to_json(record)
+    return record
+
+
+@contextmanager
+def routed(**wish: Any) -> Iterator[Ends]:
+    """Two agents on the cables of a router; everything is gone afterwards."""
+    options = LabOptions(name=f"s{os.getpid()}", topology="router", **wish)
+    options.check()
+    plan = make_plan(
+        options,
+        Path("/nonexistent"),
+        taken=network.routed_networks(),
+        taken_slots=network.slots_in_use(),
+    )
+    network.refuse_taken_names(plan)
+    with ExitStack() as stack:
+        stack.callback(network.remove, plan)
+        network.make(plan)
+        agents = []
+        for host in plan.hosts:
+            agents.append(_agent(host))
+            stack.callback(agents[-1].close)
+            agents[-1].greet(None)
+        client, server = agents
+        yield Ends(server=server, client=client, same_host=False, link_rate_bit_per_s=options.rate)
+
+
+def _agent(host: LabHost) -> Agent:
+    of = Host(name=host.name, os="L", local=True, addresses={"test": host.addresses})
+    transport = Inside(of, host.namespace)
+    return Agent(of, transport, transport.start([str(local_probe()), "agent"]))
+
+
+def check(record: Record, share: float, step: float = STEP) -> None:
+    """The rate is within a step of ``share``, with a bound above, and trials that say so."""
+    assert record.status is Status.OK, record.detail
+    values: Any = record.values
+    assert values["line_share"] == pytest.approx(share, abs=step * 1.001), values
+    line = frames_per_s(values["line_rate_bit_per_s"], record.settings["frame_bytes"])  # type: ignore[arg-type]
+    assert values["frames_per_s"] == pytest.approx(values["line_share"] * line)
+    assert values["limit"] == "device"
+    assert values["upper_line_share"] > values["line_share"]
+    verdicts = [VERDICTS[number] for number in values["trial_verdict"]]
+    assert values["trial_line_share"][0] == 1.0
+    assert verdicts[0] in ("lost", "absorbed")
+    confirmed = [
+        verdict
+        for verdict, at in zip(verdicts, values["trial_line_share"], strict=True)
+        if at == values["line_share"]
+    ]
+    assert confirmed.count("passed") >= 2
+
+
+class TestRouters:
+    """A device that routes, with limits planted in it."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    @pytest.mark.parametrize("frame_bytes", [512, 1518])
+    @pytest.mark.parametrize("mbit_per_s", [37, 40, 61])
+    def test_a_planted_limit_is_found_within_a_step(
+        self, mbit_per_s: int, frame_bytes: int
+    ) -> None:
+        with routed(rate=LINE_BIT_PER_S, device_rate=mbit_per_s * 1e6) as ends:
+            check(search(ends, frame_bytes=frame_bytes), mbit_per_s / 100)
+
+    def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
+        with routed(rate=40e6) as ends:
+            values = search(ends, frame_bytes=1518).values
+            assert (values["limit"], values["line_share"]) == ("line rate", 1.0)
+            assert "upper_line_share" not in values
+            assert values["frames_per_s"] == frames_per_s(40e6, 1518)
+            assert values["line_rate_from"] == "link"
+
+    def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
+        """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
+        with routed(rate=LINE_BIT_PER_S, device_rate=40e6, device_queue_frames=10_000) as ends:
+            record = search(ends, frame_bytes=1518, residual_s=2.0)
+            check(record, 0.4)
+            verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
+            assert "absorbed" in verdicts
+            assert "lost" not in verdicts
+
+    @pytest.mark.parametrize("direction", ["server-sends", "both"])
+    def test_the_other_way_and_both_ways_at_once_are_searched_as_well(self, direction: str) -> None:
+        with routed(rate=20e6, device_rate=8e6) as ends:
+            check(search(ends, frame_bytes=1024, direction=direction, streams=2), 0.4)
+
+    def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
+        with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
+            # A burst of ours would overflow so short a queue.
+            values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
+        shares = values["loss_line_share"]
+        assert shares[0] == 1.0
+        assert shares == [each / 10 for each in range(10, 10 - len(shares), -1)]
+        rows = zip(shares, values["loss_sent_frames"], values["loss_received_frames"], strict=True)
+        for share, sent, received in rows:
+            if share > 0.5:
+                assert 1 - received / sent == pytest.approx(1 - 0.4 / share, abs=0.05)
+        lost = [
+            sent - received
+            for sent, received in zip(
+                values["loss_sent_frames"], values["loss_received_frames"], strict=True
+            )
+        ]
+        assert lost[-2:] == [0, 0] or shares[-1] == 0.1
+
+    def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
+        with routed(rate=20e6, device_rate=8e6) as ends:
+            check(search(ends, frame_bytes=1518, ip_version=6), 0.4)
+
+    def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
+        with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
+            setup = setup_of(frame_bytes=1518)
+            cell = Cell(pairing="LL", test="throughput_search", setup=setup)
+            (account,) = offer(setup, cell, ends, Load(400, 1600.0, 0.25), lambda _s, _r: None)
+            assert account.sent == 400
+            assert 150 < account.received < 250
+            assert account.lost == 400 - account.received
+            assert account.own_drops == 0
+            assert account.received_per_s() == pytest.approx(frames_per_s(8e6, 1518), rel=0.05)
+
+
+class TestTesters:
+    """Where our own hosts are the limit, it is said."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    def test_a_cable_faster_than_our_hosts_is_not_their_result(self) -> None:
+        with routed() as ends:
+            settings = {"duration_s": 0.2, "resolution": 0.1, "line_rate_bit_per_s": 400e9}
+            record = search(ends, frame_bytes=1518, **settings)
+            if record.status is Status.FAILED:
+                assert record.reason == "tester-bound"
+                return
+            assert record.values["limit"] in ("generator-bound", "receiver-bound")
+            assert record.values["line_rate_from"] == "setting"
+
+    def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
+        """Its own cable carries two fifths of the line rate, and nothing is lost."""
+        with routed(rate=20e6) as ends:
+            # A short queue of its own: what waits there is not the device's.
+            settings = {"line_rate_bit_per_s": 50e6, "socket_buffer_bytes": 4096}
+            values = search(ends, frame_bytes=1518, **settings).values
+            assert values["limit"] == "generator-bound"
+            assert values["line_share"] == pytest.approx(0.4, abs=STEP)
+            numbers: Any = values["trial_verdict"]
+            assert not {"lost", "absorbed"} & {VERDICTS[each] for each in numbers}
+
+    def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
+        with routed(rate=100e6, device_rate=40e6) as ends:
+            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=50e6, duration_s=1.5)
+            check(record, 0.8)
+            sent: Any = record.values["trial_sent_frames"]
+            assert sent[0] == pytest.approx(1.5 * frames_per_s(50e6, 1518), abs=1)
+
+
+class TestLineRate:
+    """Who says what the line rate is."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    def line(self, ends: Ends, **settings: Any) -> tuple[float, str]:
+        setup = setup_of(frame_bytes=64, **settings)
+        cell = Cell(pairing="LL", test="throughput_search", setup=setup)
+        line = throughput_search.line_of(setup, cell, ends)
+        assert line.frames_per_s == frames_per_s(line.bit_per_s, 64)
+        return line.bit_per_s, line.source
+
+    def test_the_test_itself_else_the_matrix_else_the_interface(self) -> None:
+        with routed(rate=20e6) as ends:
+            assert self.line(ends, line_rate_bit_per_s=5e6) == (5e6, "setting")
+            assert self.line(ends) == (20e6, "link")
+        with routed() as ends:
+            assert self.line(ends) == (10e9, "interface")  # what a veth says of itself
+
+    def test_where_nobody_says_it_the_cell_cannot_be_measured(self) -> None:
+        loop = Host(name="here", os="L", local=True, addresses={"loop": ("127.0.0.1", "::1")})
+        with ExitStack() as stack:
+            agents = [Agent.open(loop) for _ in range(2)]
+            for agent in agents:
+                stack.callback(agent.close)
+            ends = Ends(server=agents[0], client=agents[1], same_host=True)
+            record = search(ends, frame_bytes=64)
+        assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+        assert "say `link` or `line_rate`" in str(record.detail)

@@ -1,0 +1,68 @@
+"""netprobe over UDP with a count: a sender that is told to stop, a receiver that waits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from netprobe_agents import Agent, agents, netprobe, open_trial
+
+__all__ = ["agents", "netprobe"]
+
+Agents = tuple[Agent, Agent]
+
+
+def test_a_sender_of_a_count_that_is_told_to_stop_says_what_went_out(agents: Agents) -> None:
+    opened = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
+    time.sleep(0.3)
+    opened.sender.ask("stop", test=opened.sending)
+    sent = opened.sender.next(opened.sending, "result", "error")
+    opened.receiver.ask("stop", test=opened.receiving, sent=sent.get("sent_messages", 0))
+    received = opened.receiver.next(opened.receiving, "result", "error")
+    assert (sent["type"], received["type"]) == ("result", "result"), (sent, received)
+    assert 50 < sent["sent_messages"] < 5000
+    assert sent["elapsed_ns"] == sent["last_send_ns"] - sent["first_send_ns"]
+    assert received["sent_messages"] == sent["sent_messages"]
+    assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
+
+
+@pytest.mark.parametrize("drain_s", [0.6, 1.2])
+def test_a_receiver_waits_as_long_as_asked_for_what_has_not_come(
+    agents: Agents,
+    drain_s: float,
+) -> None:
+    """A short queue loses some of what comes at once: the sender's markers say so, and yet."""
+    receive: dict[str, object] = {"drain": drain_s, "socket_buffer": 4096}
+    opened = open_trial(agents, proto="udp", message=1000, count=5000, receive=receive)
+    done = opened.finish()
+    assert done.received["type"] == "result", done.received
+    assert done.received["lost_messages"] > 0
+    assert drain_s - 0.05 < done.received["drain_ns"] / 1e9 < drain_s + 1
+
+
+def test_a_receiver_that_has_it_all_waits_for_nothing(agents: Agents) -> None:
+    receive: dict[str, object] = {"drain": 30}
+    opened = open_trial(
+        agents, proto="udp", message=100, count=50, message_rate=500, receive=receive
+    )
+    done = opened.finish()
+    assert done.received["total_messages"] == 50
+    assert done.received["drain_ns"] < 5e9
+
+
+@pytest.mark.parametrize(
+    ("verb", "keys"),
+    [
+        ("receive", {"proto": "tcp", "drain": 1}),
+        ("send", {"proto": "udp", "drain": 1}),
+        ("receive", {"proto": "udp", "drain": 61}),
+    ],
+)
+def test_only_who_receives_over_udp_can_be_told_how_long_to_wait(
+    agents: Agents,
+    verb: str,
+    keys: dict[str, object],
+) -> None:
+    token = "0" * 32
+    said = agents[0].ask(verb, open="listen", bind="127.0.0.1", token=token, count=5, **keys)
+    assert (said["type"], said["error"], said["key"]) == ("error", "bad-value", "drain")
