@@ -20,6 +20,7 @@ from netlab.cells import Cell, Grid, expansion
 from netlab.comparisons import Comparison
 from netlab.document import Document, check, load_document, read_document
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.hosts import load_inventory
 from netlab.matrix_faults import checked
 from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_many
 from netlab.matrix_model import MatrixFile
@@ -95,8 +96,13 @@ class Matrix:
         return None if cell in self.own_repeats else self.until
 
 
-def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matrix:
+def load_matrix(
+    path: Path, overrides: Mapping[str, str] | None = None, hosts_file: Path | None = None
+) -> Matrix:
     """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
+
+    ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
+    pairings of "every host with every other" and for nothing else.
 
     An override is a setting of the tests; or ``repeats``, ``until``, ``pause``, ``order``,
     ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
@@ -105,7 +111,7 @@ def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matri
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
-    model = checked(document, faults)
+    model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += _idle_comparisons(document, model)
     if faults:
         raise MatrixError(faults)

@@ -98,7 +98,7 @@ def plan_of(
     Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
     taken to have two hosts: then LL and WW share none.
     """
-    matrix = load_matrix(matrix_file, overrides)
+    matrix = load_matrix(matrix_file, overrides, hosts_file)
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
