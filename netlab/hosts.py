@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.pairings import every_pairing, is_by_name, role_of, roles_of
+from netlab.tournament import Meeting
 
 if TYPE_CHECKING:
     from netlab.document import Document
@@ -180,6 +181,12 @@ class Inventory:
             inside=inside,
         )
 
+    def meeting(self, pairing: str) -> Meeting:
+        """What the first choice for ``pairing`` needs to itself; UsageError where there is none."""
+        server, client = self.pair(pairing)
+        shares = frozenset(server.shares + client.shares)
+        return Meeting(pairing, server.machine_name, client.machine_name, shares)
+
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         return () if client.mirror is not None else ((server, client),)
@@ -207,6 +214,14 @@ class Inventory:
             if any(host.machine for pair in candidates for host in pair):
                 names.update({host.name: None for pair in candidates for host in pair})
         return tuple(host for host in self.hosts if host.name in names)
+
+
+def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
+    """Names of all that a pair keeps busy: its machines, and what they share with others."""
+    server, client = pair
+    inside = server.machine_name == client.machine_name
+    shared = () if inside else (*server.shares, *client.shares)
+    return frozenset({server.machine_name, client.machine_name, *(f"{n} (shared)" for n in shared)})
 
 
 def load_inventory(path: Path) -> Inventory:

@@ -121,7 +121,7 @@ def load_matrix(
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
     grids = _grids(merged, layers, said, overrides)
     if overrides:
-        problems = expansion(model.pairings, grids).problems
+        problems = expansion(model.each_pairing, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, merged, grids, said.scale)
 
@@ -167,7 +167,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         text=document.text,
         file=document.file,
         link=link,
-        pairings=tuple(model.pairings),
+        pairings=tuple(model.each_pairing),
         grids=grids,
         repeats=most_repeats(model),
         until=until,
@@ -187,7 +187,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
 def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
     if all(grid.repeats is None for grid in grids):
         return {}
-    found = expansion(model.pairings, grids)
+    found = expansion(model.each_pairing, grids)
     own = (
         (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
     )
@@ -213,7 +213,7 @@ def _idle_comparisons(document: Document, model: MatrixFile) -> Iterator[Fault]:
     if not model.compare:
         return
     layers = layers_of(document, model, {})
-    cells = expansion(model.pairings, tuple(grids_of(model, layers, set()))).cells
+    cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     for index, comparison in enumerate(_comparisons(model)):
         message = comparison.fault(plain)
@@ -254,7 +254,7 @@ def _content(
             "vlan": link.vlan,
             **({"hops": link.hops} if link.hops else {}),
         },
-        "pairings": sorted(model.pairings),
+        "pairings": sorted(model.each_pairing),
         "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
         "repeats": most_repeats(model),
     }

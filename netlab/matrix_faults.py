@@ -84,7 +84,7 @@ def _faults_of_cells(
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    found = expansion(model.pairings, tuple(grids_of(model, filled, set())))
+    found = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
     return [
         document.fault(_place_of(model, problem), problem.message)
         for problem in found.problems

@@ -248,3 +248,10 @@ class MatrixFile(Running):
         default=None, description="The inventory, where it is not a file of its own."
     )
     pairs: Any = Field(default=None, description="The hosts of a pairing, by name.")
+
+    @property
+    def each_pairing(self) -> list[str]:
+        """The pairings one by one, once "every host with every other" has become a list."""
+        if isinstance(self.pairings, list):
+            return self.pairings
+        raise ValueError("which hosts there are is not known yet")

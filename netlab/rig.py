@@ -11,7 +11,7 @@ from typing import Any, Self
 from netlab.cells import Cell
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError
 from netlab.hostlock import lock_hosts, same_host
-from netlab.hosts import Host, Inventory
+from netlab.hosts import Host, Inventory, kept_busy
 from netlab.measure import Ends, address_of
 from netlab.preflight import (
     Preflight,
@@ -24,6 +24,7 @@ from netlab.probe import Agent
 from netlab.records import Record, Status, Value, reason_of
 from netlab.schedule import Trial
 from netlab.store import RunFolder
+from netlab.tournament import Meeting
 from netlab.unmeasured import Unmeasured, beyond_server, host_away, no_way
 
 
@@ -112,11 +113,22 @@ class Rig:
         )
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
-        """Names of the machines that a cell keeps busy."""
+        """Names of the machines and shared links that a cell keeps busy."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return frozenset({f"nobody-{cell.pairing}"})
-        return frozenset(host.machine or host.name for host in pair)
+        return kept_busy(pair)
+
+    def meeting_of(self, pairing: str) -> Meeting:
+        """What a pairing by name needs to itself."""
+        return self._inventory.meeting(pairing)
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        """The agents at both ends of a cell, as they are now; none where one of them is missing."""
+        pair = self._pairs.get(cell.pairing, ())
+        names = [host.name for host in pair if host.name not in self._away]
+        agents = tuple(self._agents[name] for name in names if name in self._agents)
+        return agents if len(agents) == 2 else ()
 
     def ends(self, cell: Cell) -> Ends:
         """The two hosts that measure a cell, with their agents as they are now."""
@@ -133,9 +145,11 @@ class Rig:
             )
         server = self._agents[server_host.name]
         addresses = address_of(server_host, cell), address_of(client_host, cell)
+        networks = {"server": server_host.only_network, "client": client_host.only_network}
         return Ends(
             server=server,
             client=client,
+            networks={whose: network for whose, network in networks.items() if network},
             same_host=same_host(server, client),
             connected_by=self._preflights[cell.pairing].connected_by(*addresses),
         )
@@ -298,7 +312,11 @@ class Rig:
         found = self._open(host)
         if isinstance(found, Agent):
             self._agents[host.name] = found
-            self._unchecked |= {pairing for pairing, pair in self._pairs.items() if host in pair}
+            self._unchecked |= {
+                pairing
+                for pairing, pair in self._pairs.items()
+                if any(each.name == host.name for each in pair)
+            }
             try:
                 self._lock([found], 0.0)
             except LockedError as error:
