@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.errors import MatrixError
-from netlab.report import compared, explained, overtime, payloads, repeated, roundtrips
+from netlab.report import between, compared, explained, overtime, payloads, repeated, roundtrips
 from netlab.report.nouns import Part
 from netlab.report.readings import Reading
 
@@ -19,6 +19,7 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
     found = [
+        between.part(readings, link, imported=imported),
         *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),

@@ -29,6 +29,8 @@ _VALUES = (
     *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
     *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
     "client_connect_mean_ns",
+    *("sent_bit_per_s", "receiver_jitter_ns", "printed_mbit_per_s"),
+    *("common_window", "common_window_trials", "clock_bound_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
