@@ -47,6 +47,20 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     metavar="[N]",
     help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
 )
+@click.option(
+    "--linux",
+    type=click.IntRange(2, 6),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Linux hosts; more than two hosts have a cable each into a switch.",
+)
+@click.option(
+    "--second",
+    "second_rate",
+    metavar="RATE",
+    help="A second cable of each host, of this rate, into a switch of its own.",
+)
 def lab_up(
     name: str,
     rate: str | None,
@@ -55,6 +69,8 @@ def lab_up(
     checksums: str,
     hosts_file: Path | None,
     windows: int | None,
+    linux: int,
+    second_rate: str | None,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
@@ -67,6 +83,8 @@ def lab_up(
         checksums=checksums,
         hosts_file=hosts_file,
         windows=windows or 0,
+        linux=linux,
+        second_rate=None if second_rate is None else rate_of(second_rate),
     )
     click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
 
