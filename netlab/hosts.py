@@ -188,8 +188,11 @@ class Inventory:
         return Meeting(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+        """A host without a network named is met in the other's, where it has an address there."""
         server, client = (self.role(str(role)) for role in roles_of(pairing))
-        return () if client.mirror is not None else ((server, client),)
+        if client.mirror is not None:
+            return ()
+        return ((_met_in(server, client.only_network), _met_in(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:
         """Why no two hosts stand for ``pairing``."""
@@ -214,6 +217,12 @@ class Inventory:
             if any(host.machine for pair in candidates for host in pair):
                 names.update({host.name: None for pair in candidates for host in pair})
         return tuple(host for host in self.hosts if host.name in names)
+
+
+def _met_in(host: Host, network: str | None) -> Host:
+    if host.only_network is None and network in host.addresses:
+        return replace(host, only_network=network)
+    return host
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:

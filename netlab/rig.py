@@ -13,6 +13,7 @@ from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeEr
 from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host, Inventory, kept_busy
 from netlab.measure import Ends, address_of
+from netlab.pairings import is_by_name
 from netlab.preflight import (
     Preflight,
     common_addresses,
@@ -264,14 +265,31 @@ class Rig:
 
     def _try_pairs(self) -> None:
         for pairing in self._pairs:
-            self._preflights[pairing] = found = self._try(pairing)
+            found = self._first_try(pairing)
+            self._preflights[pairing] = found
             self.warnings += [each for each in found.warnings if each not in self.warnings]
+        if self._unchecked.issuperset(self._pairs):
+            raise HostError("no pairing can be measured: " + "; ".join(self.warnings))
+
+    def _first_try(self, pairing: str) -> Preflight:
+        """Of pairs by name that cross each other's networks some may have no way that is theirs:
+        they are tried anew when their turn comes, and the others are measured.
+        """
+        try:
+            return self._try(pairing)
+        except HostGone:
+            raise
+        except HostError as error:
+            if not is_by_name(pairing):
+                raise
+            self._unchecked.add(pairing)
+            return Preflight(blocked=(), warnings=(str(error),))
 
     def _try(self, pairing: str) -> Preflight:
         server, client = self._pairs[pairing]
         if server.mirror is not None:
             return preflight_mirror(self._agents[client.name], server)
-        return preflight(self._agents[server.name], self._agents[client.name])
+        return preflight(self._agents[server.name], self._agents[client.name], (server, client))
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         """Try a pair anew where a host of it came back; why it cannot be measured, if so.

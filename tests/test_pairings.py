@@ -155,6 +155,27 @@ def test_a_role_reaches_its_host_where_it_says_whatever_the_cell_says(inventory:
     assert server.address(None) == "10.0.0.2"
 
 
+def test_a_host_is_met_in_the_network_of_the_other_where_it_has_an_address_there(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "hosts.yaml"
+    networks = "addresses: {lan: 10.0.0.%d, wifi: 10.1.0.%d}"
+    path.write_text(
+        "hosts:\n"
+        f"  a: {{os: L, ssh: a, {networks % (1, 1)}}}\n"
+        f"  b: {{os: L, ssh: b, {networks % (2, 2)}}}\n"
+        "  c: {os: L, ssh: c, addresses: {lan: 10.0.0.3}}\n"
+    )
+    inventory = load_inventory(path)
+    assert [host.address(None) for host in inventory.pair("a@wifi+b")] == ["10.1.0.1", "10.1.0.2"]
+    assert [host.address("lan") for host in inventory.pair("b+a@wifi")] == ["10.1.0.2", "10.1.0.1"]
+    assert [host.address(None) for host in inventory.pair("a@wifi+c")] == ["10.1.0.1", "10.0.0.3"]
+    assert [host.address(None) for host in inventory.pair("a@wifi+b@lan")] == [
+        "10.1.0.1",
+        "10.0.0.2",
+    ]
+
+
 def test_a_mirror_is_never_the_client(inventory: Inventory) -> None:
     with pytest.raises(UsageError, match="box is a mirror: it answers"):
         inventory.pair("nas+box")

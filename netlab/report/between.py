@@ -134,10 +134,9 @@ def _boards(readings: Sequence[Reading]) -> list[Board]:
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}
-    roles: dict[str, None] = {}
-    for reading in readings:
-        server, client = labels_of(reading.pairing)
-        roles |= {server: None, client: None}
+    ends = [labels_of(reading.pairing) for reading in readings]
+    roles = dict.fromkeys([*(server for server, _ in ends), *(client for _, client in ends)])
+    for reading, (server, client) in zip(readings, ends, strict=True):
         label = _label(reading, names[reading.cell])
         for quantity in quantities_of(reading):
             quantities[quantity.name] = quantity
@@ -149,8 +148,8 @@ def _boards(readings: Sequence[Reading]) -> list[Board]:
             quantity=quantities[name],
             roles=tuple(roles),
             spots={
-                ends: Spot(tuple(trials), quantities[name], _inside(trials, *ends))
-                for ends, trials in places.items()
+                at: Spot(tuple(trials), quantities[name], _inside(trials, *at))
+                for at, trials in places.items()
             },
         )
         for (label, name), places in groups.items()
