@@ -90,7 +90,7 @@ def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
         }
         assert len(networks) == 2
         first, second = networks
-        assert not first.overlaps(second)  # type: ignore[arg-type]
+        assert not first.overlaps(second)
         addresses = [
             a for host in made.hosts for a in (host.addresses[version], host.second[version])
         ]
