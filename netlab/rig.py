@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from netlab.cells import Cell
+from netlab.described import described, peers_of
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError
 from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host, Inventory, kept_busy
@@ -16,7 +17,6 @@ from netlab.measure import Ends, address_of
 from netlab.pairings import is_by_name
 from netlab.preflight import (
     Preflight,
-    common_addresses,
     is_own_address,
     preflight,
     preflight_mirror,
@@ -188,25 +188,7 @@ class Rig:
 
     def described(self) -> dict[str, Any]:
         """Each host as it was found: what changes here between sessions is noted, not refused."""
-        mirrors = {
-            server.name: {
-                "os": server.os,
-                "machine": server.machine,
-                "mirror": f"{server.mirror.address} port {server.mirror.port}",
-            }
-            for server, _ in self._pairs.values()
-            if server.mirror is not None
-        }
-        return mirrors | {
-            name: {
-                "os": agent.host.os,
-                "machine": agent.host.machine,
-                "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
-                "local": agent.host.local,
-                **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
-            }
-            for name, agent in self._agents.items()
-        }
+        return described(self._pairs.values(), self._agents)
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that were lost and came back since this was asked last."""
@@ -216,7 +198,7 @@ class Rig:
 
     def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
         """Append the facts of each host (or of some), with the route to its peer."""
-        for host, peer in self._peers().items():
+        for host, peer in peers_of(self._pairs.values()).items():
             agent = self._agents.get(host)
             if agent is None or agent.gone or (only is not None and host not in only):
                 continue
@@ -349,15 +331,3 @@ class Rig:
         held = {agent.identity for agent in self._holders if not agent.gone}
         free = [agent for agent in agents if agent.identity not in held]
         self._holders += lock_hosts(free, self._owner, wait_s=wait_s)
-
-    def _peers(self) -> dict[str, str]:
-        """For each host the test address of one it measures with."""
-        peers: dict[str, str] = {}
-        for server, client in self._pairs.values():
-            if server.mirror is not None:
-                peers.setdefault(client.name, server.mirror.address)
-                continue
-            there, here = common_addresses(server, client)[0]
-            peers.setdefault(server.name, here)
-            peers.setdefault(client.name, there)
-        return peers
