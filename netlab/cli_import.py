@@ -96,6 +96,54 @@ def repeats(
     show_report(into, quiet=False)
 
 
+def _machines(
+    _context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
+) -> dict[str, str]:
+    machines: dict[str, str] = {}
+    for word in words:
+        name, equals, hosts = word.partition("=")
+        if not name or not equals or not all(hosts.split(",")):
+            raise click.BadParameter(f"{word!r} is not NAME=HOST,HOST…, such as pc=guest,desk")
+        machines |= dict.fromkeys(hosts.split(","), name)
+    return machines
+
+
+@import_.command("pairs")
+@click.argument("table", type=FILE)
+@INTO
+@TITLE
+@RATE
+@MTU
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="NAME=HOST,HOST…",
+    callback=_machines,
+    help="Hosts that are one machine (may be given again): no cable was between them.",
+)
+def pairs(
+    table: Path,
+    into: Path | None,
+    title: str | None,
+    rate: str,
+    mtu: int,
+    machines: dict[str, str],
+) -> None:
+    """Make a run folder out of a TABLE of hosts against hosts, and its report.
+
+    The columns of the CSV file: protocol, client, server, mbit_per_s (10^6 bit/s),
+    offered_mbit_per_s (where a rate was offered). An empty value was not measured.
+    """
+    from netlab.header import Link
+    from netlab.import_pairs import import_pairs
+
+    into = into or Path("runs") / table.stem
+    link = Link(rate_of(rate), mtu)
+    import_pairs(table, into, machines=machines, title=title, link=link)
+    show_report(into, quiet=False)
+
+
 def show_report(folder: Path, *, quiet: bool) -> None:
     """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
     from netlab.frame import load

@@ -63,6 +63,20 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     metavar="FRAMES",
     help="Queue of the router, each way.",
 )
+@click.option(
+    "--linux",
+    type=click.IntRange(2, 6),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Linux hosts; more than two hosts have a cable each into a switch.",
+)
+@click.option(
+    "--second",
+    "second_rate",
+    metavar="RATE",
+    help="A second cable of each host, of this rate, into a switch of its own.",
+)
 def lab_up(
     name: str,
     rate: str | None,
@@ -74,6 +88,8 @@ def lab_up(
     topology: str,
     device_rate: str | None,
     device_queue: int | None,
+    linux: int,
+    second_rate: str | None,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
@@ -89,6 +105,8 @@ def lab_up(
         topology=topology,
         device_rate=None if device_rate is None else rate_of(device_rate),
         device_queue_frames=device_queue,
+        linux=linux,
+        second_rate=None if second_rate is None else rate_of(second_rate),
     )
     click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
 

@@ -260,6 +260,16 @@ PREFIXES: Mapping[str, str] = {
 
 _KNOWN = columns_of(COLUMNS_OF)
 
+_TOGETHER: Mapping[str, Column] = {
+    "common_window": Column("boolean", "", "whether it sent over the whole of a common window"),
+    "common_window_trials": Column("Int64", "", "trials that the common window cuts"),
+    "common_window_open_ns": Column(
+        "Int64", "ns", "its opening by the controller's clock: the same for all of a round"
+    ),
+    "clock_bound_ns": Column("Int64", "ns", "how far off the hosts' times of the window may be"),
+}
+"""Columns that a frame has only where trials ran at the same time, or sent both ways."""
+
 _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_bit_per_s", "bit/s", "Float64"),
     ("_per_s", "1/s", "Float64"),
@@ -286,6 +296,8 @@ def describe(name: str) -> Column:
     """
     if name in _KNOWN:
         return _KNOWN[name]
+    if name in _TOGETHER:
+        return _TOGETHER[name]
     for prefix, words in PREFIXES.items():
         if name.startswith(prefix):
             inner = describe(name.removeprefix(prefix))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.pairings import every_pairing, is_by_name, role_of, roles_of
+from netlab.tournament import Meeting
 
 if TYPE_CHECKING:
     from netlab.document import Document
@@ -62,11 +64,21 @@ class Host:
     """Private key file for the login."""
     mirror: Mirror | None = None
     """Where it echoes, for a host that runs no agent and is never logged in to."""
+    shares: tuple[str, ...] = ()
+    """Names of links and switches that its traffic shares with other hosts'."""
+    only_network: str | None = None
+    """Of a host as one role of a pairing sees it: the one network that it is reached in."""
+
+    @property
+    def machine_name(self) -> str:
+        """The machine that it runs on; its own name where it shares none."""
+        return self.machine or self.name
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
         """The test address in a network (``None``: the first named); UsageError without one.
 
-        A mirror has the one address that it echoes at, whatever the network's name.
+        A mirror has the one address that it echoes at, whatever the network's name. Where a pairing
+        says in which network the host is reached, that holds, whatever a cell says.
         """
         if self.mirror is not None:
             if _version_of(self.mirror.address) == ip_version:
@@ -74,6 +86,7 @@ class Host:
             raise UsageError(
                 f"mirror {self.name} echoes at {self.mirror.address}, not over IPv{ip_version}"
             )
+        network = self.only_network or network
         named = network or next(iter(self.addresses), None)
         for address in self.addresses.get(named or "", ()):
             if _version_of(address) == ip_version:
@@ -110,8 +123,11 @@ class Inventory:
 
         A named pair is the only one. Else the servers and clients with the right letters in the
         inventory's order, mirrors behind the servers that can do more; a machine never measures
-        with itself under its other system, and a mirror is never the client.
+        with itself under its other system, and a mirror is never the client. A pairing by name
+        means its two hosts, which may be one machine, or one and the same.
         """
+        if is_by_name(pairing):
+            return self._by_name(pairing)
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
             return ((self.host(server), self.host(client)),)
@@ -132,8 +148,56 @@ class Inventory:
             raise UsageError(f"{self.file}: {self.why_not(pairing)}")
         return found[0]
 
+    def role(self, text: str) -> Host:
+        """The host that a role of a pairing means, as it is reached there; UsageError without."""
+        try:
+            role = role_of(text)
+            host = self.host(role.host)
+        except ValueError as error:
+            raise UsageError(f"{self.file}: {error}") from None
+        except KeyError:
+            known = ", ".join(sorted(host.name for host in self.hosts))
+            message = f"no host is called {role.host!r}; there are {known}"
+            raise UsageError(f"{self.file}: {message}") from None
+        if role.network is None:
+            return host
+        if host.mirror is not None or role.network not in host.addresses:
+            known = ", ".join(host.addresses) or "none"
+            message = f"host {role.host} has no address in {role.network!r}; its networks: {known}"
+            raise UsageError(f"{self.file}: {message}")
+        return replace(host, only_network=role.network)
+
+    def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
+        """Each ordered pair of ``roles`` (``None``: of all hosts); UsageError for a stranger.
+
+        ``inside``: those within one machine as well, each host with itself among them.
+        """
+        listed = [host.name for host in self.hosts] if roles is None else list(roles)
+        hosts = {role: self.role(role) for role in listed}
+        return every_pairing(
+            listed,
+            machines={host.name: host.machine_name for host in hosts.values()},
+            never_clients=[role for role, host in hosts.items() if host.mirror is not None],
+            inside=inside,
+        )
+
+    def meeting(self, pairing: str) -> Meeting:
+        """What the first choice for ``pairing`` needs to itself; UsageError where there is none."""
+        server, client = self.pair(pairing)
+        shares = frozenset(server.shares + client.shares)
+        return Meeting(pairing, server.machine_name, client.machine_name, shares)
+
+    def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+        """A host without a network named is met in the other's, where it has an address there."""
+        server, client = (self.role(str(role)) for role in roles_of(pairing))
+        if client.mirror is not None:
+            return ()
+        return ((_met_in(server, client.only_network), _met_in(client, server.only_network)),)
+
     def why_not(self, pairing: str) -> str:
         """Why no two hosts stand for ``pairing``."""
+        if is_by_name(pairing):
+            return f"{roles_of(pairing)[1]} is a mirror: it answers, and cannot be the client"
         server, client = pairing[0], pairing[1]
         both = "two different machines" if server == client else "one host each"
         return f"{pairing} needs {both} with `os: {server}` (server) and `os: {client}` (client)"
@@ -153,6 +217,20 @@ class Inventory:
             if any(host.machine for pair in candidates for host in pair):
                 names.update({host.name: None for pair in candidates for host in pair})
         return tuple(host for host in self.hosts if host.name in names)
+
+
+def _met_in(host: Host, network: str | None) -> Host:
+    if host.only_network is None and network in host.addresses:
+        return replace(host, only_network=network)
+    return host
+
+
+def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
+    """Names of all that a pair keeps busy: its machines, and what they share with others."""
+    server, client = pair
+    inside = server.machine_name == client.machine_name
+    shared = () if inside else (*server.shares, *client.shares)
+    return frozenset({server.machine_name, client.machine_name, *(f"{n} (shared)" for n in shared)})
 
 
 def load_inventory(path: Path) -> Inventory:
@@ -229,6 +307,7 @@ def host_of(name: str, model: Any) -> Host:
         host_key=model.host_key,
         identity=model.identity,
         mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
+        shares=model.shares,
     )
 
 

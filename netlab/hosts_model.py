@@ -52,6 +52,15 @@ def _port_range(value: Any) -> Any:
     return first, last
 
 
+def _shares(value: Any) -> Any:
+    """``uplink`` or ``[uplink, switch-2]``: names of links and switches."""
+    listed = value if isinstance(value, list) else [value]
+    for name in listed:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a link or switch: letters, digits, . _ -")
+    return tuple(dict.fromkeys(listed))
+
+
 def _host_key(value: Any) -> Any:
     form = r"(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?|SHA256:[A-Za-z0-9+/]{43}=?"
     if not isinstance(value, str) or not re.fullmatch(form, value):
@@ -87,6 +96,7 @@ class HostModel(Section):
     host_key: Annotated[str, BeforeValidator(_host_key)] | None = None
     identity: str | None = None
     mirror: MirrorModel | None = None
+    shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -115,7 +125,7 @@ class HostModel(Section):
     def _only_mirrors(self) -> Self:
         if self.os is None:
             raise ValueError("the key `os` is missing: L, W, M, F, or X for another system")
-        idle = self.model_fields_set - {"os", "mirror", "machine"}
+        idle = self.model_fields_set - {"os", "mirror", "machine", "shares"}
         if idle:
             raise ValueError(
                 f"a mirror runs no agent, and nobody logs in to it: `{min(idle)}` means nothing"

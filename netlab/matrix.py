@@ -20,6 +20,7 @@ from netlab.cells import Cell, Grid, expansion
 from netlab.comparisons import Comparison
 from netlab.document import Document, check, load_document, read_document
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.hosts import load_inventory
 from netlab.matrix_faults import checked
 from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_many
 from netlab.matrix_model import MatrixFile
@@ -95,8 +96,13 @@ class Matrix:
         return None if cell in self.own_repeats else self.until
 
 
-def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matrix:
+def load_matrix(
+    path: Path, overrides: Mapping[str, str] | None = None, hosts_file: Path | None = None
+) -> Matrix:
     """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
+
+    ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
+    pairings of "every host with every other" and for nothing else.
 
     An override is a setting of the tests; or ``repeats``, ``until``, ``pause``, ``order``,
     ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
@@ -105,7 +111,7 @@ def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matri
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
-    model = checked(document, faults)
+    model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += _idle_comparisons(document, model)
     if faults:
         raise MatrixError(faults)
@@ -115,7 +121,7 @@ def load_matrix(path: Path, overrides: Mapping[str, str] | None = None) -> Matri
     _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
     grids = _grids(merged, layers, said, overrides)
     if overrides:
-        problems = expansion(model.pairings, grids).problems
+        problems = expansion(model.each_pairing, grids).problems
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, merged, grids, said.scale)
 
@@ -161,7 +167,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         text=document.text,
         file=document.file,
         link=link,
-        pairings=tuple(model.pairings),
+        pairings=tuple(model.each_pairing),
         grids=grids,
         repeats=most_repeats(model),
         until=until,
@@ -181,7 +187,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
 def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
     if all(grid.repeats is None for grid in grids):
         return {}
-    found = expansion(model.pairings, grids)
+    found = expansion(model.each_pairing, grids)
     own = (
         (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
     )
@@ -207,7 +213,7 @@ def _idle_comparisons(document: Document, model: MatrixFile) -> Iterator[Fault]:
     if not model.compare:
         return
     layers = layers_of(document, model, {})
-    cells = expansion(model.pairings, tuple(grids_of(model, layers, set()))).cells
+    cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     for index, comparison in enumerate(_comparisons(model)):
         message = comparison.fault(plain)
@@ -248,7 +254,7 @@ def _content(
             "vlan": link.vlan,
             **({"hops": link.hops} if link.hops else {}),
         },
-        "pairings": sorted(model.pairings),
+        "pairings": sorted(model.each_pairing),
         "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
         "repeats": most_repeats(model),
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.cells import Problem, expansion
 from netlab.document import Complaint, Document, KeyPath, check, did_you_mean
@@ -24,17 +24,24 @@ from netlab.matrix_layers import (
     sections,
     too_many,
 )
-from netlab.matrix_model import KINDS, MatrixFile
+from netlab.matrix_model import KINDS, BetweenSection, MatrixFile
 from netlab.matrix_settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.setups import FIELDS
 
+if TYPE_CHECKING:
+    from netlab.hosts import Inventory
 
-def checked(document: Document, faults: list[Fault]) -> MatrixFile:
+
+def checked(
+    document: Document, faults: list[Fault], inventory: Callable[[], Inventory]
+) -> MatrixFile:
     """The model of a file that is right by itself, whatever is set over it later.
 
-    ``faults`` are those found before. Raises MatrixError with them and every other one.
+    Its pairings are a list, also where the file says "every host with every other": then the
+    ``inventory`` is asked for. ``faults`` are those found before. Raises MatrixError with them and
+    every other one, UsageError where the inventory is needed and cannot be had.
     """
-    model = _model(document, faults)
+    model = _with_pairings(_model(document, faults), document, inventory)
     whole = not faults
     layers = layers_of(document, model, {})
     sizes = list(too_many(document, model, layers))
@@ -52,6 +59,22 @@ def checked(document: Document, faults: list[Fault]) -> MatrixFile:
     return model
 
 
+def _with_pairings(
+    model: MatrixFile, document: Document, inventory: Callable[[], Inventory]
+) -> MatrixFile:
+    """The model with its pairings one by one."""
+    said = model.pairings
+    if isinstance(said, list):
+        return model
+    between = BetweenSection(between="all") if said == "all" else said
+    roles = None if between.between == "all" else between.between
+    pairings = list(inventory().every_pairing(roles, inside=between.inside))
+    if not pairings:
+        message = "no two hosts of the inventory can be measured with each other"
+        raise MatrixError([document.fault(("pairings",), message)])
+    return model.model_copy(update={"pairings": pairings})
+
+
 def _faults_of_cells(
     document: Document, model: MatrixFile, layers: list[Layer], whole: bool
 ) -> list[Fault]:
@@ -61,7 +84,7 @@ def _faults_of_cells(
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    found = expansion(model.pairings, tuple(grids_of(model, filled, set())))
+    found = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
     return [
         document.fault(_place_of(model, problem), problem.message)
         for problem in found.problems

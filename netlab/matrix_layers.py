@@ -153,7 +153,7 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
     """Absurd products, found without making any of them."""
     cells = 0
     for index, layer in enumerate(layers):
-        before, cells = cells, cells + _size(layer) * len(model.pairings)
+        before, cells = cells, cells + _size(layer) * len(model.each_pairing)
         if before <= MAX_CELLS < cells:
             message = f"{cells:,} cells are too many; a matrix has {MAX_CELLS:,} at most"
             yield document.fault(("tests", index), message)
@@ -164,7 +164,7 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
                 )
                 yield document.fault((*path, name), message)
     trials = sum(
-        _size(layer) * len(model.pairings) * (test.repeats or most_repeats(model))
+        _size(layer) * len(model.each_pairing) * (test.repeats or most_repeats(model))
         for test, layer in zip(model.tests, layers, strict=True)
     )
     if trials > MAX_TRIALS and cells <= MAX_CELLS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import AfterValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from netlab.document import Section
 from netlab.matrix_settings import (
@@ -16,6 +16,7 @@ from netlab.matrix_settings import (
     Confidence,
     Pairing,
     Rate,
+    Role,
     Setting,
     WarmUp,
     Within,
@@ -124,12 +125,55 @@ Side = _model_of(
 )
 
 
+def _shape(value: object) -> str:
+    """Which branch of a union a value is meant for."""
+    if isinstance(value, list):
+        return "list"
+    return "word" if isinstance(value, str) else "section"
+
+
 class CompareSection(Section):
     """Cells laid beside those that differ from them in the settings named, and in nothing else."""
 
     name: str = Field(min_length=1, max_length=100, description="Heads the comparison.")
     baseline: Side  # type: ignore[valid-type]  # made of the table of settings
     contender: Side  # type: ignore[valid-type]
+
+
+class BetweenSection(Section):
+    """Every ordered pair of some hosts of the inventory."""
+
+    between: Annotated[
+        Union[  # noqa: UP007  (as elsewhere among tagged types)
+            Annotated[Literal["all"], Tag("word")],
+            Annotated[
+                list[Role],
+                Field(min_length=1, max_length=1000),
+                AfterValidator(distinct),
+                Tag("list"),
+            ],
+        ],
+        Discriminator(_shape),
+    ] = Field(description="Hosts by name, a host at one of its networks (HOST@NETWORK), or `all`.")
+    inside: bool = Field(
+        default=True,
+        description="Whether pairs within one machine, each host with itself, are measured too.",
+    )
+
+
+Pairings = Annotated[
+    Union[  # noqa: UP007
+        Annotated[
+            list[Pairing],
+            Field(min_length=1, max_length=1000),
+            AfterValidator(distinct),
+            Tag("list"),
+        ],
+        Annotated[Literal["all"], Tag("word")],
+        Annotated[BetweenSection, Tag("section")],
+    ],
+    Discriminator(_shape),
+]
 
 
 class LinkSection(Section):
@@ -191,9 +235,10 @@ class MatrixFile(Running):
         description="What the report is headed with; without one the name of the file.",
     )
     link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
-    pairings: Annotated[
-        list[Pairing], Field(min_length=1, max_length=676), AfterValidator(distinct)
-    ] = Field(description="Systems of server and client, server first: WL is Windows and Linux.")
+    pairings: Pairings = Field(
+        description="Server first: systems (WL is Windows and Linux), or hosts by name "
+        "(nas+laptop); `all`: every host of the inventory with every other, each way."
+    )
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
     tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]
     compare: Annotated[list[CompareSection], Field(min_length=1, max_length=100)] = Field(
@@ -204,3 +249,10 @@ class MatrixFile(Running):
         default=None, description="The inventory, where it is not a file of its own."
     )
     pairs: Any = Field(default=None, description="The hosts of a pairing, by name.")
+
+    @property
+    def each_pairing(self) -> list[str]:
+        """The pairings one by one, once "every host with every other" has become a list."""
+        if isinstance(self.pairings, list):
+            return self.pairings
+        raise ValueError("which hosts there are is not known yet")

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from netlab import pairings
 from netlab.document import Section
 from netlab.setups import FIELDS
 from netlab.units import (
@@ -119,15 +120,34 @@ Device = Annotated[str, Field(pattern=r"^[^\s/%=,\x00-\x1f]+$", max_length=15)]
 
 
 def _pairing(value: str) -> str:
-    if len(value) == 2 and value.isascii() and value.isalpha() and value.isupper():
+    if pairings.is_by_name(value):
+        pairings.roles_of(value)
+        return value
+    if pairings.LETTERS.fullmatch(value):
         return value
     raise ValueError(
-        f"`{value[:40]}` is no pairing: two capital letters, the server's system first, such as WL"
+        f"`{value[:40]}` is no pairing: two capital letters, the server's system first, such as "
+        "WL; or two hosts by name, such as nas+laptop"
     )
 
 
+def _role(value: str) -> str:
+    pairings.role_of(value)
+    return value
+
+
+_ROLE_PATTERN = "[A-Za-z0-9][A-Za-z0-9_.@-]*"
 Pairing = Annotated[
-    str, AfterValidator(_pairing), WithJsonSchema({"type": "string", "pattern": "^[A-Z]{2}$"})
+    str,
+    AfterValidator(_pairing),
+    WithJsonSchema(
+        {"type": "string", "pattern": rf"^([A-Z]{{2}}|{_ROLE_PATTERN}\+{_ROLE_PATTERN})$"}
+    ),
+]
+Role = Annotated[
+    str,
+    AfterValidator(_role),
+    WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_PATTERN}$"}),
 ]
 
 

@@ -13,9 +13,10 @@ from netlab.asking import Ask, beyond_hosts
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.estimate import Estimate, estimate
-from netlab.hosts import Inventory, load_inventory
+from netlab.hosts import Inventory, kept_busy, load_inventory
 from netlab.matrix import Matrix, load_matrix
 from netlab.measure import address_of
+from netlab.pairings import is_by_name, roles_of
 from netlab.plan_text import plan_text
 from netlab.progress import OVERHEAD_S
 from netlab.schedule import Round, Trial, rounds
@@ -68,6 +69,12 @@ class Planned:
         link, pause_s = self.matrix.link, self.matrix.pause_s
         return estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s)
 
+    @cached_property
+    def time_one_by_one(self) -> Estimate:
+        """Of all trials, if no two of them ran at the same time."""
+        apart = tuple(Round((trial,)) for round_ in self.rounds for trial in round_.trials)
+        return self._estimate(apart)
+
     @property
     def together(self) -> list[tuple[str, ...]]:
         """Pairings that share a round, each combination once."""
@@ -98,12 +105,16 @@ def plan_of(
     Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
     taken to have two hosts: then LL and WW share none.
     """
-    matrix = load_matrix(matrix_file, overrides)
+    matrix = load_matrix(matrix_file, overrides, hosts_file)
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else load_inventory(source)
     ends = _ends(pairings, inventory)
+    busy = {
+        pairing: frozenset(machines) if inventory is None else kept_busy(inventory.pair(pairing))
+        for pairing, machines in ends.items()
+    }
     refused: dict[Cell, str] = {} if inventory is None else _refused(chosen, inventory)
     notes: tuple[str, ...] = ()
     if inventory is not None and ask is not None:
@@ -118,8 +129,9 @@ def plan_of(
             _trials(measured, times),
             order=matrix.order,
             seed=matrix.seed,
-            hosts_of=lambda cell: frozenset(ends[cell.pairing]),
+            hosts_of=lambda cell: busy[cell.pairing],
             parallel=matrix.parallel,
+            meeting_of=None if inventory is None else inventory.meeting,
         )
         for times in (matrix.fewest_of, matrix.repeats_of)
     )
@@ -185,6 +197,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         "rounds": len(plan.rounds),
         "seconds": round(plan.time.time_s, 3),
         "seconds_at_least": round(plan.time_at_least.time_s, 3),
+        "seconds_one_by_one": round(plan.time_one_by_one.time_s, 3),
         "trials_at_link_rate": plan.time.at_link_rate,
         "trials_of_unknown_length": plan.time.counted + plan.time.searching,
         "pause_s": matrix.pause_s,
@@ -217,10 +230,13 @@ def _ends(pairings: Collection[str], inventory: Inventory | None) -> dict[str, t
     """The machines that each pairing keeps busy, by its first choice of hosts."""
     ends = {}
     for pairing in pairings:
-        if inventory is None:
+        if inventory is None and is_by_name(pairing):
+            server_role, client_role = roles_of(pairing)
+            ends[pairing] = server_role.host, client_role.host
+        elif inventory is None:
             server, client = pairing[0], pairing[1]
             ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
         else:
             first, second = inventory.pair(pairing)
-            ends[pairing] = (first.machine or first.name, second.machine or second.name)
+            ends[pairing] = first.machine_name, second.machine_name
     return ends

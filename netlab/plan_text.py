@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netlab.pairings import is_by_name, roles_of
 from netlab.units import format_bytes, format_rate, format_seconds, format_share
 
 if TYPE_CHECKING:
     from netlab.cells import Cell
     from netlab.matrix import Link
     from netlab.plan import Planned
+
+MAX_TOGETHER = 12
+"""Combinations of pairings that are listed; `--json` has all."""
 
 
 def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
@@ -33,8 +37,10 @@ def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
 def _table(plan: Planned) -> list[str]:
     """One line for each pairing and protocol, columns aligned."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
+    labels, ends = _pairings(plan)
     for cell in plan.cells:
-        groups.setdefault((cell.pairing, cell.test, cell.setup.protocol), []).append(cell)
+        label = labels[cell.pairing]
+        groups.setdefault((label, cell.test, cell.setup.protocol), []).append(cell)
     rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
     for (pairing, test, protocol), cells in groups.items():
         sizes = dict.fromkeys(word for cell in cells for word in _message_size(cell))
@@ -42,7 +48,7 @@ def _table(plan: Planned) -> list[str]:
         rows.append(
             (
                 pairing,
-                ", ".join(plan.ends[pairing]),
+                ends[pairing],
                 f"{test} {protocol}",
                 str(len(cells)),
                 _listed(list(sizes)) if sizes else "searched",
@@ -54,6 +60,19 @@ def _table(plan: Planned) -> list[str]:
         "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
+    """Pairing → how its line is called, and that → its ends; many pairs by name have one line."""
+    by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
+    labels = {pairing: pairing for pairing in plan.ends}
+    ends = {pairing: ", ".join(both) for pairing, both in plan.ends.items()}
+    if len(by_name) > MAX_TOGETHER:
+        label = f"{len(by_name)} by name"
+        hosts = {role.host for pairing in by_name for role in roles_of(pairing)}
+        labels |= dict.fromkeys(by_name, label)
+        ends[label] = f"{len(hosts)} hosts"
+    return labels, ends
 
 
 def _message_size(cell: Cell) -> tuple[str, ...]:
@@ -164,7 +183,23 @@ def _simultaneity(plan: Planned) -> list[str]:
     if not together:
         return ["One trial at a time: no two pairings are free of a common host"]
     note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE tells)"
-    return [f"At the same time: {'; '.join(together)}{note}"]
+    more = f"; and {len(together) - MAX_TOGETHER} more" if len(together) > MAX_TOGETHER else ""
+    most = max(len(round_.trials) for round_ in plan.rounds)
+    return [
+        f"At the same time: {'; '.join(together[:MAX_TOGETHER])}{more}{note}",
+        *_saved(plan, most),
+    ]
+
+
+def _saved(plan: Planned, most: int) -> list[str]:
+    """How long it would take one trial after the other, where that is known."""
+    apart, time = plan.time_one_by_one, plan.time
+    if not apart.longest_s:
+        return []
+    return [
+        f"Up to {most} trials at once: {format_seconds(time.time_s)} in place of "
+        f"{format_seconds(apart.time_s)} one by one"
+    ]
 
 
 def _many(number: int, word: str) -> str:

@@ -66,16 +66,17 @@ class Preflight:
         return {each: "server" if each in turned else "client" for each in PACKETS}
 
 
-def preflight(server: Agent, client: Agent) -> Preflight:
+def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
     """One packet of each protocol each way between all test addresses that two hosts have in
-    common: of the same network, and of the same IP version.
+    common: of the same network, and of the same IP version. ``pair`` are the hosts as a pairing
+    sees them, where it names the networks.
 
     Raises HostError where the traffic would not take the test network.
     """
     faults: list[Blocked | Turned] = []
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
-    for there, here in common_addresses(server.host, client.host):
+    for there, here in common_addresses(*(pair or (server.host, client.host))):
         ends = End(server, there), End(client, here)
         if same_host(server, client):
             faults += _check_both(*ends)
@@ -174,8 +175,12 @@ def _check_echo(protocol: str, client: End, echo: Mirror) -> str | None:
 
 
 def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
-    """(server's, client's) test addresses, of the networks that both name and of their first."""
-    networks = [None, *(name for name in server.addresses if name in client.addresses)]
+    """(server's, client's) test addresses, of the networks that both name and of their first; where
+    a pairing says in which network a host is reached, those alone.
+    """
+    networks: list[str | None] = [None]
+    if server.only_network is None and client.only_network is None:
+        networks += [name for name in server.addresses if name in client.addresses]
     pairs: dict[tuple[str, str], None] = {}
     for network in networks:
         for version in (4, 6):

@@ -9,13 +9,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from netlab.cells import Cell
+from netlab.described import described, peers_of
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError
 from netlab.hostlock import lock_hosts, same_host
-from netlab.hosts import Host, Inventory
+from netlab.hosts import Host, Inventory, kept_busy
 from netlab.measure import Ends, address_of
+from netlab.pairings import is_by_name
 from netlab.preflight import (
     Preflight,
-    common_addresses,
     is_own_address,
     preflight,
     preflight_mirror,
@@ -24,6 +25,7 @@ from netlab.probe import Agent
 from netlab.records import Record, Status, Value, reason_of
 from netlab.schedule import Trial
 from netlab.store import RunFolder
+from netlab.tournament import Meeting
 from netlab.unmeasured import Unmeasured, beyond_server, host_away, no_way
 
 
@@ -112,11 +114,22 @@ class Rig:
         )
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
-        """Names of the machines that a cell keeps busy."""
+        """Names of the machines and shared links that a cell keeps busy."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return frozenset({f"nobody-{cell.pairing}"})
-        return frozenset(host.machine or host.name for host in pair)
+        return kept_busy(pair)
+
+    def meeting_of(self, pairing: str) -> Meeting:
+        """What a pairing by name needs to itself."""
+        return self._inventory.meeting(pairing)
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        """The agents at both ends of a cell, as they are now; none where one of them is missing."""
+        pair = self._pairs.get(cell.pairing, ())
+        names = [host.name for host in pair if host.name not in self._away]
+        agents = tuple(self._agents[name] for name in names if name in self._agents)
+        return agents if len(agents) == 2 else ()
 
     def ends(self, cell: Cell) -> Ends:
         """The two hosts that measure a cell, with their agents as they are now."""
@@ -133,9 +146,11 @@ class Rig:
             )
         server = self._agents[server_host.name]
         addresses = address_of(server_host, cell), address_of(client_host, cell)
+        networks = {"server": server_host.only_network, "client": client_host.only_network}
         return Ends(
             server=server,
             client=client,
+            networks={whose: network for whose, network in networks.items() if network},
             same_host=same_host(server, client),
             connected_by=self._preflights[cell.pairing].connected_by(*addresses),
         )
@@ -173,25 +188,7 @@ class Rig:
 
     def described(self) -> dict[str, Any]:
         """Each host as it was found: what changes here between sessions is noted, not refused."""
-        mirrors = {
-            server.name: {
-                "os": server.os,
-                "machine": server.machine,
-                "mirror": f"{server.mirror.address} port {server.mirror.port}",
-            }
-            for server, _ in self._pairs.values()
-            if server.mirror is not None
-        }
-        return mirrors | {
-            name: {
-                "os": agent.host.os,
-                "machine": agent.host.machine,
-                "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
-                "local": agent.host.local,
-                **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
-            }
-            for name, agent in self._agents.items()
-        }
+        return described(self._pairs.values(), self._agents)
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that were lost and came back since this was asked last."""
@@ -201,7 +198,7 @@ class Rig:
 
     def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
         """Append the facts of each host (or of some), with the route to its peer."""
-        for host, peer in self._peers().items():
+        for host, peer in peers_of(self._pairs.values()).items():
             agent = self._agents.get(host)
             if agent is None or agent.gone or (only is not None and host not in only):
                 continue
@@ -250,14 +247,31 @@ class Rig:
 
     def _try_pairs(self) -> None:
         for pairing in self._pairs:
-            self._preflights[pairing] = found = self._try(pairing)
+            found = self._first_try(pairing)
+            self._preflights[pairing] = found
             self.warnings += [each for each in found.warnings if each not in self.warnings]
+        if self._unchecked.issuperset(self._pairs):
+            raise HostError("no pairing can be measured: " + "; ".join(self.warnings))
+
+    def _first_try(self, pairing: str) -> Preflight:
+        """Of pairs by name that cross each other's networks some may have no way that is theirs:
+        they are tried anew when their turn comes, and the others are measured.
+        """
+        try:
+            return self._try(pairing)
+        except HostGone:
+            raise
+        except HostError as error:
+            if not is_by_name(pairing):
+                raise
+            self._unchecked.add(pairing)
+            return Preflight(blocked=(), warnings=(str(error),))
 
     def _try(self, pairing: str) -> Preflight:
         server, client = self._pairs[pairing]
         if server.mirror is not None:
             return preflight_mirror(self._agents[client.name], server)
-        return preflight(self._agents[server.name], self._agents[client.name])
+        return preflight(self._agents[server.name], self._agents[client.name], (server, client))
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         """Try a pair anew where a host of it came back; why it cannot be measured, if so.
@@ -298,7 +312,11 @@ class Rig:
         found = self._open(host)
         if isinstance(found, Agent):
             self._agents[host.name] = found
-            self._unchecked |= {pairing for pairing, pair in self._pairs.items() if host in pair}
+            self._unchecked |= {
+                pairing
+                for pairing, pair in self._pairs.items()
+                if any(each.name == host.name for each in pair)
+            }
             try:
                 self._lock([found], 0.0)
             except LockedError as error:
@@ -313,15 +331,3 @@ class Rig:
         held = {agent.identity for agent in self._holders if not agent.gone}
         free = [agent for agent in agents if agent.identity not in held]
         self._holders += lock_hosts(free, self._owner, wait_s=wait_s)
-
-    def _peers(self) -> dict[str, str]:
-        """For each host the test address of one it measures with."""
-        peers: dict[str, str] = {}
-        for server, client in self._pairs.values():
-            if server.mirror is not None:
-                peers.setdefault(client.name, server.mirror.address)
-                continue
-            there, here = common_addresses(server, client)[0]
-            peers.setdefault(server.name, here)
-            peers.setdefault(client.name, there)
-        return peers

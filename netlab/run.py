@@ -66,7 +66,7 @@ class Outcome:
 
 def run(options: Options, progress: Progress) -> Outcome:
     """Measure what is missing of a matrix; every record is on disk before the next trial."""
-    matrix = load_matrix(options.matrix, options.overrides)
+    matrix = load_matrix(options.matrix, options.overrides, options.hosts)
     cells = expand(matrix)
     inventory = load_inventory(options.hosts or options.matrix)
     chosen = chosen_of(cells, options.only)

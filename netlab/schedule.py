@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netlab.cells import Cell
+from netlab.pairings import is_by_name
+from netlab.tournament import Meeting, rounds_of
 
 Order = Literal["as-written", "shuffled"]
 
@@ -41,20 +43,32 @@ def rounds(
     seed: int,
     hosts_of: Callable[[Cell], frozenset[str]],
     parallel: bool,
+    meeting_of: Callable[[str], Meeting] | None = None,
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
     ``shuffled`` orders each block by a hash of seed, block and cell: what is left of a block
     after an interruption is measured in the same order as it would have been. With ``parallel``
     each round takes, in that order, the next trial and every later one of the block whose hosts
-    are still free; ``hosts_of`` names the machines that a cell keeps busy.
+    are still free; ``hosts_of`` names the machines that a cell keeps busy. Pairings by name, of
+    which ``meeting_of`` tells what they need, are drawn as a tournament instead: each of its rounds
+    is as many rounds here as there are different setups, so that what runs at the same time has
+    one length.
     """
     made: list[Round] = []
     for block in _blocks(trials):
         ordered = block
         if order == "shuffled":
             ordered = sorted(block, key=lambda trial: _rank(seed, trial))
-        if parallel:
+        if parallel and meeting_of is not None:
+            by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
+            by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
+            made += _packed(by_letter, hosts_of)
+            drawn = _drawn(by_name, meeting_of)
+            if order == "shuffled":
+                drawn.sort(key=lambda each: min(_rank(seed, trial) for trial in each.trials))
+            made += drawn
+        elif parallel:
             made += _packed(ordered, hosts_of)
         else:
             made += [Round((trial,)) for trial in ordered]
@@ -88,3 +102,18 @@ def _packed(
                 taken.append(queues[hosts].popleft()[1])
         queues = {hosts: queue for hosts, queue in queues.items() if queue}
         yield Round(tuple(taken))
+
+
+def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Meeting]) -> list[Round]:
+    """The rounds of a tournament between the hosts of a block, setup after setup in each."""
+    trials: dict[str, list[Trial]] = {}
+    for trial in block:
+        trials.setdefault(trial.cell.pairing, []).append(trial)
+    made = []
+    for matching in rounds_of([meeting_of(pairing) for pairing in trials]):
+        together: dict[object, list[Trial]] = {}
+        for meeting in matching:
+            for trial in trials[meeting.pairing]:
+                together.setdefault((trial.cell.test, trial.cell.setup), []).append(trial)
+        made += [Round(tuple(each)) for each in together.values()]
+    return made

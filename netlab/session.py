@@ -7,7 +7,7 @@ is tight there is another trial only where the records so far ask for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
@@ -15,10 +15,12 @@ from netlab.cells import Cell
 from netlab.errors import HostGone
 from netlab.matrix import Matrix
 from netlab.measure import payload_search, round_trip, stream, throughput_search
+from netlab.measure.common_window import CommonWindow, common_window, is_common
 from netlab.progress import Progress
 from netlab.records import Record, Status
 from netlab.rig import Rig
 from netlab.schedule import Round, Trial, rounds
+from netlab.setups import Stream
 from netlab.store import RunFolder
 
 MEASURES = {
@@ -140,6 +142,7 @@ class Session:
             seed=self.matrix.seed,
             hosts_of=self.rig.hosts_of,
             parallel=self.matrix.parallel,
+            meeting_of=self.rig.meeting_of,
         )
 
     def _records(self, round_: Round, paused: _Pause, executor: Executor) -> Iterator[Record]:
@@ -149,7 +152,9 @@ class Session:
             if not waiting:
                 return
             paused.before()
-            futures = {executor.submit(self._trial, t, self._begin(t)): t for t in waiting}
+            attempts = [(trial, self._begin(trial)) for trial in waiting]
+            window = self._window(waiting, executor)
+            futures = {executor.submit(self._trial, *each, window): each[0] for each in attempts}
             waiting = []
             for future in as_completed(futures):
                 record = future.result()
@@ -165,7 +170,20 @@ class Session:
         self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
         return attempt
 
-    def _trial(self, trial: Trial, attempt: int) -> Record:
+    def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
+        """One window for the trials of a round, where there are several and one can cut them."""
+        found = {trial: self.rig.agents_of(trial.cell) for trial in trials}
+        setups = [trial.cell.setup for trial, agents in found.items() if agents]
+        if len(setups) < 2 or not is_common(setups):
+            return None
+        try:
+            agents = [agent for pair in found.values() for agent in pair]
+            return common_window([s for s in setups if isinstance(s, Stream)], agents, executor)
+        except HostGone:
+            # Its own trial finds out; the others are measured, each in a window of its own.
+            return None
+
+    def _trial(self, trial: Trial, attempt: int, window: CommonWindow | None) -> Record:
         """One trial on its hosts, or the record that says why it was not measured."""
         try:
             away = self.rig.reason_not_to_measure(trial.cell)
@@ -176,6 +194,7 @@ class Session:
             ends = replace(
                 self.rig.ends(trial.cell),
                 captures=self.folder.path / CAPTURES,
+                window=window,
                 link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
             )
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)

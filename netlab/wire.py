@@ -67,6 +67,22 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
     return (*([header + step] * whole), *([header + last] if last else []))
 
 
+def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
+    """The UDP message of which the most payload a second goes over a link, in bytes.
+
+    It is one frame, or as many full fragments as a message can have: these share one UDP header,
+    and lose what is left of the MTU by eights.
+    """
+    one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
+    header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
+    step = (mtu_bytes - header) // 8 * 8
+    whole = (MAX_DATAGRAM_BYTES[ip_version] + UDP_BYTES) // step
+    candidates = [one_frame, whole * step - UDP_BYTES]
+    return max(
+        candidates, key=lambda size: ceiling_share("UDP", size, mtu_bytes, ip_version=ip_version)
+    )
+
+
 def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True) -> int:
     """Payload bytes of a full TCP segment on that MTU, other options aside."""
     _check_mtu(mtu_bytes, ip_version)

@@ -83,7 +83,7 @@ class Fake:
         return {"capabilities": self.capabilities}
 
     def clock_offset(self) -> Any:
-        return SimpleNamespace(offset_ns=self.offset_ns)
+        return SimpleNamespace(offset_ns=self.offset_ns, bound_ns=5)
 
     def facts(self, to: str | None = None) -> Mapping[str, Any]:
         return self.facts_

@@ -74,6 +74,29 @@ def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
     assert max(len(name) for name in [last.bridge, *(host.port for host in last.hosts)]) <= 15
 
 
+def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
+    made = a_plan(linux=6, rate=1e8, second_rate=4e7)
+    assert made == plan_from_json(json.loads(json.dumps(made.as_json())))
+    assert [host.name for host in made.hosts] == [f"linux-{letter}" for letter in "abcdef"]
+    assert [cable.rate for cable in made.cables] == [1e8] * 6 + [4e7] * 6
+    assert {end.namespace for cable in made.cables for end in cable.ends[1:]} == {made.switch}
+    ports = [cable.ends[1].interface for cable in made.cables]
+    assert len(set(ports)) == 12
+    assert max(map(len, ports)) <= 15
+    for version in (0, 1):
+        networks = {
+            ipaddress.ip_interface(cable.ends[0].addresses[version]).network
+            for cable in made.cables
+        }
+        assert len(networks) == 2
+        first, second = networks
+        assert not first.overlaps(second)
+        addresses = [
+            a for host in made.hosts for a in (host.addresses[version], host.second[version])
+        ]
+        assert len(set(addresses)) == 12
+
+
 def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
     assert [len(host.addresses) for host in a_plan(mtu=1279).hosts] == [1, 1]
     assert [len(host.addresses) for host in a_plan(mtu=1280).hosts] == [2, 2]
@@ -89,6 +112,9 @@ def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
         (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
         (LabOptions(queue_frames=20), "--queue says nothing without --rate"),
         (LabOptions(checksums="none"), "offloaded or software"),
+        (LabOptions(linux=1), "--linux 1: 2 to 6 Linux hosts"),
+        (LabOptions(linux=6, windows=4), "7 hosts at most"),
+        (LabOptions(second_rate=1), "--second 1 bit/s: a cable has 64 kbit/s"),
     ],
 )
 def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:

@@ -73,9 +73,9 @@ def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
 ) -> None:
     tried: list[Any] = []
 
-    def counted(server: Agent, client: Agent) -> Preflight:
+    def counted(server: Agent, client: Agent, pair: tuple[Host, Host]) -> Preflight:
         tried.append((server, client))
-        return preflight(server, client)
+        return preflight(server, client, pair)
 
     monkeypatch.setattr(room, "preflight", counted)
     for _ in range(3):

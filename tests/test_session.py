@@ -24,6 +24,7 @@ from netlab.run import plan_of
 from netlab.schedule import Trial
 from netlab.session import Session, counts, outstanding
 from netlab.store import RunFolder, read
+from netlab.tournament import Meeting
 from netlab.unmeasured import Unmeasured
 
 MATRIX = """\
@@ -59,6 +60,13 @@ class FakeRig:
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset(cell.pairing)
+
+    def meeting_of(self, pairing: str) -> Meeting:
+        return Meeting(pairing, pairing[0], pairing[1])
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        del cell
+        return ()
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         del cell

@@ -13,6 +13,7 @@ from netlab.wire import (
     MAX_DATAGRAM_BYTES,
     IpVersion,
     Protocol,
+    best_udp_message,
     ceiling_bit_per_s,
     ceiling_share,
     fragments,
@@ -251,3 +252,13 @@ def test_a_transfer_over_cables_is_what_stations_that_store_and_forward_come_to(
             arrived[index] = start + wire - 12
             free = start + wire
     assert transfer_wire_bytes(sizes, cables=cables) == arrived[-1]
+
+
+@given(mtus, versions, st.integers(1, 65000))
+def test_no_udp_message_carries_more_payload_than_the_best_one(
+    mtu: int, version: IpVersion, message: int
+) -> None:
+    best = best_udp_message(mtu, ip_version=version)
+    assert ceiling_share("UDP", message, mtu, ip_version=version) <= ceiling_share(
+        "UDP", best, mtu, ip_version=version
+    )

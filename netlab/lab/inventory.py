@@ -21,7 +21,10 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
     """
     lines = [first_line(plan.name), "hosts:"]
     for host in plan.hosts:
-        addresses = ", ".join(json.dumps(address) for address in host.addresses)
+        addresses = [
+            f"      {name}: [{', '.join(map(json.dumps, listed))}]"
+            for name, listed in host.networks.items()
+        ]
         lines += [
             f"  {host.name}:",
             f"    os: {host.os}",
@@ -29,7 +32,7 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
             f"    host_key: {json.dumps(keys[host.name])}",
             f"    identity: {json.dumps(str(identity))}",
             "    addresses:",
-            f"      test: [{addresses}]",
+            *addresses,
         ]
     return "\n".join(lines) + "\n"
 

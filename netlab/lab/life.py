@@ -11,7 +11,7 @@ from typing import Any
 
 from netlab.errors import HostError, UsageError
 from netlab.lab import congestion, inventory, network, server, state, wine
-from netlab.lab.plan import LabHost, LabOptions, LabPlan, make_plan
+from netlab.lab.plan import SECOND, LabHost, LabOptions, LabPlan, make_plan
 from netlab.lab.programs import missing_for_windows, missing_packages
 from netlab.lab.windows import wish_of
 from netlab.units import format_rate
@@ -65,6 +65,7 @@ class LabState:
             "router": self.plan.router,
             "device_rate": options.device_rate,
             "device_queue_frames": options.device_queue_frames,
+            **({} if options.second_rate is None else {"second_rate": options.second_rate}),
             "hosts": [_host_as_json(host) for host in self.plan.hosts],
         }
 
@@ -75,7 +76,7 @@ class LabState:
         options = self.plan.options
         rate = "unshaped" if options.rate is None else format_rate(options.rate)
         condition = "up" if self.up else "in pieces: `netlab lab down` removes what is left of it"
-        count = len(self.plan.cables)
+        count = len([cable for cable in self.plan.cables if cable.ends[0].interface != SECOND])
         cables = "cable" if count == 1 else "cables"
         through = "" if self.plan.switch is None else f", {count} into a switch"
         if self.plan.router is not None:
@@ -86,13 +87,12 @@ class LabState:
             if options.device_rate is not None:
                 forwards = f"{format_rate(options.device_rate)} each way"
             rows.append(("router", f"forwards {forwards}"))
-        rows += [
-            (
-                host.name,
-                f"ssh {host.user}@{host.management_address}:22, test {', '.join(host.addresses)}",
-            )
-            for host in self.hosts
-        ]
+        if options.second_rate is not None:
+            rows.append((SECOND, f"{format_rate(options.second_rate)}, {len(self.hosts)} more"))
+        for host in self.hosts:
+            tests = [f"{name} {', '.join(listed)}" for name, listed in host.networks.items()]
+            login = f"ssh {host.user}@{host.management_address}:22"
+            rows.append((host.name, ", ".join([login, *tests])))
         rows.append(("hosts", str(self.hosts_file)))
         width = max(len(left) for left, _ in rows)
         lines = [f"  {left:{width}}  {right}" for left, right in rows]
@@ -106,6 +106,7 @@ def _host_as_json(host: LabHost) -> Mapping[str, Any]:
         "namespace": host.namespace,
         "ssh": f"{host.user}@{host.management_address}:22",
         "addresses": list(host.addresses),
+        **({"second": list(host.second)} if host.second else {}),
     }
 
 

@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 
 from netlab.errors import UsageError
-from netlab.lab.plan import SLOTS, Cable, LabHost, LabPlan, Network, bridge_of
+from netlab.lab.plan import SECOND, SLOTS, Cable, LabHost, LabPlan, Network, bridge_of
 from netlab.lab.programs import run, succeeds
 from netlab.lab.shaping import shape
 
 NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
 SWITCH = "switch"
+SECOND_SWITCH = "switch-2"
+"""Of the second test network: hosts would answer for each other's cables on a common one."""
 
 SYSCTLS = (
     "net.ipv4.ip_forward=0",
@@ -79,7 +81,7 @@ def make(plan: LabPlan) -> None:
         _make_host(plan, host)
     run("ip", "link", "set", "dev", plan.bridge, "up")
     if plan.switch is not None:
-        _make_switch(plan.switch)
+        _make_switch(plan.switch, [SWITCH, SECOND_SWITCH][: 1 + any(h.second for h in plan.hosts)])
     if plan.router is not None:
         run("ip", "netns", "add", plan.router)
         run("ip", "netns", "exec", plan.router, "sysctl", "-q", "-w", *ROUTER_SYSCTLS)
@@ -88,7 +90,9 @@ def make(plan: LabPlan) -> None:
         for end in cable.ends:
             if end.namespace == plan.switch:
                 port = ("dev", end.interface)
-                run("ip", "-n", end.namespace, "link", "set", *port, "master", SWITCH)
+                second = cable.ends[0].interface == SECOND
+                master = SECOND_SWITCH if second else SWITCH
+                run("ip", "-n", end.namespace, "link", "set", *port, "master", master)
     if plan.router is not None:
         _route(plan.cables)
 
@@ -110,16 +114,17 @@ def _make_host(plan: LabPlan, host: LabHost) -> None:
     run("ip", "-n", host.namespace, "link", "set", "dev", "management", "up")
 
 
-def _make_switch(namespace: str) -> None:
-    """A bridge in a namespace of its own, where no packet filter of this machine looks at it."""
+def _make_switch(namespace: str, bridges: list[str]) -> None:
+    """Bridges in a namespace of their own, where no packet filter of this machine looks at them."""
     run("ip", "netns", "add", namespace)
     run("ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
-    # fmt: off
-    run(
-        "ip", "-n", namespace, "link", "add", "name", SWITCH, "up", "type", "bridge",
-        "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
-    )
-    # fmt: on
+    for bridge in bridges:
+        # fmt: off
+        run(
+            "ip", "-n", namespace, "link", "add", "name", bridge, "up", "type", "bridge",
+            "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
+        )
+        # fmt: on
 
 
 def _route(cables: tuple[Cable, ...]) -> None:

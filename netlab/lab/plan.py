@@ -33,7 +33,10 @@ TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 FIRST_UID = 59000
 """Below the numbers that Debian and systemd give away; one a host, so that labs do not share."""
 UIDS_A_LAB = 8
+MOST_LINUX_HOSTS = 6
 MOST_WINDOWS_HOSTS = 4
+SECOND = "second"
+"""Name of the second test network, and of each host's interface in it."""
 ACCOUNT = "netlab"
 """Whom one logs in as."""
 LEAST_IPV6_MTU_BYTES = 1280
@@ -58,7 +61,12 @@ class LabOptions:
     hosts_file: Path | None = None
     """Where the inventory goes; None: into the lab's own folder."""
     windows: int = 0
-    """Hosts whose programs are Windows programs, besides the two Linux ones; 0 to 4."""
+    """Hosts whose programs are Windows programs, besides the Linux ones; 0 to 4."""
+    linux: int = 2
+    """Linux hosts, 2 to 6; more than two hosts are plugged into a switch."""
+    second_rate: float | None = None
+    """Rate in bit/s of a second cable of each host, into a switch of its own; None: there is none.
+    """
     topology: str = "cable"
     """``router``: a device that forwards stands between the two hosts, with a cable to each."""
     device_rate: float | None = None
@@ -68,12 +76,14 @@ class LabOptions:
 
     def check(self) -> None:
         """Raise UsageError for what no lab can be made of."""
+        self._check_hosts()
         if not _NAME.fullmatch(self.name):
             raise UsageError(
                 f"--name {self.name}: a lab's name has 1 to 20 of a-z, 0-9 and -, such as lab-2"
             )
-        if self.rate is not None and not 64e3 <= self.rate <= 400e9:
-            raise UsageError(f"--rate {self.rate:g} bit/s: a cable has 64 kbit/s to 400 Gbit/s")
+        for name, rate in (("--rate", self.rate), ("--second", self.second_rate)):
+            if rate is not None and not 64e3 <= rate <= 400e9:
+                raise UsageError(f"{name} {rate:g} bit/s: a cable has 64 kbit/s to 400 Gbit/s")
         if not 68 <= self.mtu <= 65535:
             raise UsageError(f"--mtu {self.mtu}: a cable carries 68 to 65535 bytes")
         if self.queue_frames is not None and self.queue_frames < 1:
@@ -82,8 +92,15 @@ class LabOptions:
             raise UsageError("--queue says nothing without --rate: an unshaped cable has no queue")
         if self.checksums not in {"offloaded", "software"}:
             raise UsageError(f"--checksums {self.checksums}: offloaded or software")
+
+    def _check_hosts(self) -> None:
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
             raise UsageError(f"--windows {self.windows}: 1 to {MOST_WINDOWS_HOSTS} Windows hosts")
+        if not 2 <= self.linux <= MOST_LINUX_HOSTS:
+            raise UsageError(f"--linux {self.linux}: 2 to {MOST_LINUX_HOSTS} Linux hosts")
+        if self.linux + self.windows >= UIDS_A_LAB:
+            hosts = f"--linux {self.linux} --windows {self.windows}"
+            raise UsageError(f"{hosts}: a lab has {UIDS_A_LAB - 1} hosts at most")
         if self.topology not in {"cable", "router"}:
             raise UsageError(f"--topology {self.topology}: cable or router")
         self._check_device()
@@ -92,8 +109,9 @@ class LabOptions:
         routed = self.topology == "router"
         if not routed and (self.device_rate, self.device_queue_frames) != (None, None):
             raise UsageError("--device-rate and --device-queue are of `--topology router`")
-        if routed and self.windows:
-            raise UsageError("--windows: a lab with a router has its two Linux hosts and no more")
+        if routed and (self.windows or self.linux > 2 or self.second_rate is not None):
+            given = "--windows, --linux and --second"
+            raise UsageError(f"{given}: a lab with a router has its two Linux hosts and no more")
         if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
             given = f"--device-rate {self.device_rate:g} bit/s"
             raise UsageError(f"{given}: a router forwards 64 kbit/s to 400 Gbit/s")
@@ -120,6 +138,13 @@ class LabHost:
     uid: int
     addresses: tuple[str, ...]
     """Of the network ``test``: IPv4, then IPv6 where the MTU allows it."""
+    second: tuple[str, ...] = ()
+    """Of the network ``second``, the same; none where there is no such network."""
+
+    @property
+    def networks(self) -> Mapping[str, tuple[str, ...]]:
+        """Name of a test network → the addresses in it."""
+        return {"test": self.addresses, **({SECOND: self.second} if self.second else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +224,9 @@ def plan_from_json(plain: Mapping[str, Any]) -> LabPlan:
         **{
             **plain,
             "hosts": tuple(
-                LabHost(**{**host, "addresses": tuple(host["addresses"])})
+                LabHost(**{**host, "addresses": tuple(host["addresses"]), "second": tuple(second)})
                 for host in plain["hosts"]
+                for second in [host.get("second", ())]
             ),
             "cables": tuple(cables),
             "hosts_file": Path(plain["hosts_file"]),
@@ -217,7 +243,7 @@ def bridge_of(slot: int) -> str:
 def make_plan(
     options: LabOptions, folder: Path, *, taken: Iterable[Network], taken_slots: Iterable[int]
 ) -> LabPlan:
-    """Two Linux hosts and the cable between them; with Windows hosts, a cable each to a switch.
+    """Two Linux hosts and the cable between them; more hosts have a cable each to a switch.
 
     ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
     interfaces that bear our names. Raises HostError when every pool is taken.
@@ -227,6 +253,9 @@ def make_plan(
     if options.mtu >= LEAST_IPV6_MTU_BYTES:
         networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
     routed = options.topology == "router"
+    second: list[Network] = []
+    if options.second_rate is not None:
+        networks, second = _halves(networks)
     hosts = tuple(
         LabHost(
             name=name,
@@ -240,10 +269,11 @@ def make_plan(
                 str(each[number + 1])
                 for each in (_behind(number, networks) if routed else networks)
             ),
+            second=tuple(str(network[number + 1]) for network in second),
         )
         for number, (name, os) in enumerate(_names(options), start=1)
     )
-    switch = f"netlab-{options.name}-switch" if len(hosts) > 2 else None
+    switch = f"netlab-{options.name}-switch" if len(hosts) > 2 or second else None
     router = f"netlab-{options.name}-router" if routed else None
     ends = [
         _end(host, _behind(number, networks) if routed else networks)
@@ -267,7 +297,10 @@ def make_plan(
         bridge=bridge_of(slot),
         controller_address=f"{management[1]}/{management.prefixlen}",
         hosts=hosts,
-        cables=tuple(_cable(pair, options) for pair in pairs),
+        cables=(
+            *(_cable(pair, options) for pair in pairs),
+            *_second_cables(hosts, second, switch, options),
+        ),
         # `down` may be called from another folder.
         hosts_file=(options.hosts_file or folder / "hosts.yaml").absolute(),
         options=options,
@@ -278,8 +311,11 @@ def make_plan(
 
 def _names(options: LabOptions) -> Iterator[tuple[str, str]]:
     """Each host's name and the letter of its system."""
-    for system, letter, count in (("linux", "L", 2), ("windows", "W", options.windows)):
-        for suffix in "abcd"[:count]:
+    for system, letter, count in (
+        ("linux", "L", options.linux),
+        ("windows", "W", options.windows),
+    ):
+        for suffix in "abcdef"[:count]:
             yield f"{system}-{suffix}", letter
 
 
@@ -293,6 +329,34 @@ def _cable(ends: tuple[CableEnd, CableEnd], options: LabOptions) -> Cable:
         device_rate=options.device_rate,
         device_queue_frames=options.device_queue_frames,
     )
+
+
+def _halves(networks: list[Network]) -> tuple[list[Network], list[Network]]:
+    """The first half of each network, and the second."""
+    first: list[Network] = []
+    second: list[Network] = []
+    for network in networks:
+        low, high = network.subnets(prefixlen_diff=1)
+        first.append(low)
+        second.append(high)
+    return first, second
+
+
+def _second_cables(
+    hosts: tuple[LabHost, ...], networks: list[Network], switch: str | None, options: LabOptions
+) -> Iterator[Cable]:
+    """A further cable of each host, where there is a second network."""
+    if not networks or switch is None:
+        return
+    for host in hosts:
+        addresses = tuple(
+            f"{address}/{network.prefixlen}"
+            for address, network in zip(host.second, networks, strict=True)
+        )
+        here = CableEnd(namespace=host.namespace, interface=SECOND, addresses=addresses)
+        there = CableEnd(namespace=switch, interface=f"{host.name}-2", addresses=())
+        cable = _cable((here, there), options)
+        yield dataclasses.replace(cable, rate=options.second_rate)
 
 
 def _end(host: LabHost, networks: list[Network]) -> CableEnd:

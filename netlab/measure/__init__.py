@@ -9,7 +9,9 @@ from pathlib import Path
 from netlab.cells import Cell
 from netlab.errors import ProbeError
 from netlab.hosts import Host, Mirror
+from netlab.measure.common_window import CommonWindow
 from netlab.probe import Agent
+from netlab.setups import Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class Ends:
     """Where a server without an agent echoes."""
     mirror_name: str = ""
     """Name of that host."""
+    networks: Mapping[str, str] = field(default_factory=dict)
+    """``server`` or ``client`` → the one network that a pairing reaches it in, where it says so."""
+    window: CommonWindow | None = None
+    """Of all trials that run at the same time; ``None``: this one is by itself."""
     captures: Path | None = None
     """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
     link_rate_bit_per_s: float | None = None
@@ -51,6 +57,12 @@ class Ends:
         """
         return self.connected_by.get(protocol, "client")
 
+    def address(self, whose: str, setup: Setup) -> str:
+        """The test address of the ``server`` or the ``client`` for a setup; UsageError without."""
+        agent = self.agent_of_server if whose == "server" else self.client
+        network = self.networks.get(whose) or setup.network
+        return agent.host.address(network, setup.ip_version)
+
     def reversed(self) -> Ends:
         """Server and client in each other's place; who connects stays who it is."""
         other = {"client": "server", "server": "client"}
@@ -60,6 +72,8 @@ class Ends:
             same_host=self.same_host,
             connected_by={each: other[self.connects(each)] for each in ("TCP", "UDP")},
             link_rate_bit_per_s=self.link_rate_bit_per_s,
+            window=self.window,
+            networks={other[whose]: network for whose, network in self.networks.items()},
         )
 
 

@@ -80,7 +80,7 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
         del asking["token"]
         return Exchange(
             name="",
-            connector=_side(setup, client, "ask", asking | {"peer": "echo"}),
+            connector=Side(client, "ask", ends.address("client", setup), asking | {"peer": "echo"}),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
             connecting=keys_of_connector(setup),
@@ -89,8 +89,8 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
     server = ends.server
     answering = keys_of_mirror(setup, server, token)
     answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
-    asker = _side(setup, client, "ask", asking)
-    mirror = _side(setup, server, "mirror", answering)
+    asker = Side(client, "ask", ends.address("client", setup), asking)
+    mirror = Side(server, "mirror", ends.address("server", setup), answering)
     turned = isinstance(setup, RoundTrip) and ends.connects(setup.protocol) == "server"
     return Exchange(
         name="",
@@ -99,10 +99,6 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
         connecting=keys_of_connector(setup),
         silence_s=_silence_s(setup),
     )
-
-
-def _side(setup: Asking, agent: Agent, verb: str, keys: dict[str, Any]) -> Side:
-    return Side(agent, verb, agent.host.address(setup.network, setup.ip_version), keys)
 
 
 def keys_of_asker(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:

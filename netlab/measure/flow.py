@@ -21,23 +21,6 @@ COUNT_DEADLINE_S = 600.0
 """Deadline of a trial that is bounded by a number of messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A common window in one agent's own monotonic clock, ns."""
-
-    start_ns: int
-    open_ns: int
-    close_ns: int
-
-    def keys(self) -> dict[str, int]:
-        """The request keys that state it."""
-        return {
-            "start_ns": self.start_ns,
-            "window_open_ns": self.open_ns,
-            "window_close_ns": self.close_ns,
-        }
-
-
 @dataclass(slots=True)
 class Flow(Conversation):
     """Messages one way, between a listening and a connecting side."""

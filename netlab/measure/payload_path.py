@@ -71,10 +71,7 @@ class Direction:
     @property
     def addresses(self) -> tuple[str, str]:
         """Of the asking and the answering end."""
-        hosts = self.ends.client.host, self.ends.agent_of_server.host
-        asking, answering = (
-            host.address(self.setup.network, self.setup.ip_version) for host in hosts
-        )
+        asking, answering = (self.ends.address(who, self.setup) for who in ("client", "server"))
         return asking, answering
 
     def interface_mtu_bytes(self) -> int | None:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from netlab.measure import Ends, Live, address_of
+from netlab.measure import Ends, Live
+from netlab.measure.common_window import CommonWindow, common_window
 from netlab.measure.conversation import Side, drive, keys_of_connector
-from netlab.measure.flow import Flow, Window, chooses_congestion, deadline_s, keys_of
+from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
 from netlab.measure.recording import of_connection, prefixed, recorded
-from netlab.probe import Agent
 from netlab.records import Record, Value
 from netlab.schedule import Trial
 from netlab.setups import Stream
-
-START_AHEAD_S = 0.3
-"""How far ahead a common window's start is set, for the requests to arrive."""
-
-SETTLE_S = 0.1
-"""Least time that both directions send before their common window opens."""
 
 HEADLINE_OF_RECEIVER = (
     "throughput_bit_per_s",
@@ -46,7 +39,8 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     """What a trial measured; ProbeError where it has no result."""
     stream = trial.cell.setup
     assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
-    flows = _flows(stream, trial, ends)
+    window = _window(stream, ends)
+    flows = _flows(stream, ends, window)
 
     def on_progress(side: Side, record: Mapping[str, Any]) -> None:
         if side.verb == "receive":
@@ -56,13 +50,12 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for flow in flows:
         values |= _values(flow, stream, ends.connects(stream.protocol))
-    return values | _of_both_flows(flows)
+    return values | _of_all_flows(flows, window, ends)
 
 
-def _flows(stream: Stream, trial: Trial, ends: Ends) -> list[Flow]:
+def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow]:
     """The client connects, whichever way the data go, unless a firewall lets only the server."""
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
-    windows = _common_windows(stream, ends) if stream.direction == "both" else {}
     flows = []
     for name in names[stream.direction]:
         client_sends = name == "to_server_" or stream.direction == "client-sends"
@@ -73,9 +66,9 @@ def _flows(stream: Stream, trial: Trial, ends: Ends) -> list[Flow]:
             keys = keys_of(stream, verb, agent, token)
             if cpu is not None:
                 keys["cpu"] = cpu
-            if whose in windows:
-                keys |= windows[whose].keys()
-            return Side(agent, verb, address_of(agent.host, trial.cell), keys)
+            if window is not None:
+                keys |= window.in_clock_of(agent).keys()
+            return Side(agent, verb, ends.address(whose, stream), keys)
 
         server = side("server", "receive" if client_sends else "send", stream.server_cpu)
         client = side("client", "send" if client_sends else "receive", stream.client_cpu)
@@ -91,19 +84,14 @@ def _flows(stream: Stream, trial: Trial, ends: Ends) -> list[Flow]:
     return flows
 
 
-def _common_windows(stream: Stream, ends: Ends) -> dict[str, Window]:
-    """One window for both directions, in each agent's own clock."""
+def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
+    """The one window of both directions, or of all trials of a round; ``None``: of neither."""
     if stream.duration_s is None:
-        return {}
-    start = time.monotonic_ns() + round(START_AHEAD_S * 1e9)
-    opens = start + round(max(stream.warm_up_s, SETTLE_S) * 1e9)
-    closes = opens + round(stream.duration_s * 1e9)
-
-    def in_clock_of(agent: Agent) -> Window:
-        offset_ns = agent.clock_offset().offset_ns
-        return Window(start + offset_ns, opens + offset_ns, closes + offset_ns)
-
-    return {"server": in_clock_of(ends.agent_of_server), "client": in_clock_of(ends.client)}
+        return None
+    agents = ends.agent_of_server, ends.client
+    if ends.window is not None and ends.window.knows(*agents):
+        return ends.window
+    return common_window([stream], agents) if stream.direction == "both" else None
 
 
 def _rate_so_far(progress: Mapping[str, Any]) -> float:
@@ -126,9 +114,9 @@ def _values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
     return values | prefixed(flow.name + "sender_", sender)
 
 
-def _of_both_flows(flows: list[Flow]) -> dict[str, Value]:
-    """Whether a sum of two directions would be one: both sent over the whole common window."""
-    if len(flows) < 2 or any("window_open_ns" not in flow.sender.keys for flow in flows):
+def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) -> dict[str, Value]:
+    """Whether a sum over the common window would be one: each flow sent over the whole of it."""
+    if window is None:
         return {}
     whole = True
     for flow in flows:
@@ -138,4 +126,9 @@ def _of_both_flows(flows: list[Flow]) -> dict[str, Value]:
             result.get("first_send_ns", opens + 1) <= opens
             and result.get("last_send_ns", 0) >= closes
         )
-    return {"common_window": whole}
+    return {
+        "common_window": whole,
+        "common_window_trials": window.trials,
+        "common_window_open_ns": window.open_ns,
+        "clock_bound_ns": window.bound_ns(ends.agent_of_server, ends.client),
+    }

@@ -5,11 +5,13 @@ It reads the run and nothing else; the same run gives the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.frame import Run
+    from netlab.report.readings import Reading
 
 CHARTS = "charts"
 """Folder of the pictures, inside the run folder; it is the report's own."""
@@ -38,7 +40,7 @@ def write_report(run: Run) -> Path:
     from netlab.report.tables import overviews, sections
 
     found = readings(run)
-    layout = lay_out([reading for reading in found if reading.test == STREAM])
+    layout = lay_out(in_tables(found))
     means = overviews(layout)
     tabled = sections(layout, run.plan.link, imported=run.plan.source is not None)
     further = parts_of(run, found)
@@ -77,9 +79,16 @@ def overview_text(run: Run) -> str:
 
     found = readings(run)
     title = printable(f"{run.plan.title}, {summary(found)}")
-    means = overviews(lay_out([reading for reading in found if reading.test == STREAM]))
+    means = overviews(lay_out(in_tables(found)))
     sheets = [sheet for part in parts_of(run, found) for sheet in part.sheets]
     return "\n\n".join([title, *map(plain, means), *map(plain_sheet, sheets)])
+
+
+def in_tables(readings: Iterable[Reading]) -> list[Reading]:
+    """Those laid out as tables of throughput: the streams, but for those of hosts by name."""
+    from netlab.pairings import is_by_name
+
+    return [each for each in readings if each.test == STREAM and not is_by_name(each.pairing)]
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:

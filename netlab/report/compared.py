@@ -136,9 +136,9 @@ def _sheet(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> Sheet:
                     Place()
                     if judged.ratio is None
                     else Place(figure(judged.ratio, 3), judged.ratio),
-                    Place(_interval(judged)),
+                    Place(interval_words(judged)),
                     Place(str(judged.n), float(judged.n)),
-                    Place(_in_words(judged, each)),
+                    Place(in_words(judged, each.quantity, taken_back=each.taken_back)),
                 ),
             )
         )
@@ -168,7 +168,8 @@ def _side(
     return Place(f"{figure(value)} {unit}", value, unit, letters)
 
 
-def _interval(judged: Judged) -> str:
+def interval_words(judged: Judged) -> str:
+    """``0.981 to 1.02``; empty where there is none."""
     if judged.low is None or judged.high is None:
         return ""
     return f"{figure(judged.low, 3)} to {figure(judged.high, 3)}"
@@ -181,24 +182,28 @@ def _sentences(asked: Comparison, laid: Sequence[tuple[_Laid, Judged]]) -> list[
         those = [(each, judged) for each, judged in laid if each.quantity is quantity]
         if len(those) <= _SAID:
             words = "; ".join(
-                f"{_in_words(judged, each)} for {each.label}" for each, judged in those
+                f"{in_words(judged, quantity, taken_back=each.taken_back)} for {each.label}"
+                for each, judged in those
             )
             said.append(f"{asked.name}, {quantity.name}: {words}.")
     return said
 
 
-def _in_words(judged: Judged, laid: _Laid) -> str:
-    """``20 % longer (+18 to +22 %)``; what was not shown is said as that."""
+def in_words(judged: Judged, quantity: Quantity, *, taken_back: bool = False) -> str:
+    """``20 % longer (+18 to +22 %)``; what was not shown is said as that.
+
+    ``taken_back``: different by itself, and not among all comparisons that are judged together.
+    """
     if judged.ratio is None:
         return "cannot tell: there is no pair of trials with a figure"
     if judged.verdict == "cannot tell" or judged.low is None or judged.high is None:
         return "cannot tell: one pair of trials has no interval"
     between = _between(judged.ratio, judged.low, judged.high)
     if judged.verdict == "different":
-        return f"{_ratio_words(judged.ratio, laid.quantity)} ({between})"
+        return f"{_ratio_words(judged.ratio, quantity)} ({between})"
     if judged.verdict == "same within the margin":
         return f"the same to within {100 * judged.margin:g} % ({between})"
-    if laid.taken_back:
+    if taken_back:
         return f"not shown to be different among so many comparisons ({between})"
     least = ""
     if judged.smallest_ratio is not None:

@@ -172,6 +172,31 @@ class Strip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """A square of figures, darker where there is more; a blank place is a gap, never a colour."""
+
+    name: str
+    title: str
+    unit: str
+    rows: tuple[str, ...]
+    """Clients, from top to bottom."""
+    columns: tuple[str, ...]
+    """Servers, from left to right."""
+    values: tuple[tuple[float | None, ...], ...]
+    """A figure a row and column; these make the scale of the colours."""
+    inside: tuple[tuple[float | None, ...], ...]
+    """Figures that are not to be compared with those: shown, without a colour."""
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the map is told."""
+        return (
+            f"Map of colours: {self.title}, {count(len(self.rows), 'client')} by "
+            f"{count(len(self.columns), 'server')}. The table holds the same figures."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One section of the page: what a room has to say about a run."""
 
@@ -180,7 +205,7 @@ class Part:
     title: str
     paragraphs: tuple[str, ...] = ()
     sheets: tuple[Sheet, ...] = ()
-    charts: tuple[Chart | Strip, ...] = ()
+    charts: tuple[Chart | Strip | HeatMap, ...] = ()
     details: tuple[Sheet, ...] = ()
     """Sheets for who wants to know more: below the charts, and not for a terminal."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from netlab.errors import MatrixError
 from netlab.report import (
+    between,
     compared,
     explained,
     overtime,
@@ -27,6 +28,7 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
     found = [
+        between.part(readings, link, imported=imported),
         *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),

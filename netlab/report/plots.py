@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.report.nouns import Chart, Curve, Panel, Strip
+from netlab.report.heat_map import draw_heat_map, heat_map_inches
+from netlab.report.nouns import Chart, Curve, HeatMap, Panel, Strip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +84,7 @@ _STYLE: Any = {
 class Picture:
     """A chart as it was drawn."""
 
-    chart: Chart | Strip
+    chart: Chart | Strip | HeatMap
     svg: bytes
     png: bytes
     width_px: int
@@ -91,12 +92,22 @@ class Picture:
     height_px: int
 
 
-def draw(charts: Iterable[Chart | Strip]) -> tuple[Picture, ...]:
+def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
     """Draw each chart twice; no clock, user setting or system font has a part in the bytes."""
     with _style():
-        return tuple(
-            _strip(chart) if isinstance(chart, Strip) else _chart(chart) for chart in charts
-        )
+        return tuple(map(_drawn, charts))
+
+
+def _drawn(chart: Chart | Strip | HeatMap) -> Picture:
+    match chart:
+        case Strip():
+            return _strip(chart)
+        case HeatMap():
+            figure = _figure(heat_map_inches(chart))
+            draw_heat_map(figure, chart)
+            return _picture(chart, figure)
+        case _:
+            return _chart(chart)
 
 
 @contextmanager
@@ -180,7 +191,7 @@ def _legend(figure: Figure, axes: Axes, ceilings: int, columns: int) -> None:
     )
 
 
-def _picture(chart: Chart | Strip, figure: Figure) -> Picture:
+def _picture(chart: Chart | Strip | HeatMap, figure: Figure) -> Picture:
     svg, png = io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None})

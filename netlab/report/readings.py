@@ -33,6 +33,8 @@ _VALUES = (
     "client_connect_mean_ns",
     *("frames_per_s", "line_share", "line_frames_per_s", "upper_frames_per_s"),
     *("line_rate_bit_per_s", "limit", "monotone"),
+    *("sent_bit_per_s", "receiver_jitter_ns", "printed_mbit_per_s"),
+    *("common_window", "common_window_trials", "clock_bound_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),

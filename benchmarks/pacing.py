@@ -1,0 +1,121 @@
+"""Sent against offered on an unshaped veth: `make benchmark-pacing`.
+
+UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
+bytes, the sender on CPU 0 and the receiver on CPU 1. A sender that comes too late catches up by a
+burst at most and says what it skipped: on a machine with other work that is what is off. Run it on
+a quiet one; the load before and after is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ends import RECEIVER_CPU, SENDER_CPU
+from stage import Verdict, a_lab, finish, netlab, run_words, table
+
+from netlab.records import Record, Status
+from netlab.stored import read
+from netlab.units import format_rate
+
+MOST_ERROR = 0.005
+CASES: dict[int, tuple[str, ...]] = {
+    1472: ("1Mbit", "3Mbit", "10Mbit", "30Mbit", "100Mbit", "300Mbit", "1000Mbit"),
+    64: ("1Mbit", "3Mbit", "10Mbit", "20Mbit", "50Mbit"),
+}
+"""Message size → rates of payload."""
+
+
+def matrix(seconds: float, repeats: int) -> str:
+    """The rates of ``CASES``, in blocks, so that what disturbs meets them all alike."""
+    tests = "".join(
+        f"  - {{test: stream, protocol: UDP, message_size: {size}, rate: [{', '.join(rates)}]}}\n"
+        for size, rates in CASES.items()
+    )
+    return (
+        f"title: pacing\npairings: [LL]\nrepeats: {repeats}\norder: shuffled\n"
+        f"defaults: {{duration: {seconds}s, warm_up: 100ms, socket_buffer: 4MiB, "
+        f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}}}\ntests:\n{tests}"
+    )
+
+
+def error_of(record: Record) -> float | None:
+    """Share by which the sent rate is off the offered one; ``None`` without a result."""
+    sent, offered = record.values.get("sent_bit_per_s"), record.settings.get("rate_bit_per_s")
+    if record.status is not Status.OK or sent is None:
+        return None
+    return float(str(sent)) / float(str(offered)) - 1
+
+
+def measured(seconds: float, repeats: int) -> list[Record]:
+    """The last word of every trial, in a lab of its own."""
+    with a_lab() as lab, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pacing.yaml").write_text(matrix(seconds, repeats))
+        words = run_words(folder / "pacing.yaml", lab.hosts_file, folder / "run")
+        netlab(*words, accept=(0, 3))
+        return list(read(folder / "run").latest.values())
+
+
+def lines_of(
+    records: Sequence[Record],
+) -> tuple[list[list[str]], list[Verdict], list[dict[str, object]]]:
+    """A line, a verdict and the figures of each size and rate."""
+    cells: dict[tuple[int, float], list[Record]] = {}
+    for record in records:
+        size, rate = record.settings["message_bytes"], record.settings["rate_bit_per_s"]
+        cells.setdefault((int(str(size)), float(str(rate))), []).append(record)
+    lines, verdicts, figures = [], [], []
+    for (size, rate), trials in sorted(cells.items(), key=lambda item: (-item[0][0], item[0][1])):
+        errors = [error for each in trials if (error := error_of(each)) is not None]
+        skipped = sum(int(str(r.values.get("sender_skipped_messages", 0))) for r in trials)
+        sent = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
+        bursts = [int(str(r.values.get("sender_largest_burst", 0))) for r in trials]
+        what = f"{size} bytes, {format_rate(rate)}"
+        if not errors:
+            verdicts.append(Verdict(False, what, "no result"))
+            continue
+        middle, worst = statistics.median(errors), max(errors, key=abs)
+        share = skipped / (sent + skipped)
+        lines.append(
+            [
+                *(what, f"{100 * middle:+.3f}", f"{100 * worst:+.3f}", f"{100 * share:.3f}"),
+                *(str(max(bursts)), str(len(errors))),
+            ]
+        )
+        verdicts.append(
+            Verdict(abs(middle) < MOST_ERROR, what, f"{100 * middle:+.3f} % off, median")
+        )
+        figures.append(
+            {
+                "message_bytes": size,
+                "offered_bit_per_s": rate,
+                "error_shares": errors,
+                "skipped_share": share,
+            }
+        )
+    return lines, verdicts, figures
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--repeats", type=int, default=5)
+    asked = parser.parse_args()
+    before = os.getloadavg()[0]
+    lines, verdicts, figures = lines_of(measured(asked.seconds, asked.repeats))
+    head = ["offered", "median, %", "worst, %", "skipped, %", "largest burst", "trials"]
+    print(table(head, lines))
+    print(f"load before {before:.2f}, after {os.getloadavg()[0]:.2f}, {os.cpu_count()} CPUs")
+    return finish(verdicts, json.dumps(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Pairings: two systems by their letters (``WL``), or two hosts by name (``nas+laptop``). Pure.
+
+The server stands first. A role of a pairing by name is a host, or a host at one of its networks:
+``nas+guest@bridge`` reaches the host guest at its test address in the network ``bridge``, which is
+one of the ways in which it is connected. The letters of a pairing mean whichever hosts run such
+systems; a name means that host and no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+SEPARATOR = "+"
+AT = "@"
+
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
+ROLE = re.compile(rf"(?P<host>{_WORD})(?:{AT}(?P<network>{_WORD}))?", re.ASCII)
+LETTERS = re.compile(r"[A-Z]{2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One side of a pairing by name."""
+
+    host: str
+    network: str | None = None
+    """The network in which it is reached; ``None``: as the cell says."""
+
+    def __str__(self) -> str:
+        return self.host if self.network is None else f"{self.host}{AT}{self.network}"
+
+
+def is_by_name(pairing: str) -> bool:
+    """Whether a pairing names its two hosts."""
+    return SEPARATOR in pairing
+
+
+def named(server: str, client: str) -> str:
+    """The pairing of two roles."""
+    return f"{server}{SEPARATOR}{client}"
+
+
+def role_of(text: str) -> Role:
+    """A role as people write it; ValueError with a sentence."""
+    found = ROLE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text[:80]!r} is no host's name, such as nas, nor HOST@NETWORK")
+    return Role(found["host"], found["network"])
+
+
+def roles_of(pairing: str) -> tuple[Role, Role]:
+    """Server and client of a pairing by name; ValueError with a sentence."""
+    server, separator, client = pairing.partition(SEPARATOR)
+    if not separator:
+        raise ValueError(f"{pairing[:80]!r} does not name two hosts, such as nas+laptop")
+    return role_of(server), role_of(client)
+
+
+def labels_of(pairing: str) -> tuple[str, str]:
+    """What stands for server and client: their roles, or their systems' letters."""
+    if is_by_name(pairing):
+        server, _, client = pairing.partition(SEPARATOR)
+        return server, client
+    return pairing[:1], pairing[1:]
+
+
+def every_pairing(
+    roles: Sequence[str],
+    *,
+    machines: Mapping[str, str],
+    never_clients: Iterable[str] = (),
+    inside: bool = True,
+) -> tuple[str, ...]:
+    """Each ordered pair of ``roles`` once, by server, then by client, in the order given.
+
+    ``machines`` names the machine of each role's host. With ``inside`` the pairs within one machine
+    are among them, each role with itself as well. ``never_clients`` are roles that only answer.
+    """
+    idle = frozenset(never_clients)
+    return tuple(
+        named(server, client)
+        for server in roles
+        for client in roles
+        if client not in idle
+        and (inside or machines[role_of(server).host] != machines[role_of(client).host])
+        and not (server == client and server in idle)
+    )

@@ -1,0 +1,135 @@
+"""Every host with every other in the virtual lab, over SSH: a star of hosts, two cables each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+
+from netlab import lab
+from netlab.lab.plan import LabOptions
+from netlab.records import Record
+from netlab.stored import read
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+HOSTS = ("linux-a", "linux-b", "linux-c", "linux-d")
+MATRIX = """\
+title: a star with two kinds of connection
+link: {rate: 20Mbit, mtu: 1500}
+pairings: {between: all, inside: false}
+parallel: true
+defaults: {duration: 400ms, network: [test, second]}
+tests:
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 4Mbit, socket_buffer: auto}
+  - {test: stream, protocol: TCP, message_size: 8KiB, congestion: cubic, socket_buffer: auto}
+"""
+WAYS = """\
+title: one host over each of its connections, and itself
+pairings: {between: [linux-a@test, linux-a@second, linux-b]}
+parallel: true
+defaults: {duration: 200ms}
+tests:
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 2Mbit, socket_buffer: auto}
+"""
+CROSSING = WAYS.replace(
+    "{between: [linux-a@test, linux-a@second, linux-b]}",
+    "[linux-a@second+linux-b@test, linux-a+linux-b]",
+)
+
+
+@pytest.fixture(scope="module")
+def star() -> Iterator[lab.LabState]:
+    name = f"p{os.getpid()}"
+    try:
+        yield lab.up(LabOptions(name=name, rate=20e6, linux=4, second_rate=8e6))
+    finally:
+        lab.down(name)
+
+
+def records(star: lab.LabState, folder: Path, matrix: str, code: int = 0) -> list[Record]:
+    """The last word of each trial of a run of ``matrix``."""
+    (folder / "matrix.yaml").write_text(matrix)
+    argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
+    argv += ["--retries", "0", "--hosts", str(star.hosts_file)]
+    done = subprocess.run(
+        argv, cwd=folder, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return list(read(folder / "out").latest.values())
+
+
+@pytest.fixture(scope="module")
+def found(star: lab.LabState, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    return records(star, tmp_path_factory.mktemp("run"), MATRIX)
+
+
+def test_every_ordered_pair_is_measured_over_each_kind_of_connection(found: list[Record]) -> None:
+    measured = [(r.server, r.client, r.settings["network"], r.settings["protocol"]) for r in found]
+    assert sorted(map(str, measured)) == sorted(
+        str((*pair, network, protocol))
+        for pair in permutations(HOSTS, 2)
+        for network in ("test", "second")
+        for protocol in ("TCP", "UDP")
+    )
+    assert {str(record.status) for record in found} == {"ok"}
+
+
+def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
+    found: list[Record],
+) -> None:
+    rounds: dict[object, list[Record]] = {}
+    for record in found:
+        assert record.values["common_window_trials"] == 2
+        rounds.setdefault(record.values["common_window_open_ns"], []).append(record)
+    assert len(rounds) == len(found) / 2
+    for each in rounds.values():
+        assert len({host for r in each for host in (r.server, r.client)}) == 4
+        assert len({str(sorted(r.settings.items())) for r in each}) == 1
+
+
+def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_from_another(
+    found: list[Record],
+) -> None:
+    for record in found:
+        value = float(str(record.values["throughput_bit_per_s"]))
+        if record.settings["protocol"] == "UDP":
+            assert record.values["lost_messages"] == 0
+            # A machine that is busy skips messages; none is sent that was not offered.
+            assert 2e6 < value < 4.1e6
+        else:
+            cable = {"test": 20e6, "second": 8e6}[str(record.settings["network"])]
+            assert 0.6 * cable < value < 0.97 * cable, record
+
+
+def test_one_host_over_each_of_its_connections_and_with_itself(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    found = {r.pairing: r for r in records(star, tmp_path, WAYS)}
+    assert len(found) == 9
+    assert {str(r.status) for r in found.values()} == {"ok"}
+    # The other end is met in the same network, where it has an address there.
+    addresses = {host.name: host.networks for host in star.hosts}
+    for way in ("test", "second"):
+        record = found[f"linux-a@{way}+linux-b"]
+        assert record.values["receiver_local_address"] == addresses["linux-a"][way][0]
+        assert record.values["sender_local_address"] == addresses["linux-b"][way][0]
+    inside = {pairing for pairing, r in found.items() if r.values["same_host"]}
+    assert inside == {pairing for pairing in found if pairing.count("linux-a") != 1}
+
+
+def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_measured(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    found = {r.pairing: r for r in records(star, tmp_path, CROSSING, code=3)}
+    ways = {pairing: (str(r.status), r.reason) for pairing, r in found.items()}
+    assert ways == {
+        "linux-a@second+linux-b@test": ("failed", "wrong-path"),
+        "linux-a+linux-b": ("ok", None),
+    }
