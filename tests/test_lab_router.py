@@ -63,7 +63,9 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
         ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
         ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
         ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
-        ({"windows": 2}, "--windows: a lab with a router has its two Linux hosts"),
+        ({"windows": 2}, "--second: a lab with a router has its two Linux hosts"),
+        ({"linux": 3}, "--second: a lab with a router has its two Linux hosts"),
+        ({"second_rate": 1e9}, "--second: a lab with a router has its two Linux hosts"),
     ],
 )
 def test_a_router_that_cannot_be_is_refused_in_one_line(

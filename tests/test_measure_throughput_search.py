@@ -199,6 +199,27 @@ class TestTesters:
             assert sent[0] == pytest.approx(1.5 * frames_per_s(50e6, 1518), abs=1)
 
 
+def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
+    """The address of another network is nobody's."""
+    addresses = {"elsewhere": ("192.0.2.1",), "loop": ("127.0.0.1", "::1")}
+    here = Host(name="here", os="L", local=True, addresses=addresses)
+    with ExitStack() as stack:
+        agents = [Agent.open(here) for _ in range(2)]
+        for agent in agents:
+            stack.callback(agent.close)
+        ends = Ends(
+            server=agents[0],
+            client=agents[1],
+            same_host=True,
+            networks={"server": "loop", "client": "loop"},
+        )
+        settings = {"line_rate_bit_per_s": 1e6, "duration_s": 0.3, "resolution": 0.1}
+        record = search(ends, frame_bytes=1518, **settings)
+    # A loopback is faster than that line: our own schedule paces, and every frame comes.
+    assert record.status is Status.OK, record.detail
+    assert record.values["limit"] == "line rate"
+
+
 class TestLineRate:
     """Who says what the line rate is."""
 

@@ -369,10 +369,7 @@ def _end(host: LabHost, networks: list[Network]) -> CableEnd:
 
 def _behind(number: int, networks: list[Network]) -> list[Network]:
     """The networks of a host at a router: the first half of each for host 1, the second for 2."""
-    halves: list[Network] = []
-    for network in networks:
-        halves.append([*network.subnets(prefixlen_diff=1)][number - 1])
-    return halves
+    return _halves(networks)[number - 1]
 
 
 def _port(router: str, interface: str, networks: list[Network]) -> CableEnd:

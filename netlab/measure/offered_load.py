@@ -16,7 +16,7 @@ from typing import Any
 from netlab.cells import Cell
 from netlab.errors import ProbeError
 from netlab.lines import decimal
-from netlab.measure import Ends, address_of
+from netlab.measure import Ends
 from netlab.measure.conversation import OnProgress, Side, can, drive, keys_of_connector
 from netlab.measure.flow import Flow, keys_of
 from netlab.probe import Agent
@@ -156,7 +156,7 @@ def _flow(
         verb = "send" if whose == sender else "receive"
         keys = keys_of(stream, verb, agent, token) | dict(common)
         keys |= sending if verb == "send" else receiving
-        return Side(agent, verb, address_of(agent.host, cell), keys)
+        return Side(agent, verb, ends.address(whose, cell.setup), keys)
 
     server, client = side("server"), side("client")
     turned = ends.connects("UDP") == "server"
@@ -192,7 +192,7 @@ def _account(flow: Flow, dropped: int) -> Account:
 def _dropped(ends: Ends, cell: Cell) -> dict[str, int]:
     """What our two hosts' interfaces and backlogs have dropped so far, as far as they tell."""
     pair = {"server": ends.agent_of_server, "client": ends.client}
-    addresses = {whose: address_of(agent.host, cell) for whose, agent in pair.items()}
+    addresses = {whose: ends.address(whose, cell.setup) for whose in pair}
     peers = {"server": addresses["client"], "client": addresses["server"]}
     machines = {agent.hello.get("machine_id") for agent in pair.values()}
     # One machine's backlog is that of whatever else it plays, the device as well.

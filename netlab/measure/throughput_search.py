@@ -15,7 +15,7 @@ from typing import Any
 from netlab import wire
 from netlab.cells import Cell
 from netlab.errors import ProbeError
-from netlab.measure import Ends, Live, address_of
+from netlab.measure import Ends, Live
 from netlab.measure.conversation import Side
 from netlab.measure.offered_load import Load, learn, offer
 from netlab.measure.recording import recorded
@@ -111,7 +111,7 @@ def line_of(setup: ThroughputSearch, cell: Cell, ends: Ends) -> Line:
     if rate is None:
         rate, source = ends.link_rate_bit_per_s, "link"
     if rate is None:
-        peer = address_of(ends.agent_of_server.host, cell)
+        peer = ends.address("server", cell.setup)
         rate, source = ends.client.facts(to=peer).get("interface_speed_bit_per_s"), "interface"
     if not rate:
         detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
