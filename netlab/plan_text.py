@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.pairings import is_by_name, roles_of
@@ -177,7 +178,7 @@ def _are(trials: int) -> str:
 
 
 def _simultaneity(plan: Planned) -> list[str]:
-    together = [" with ".join(pairings) for pairings in plan.together]
+    together = [_with_each_other(pairings) for pairings in plan.together]
     if not plan.matrix.parallel:
         return ["One trial at a time"]
     if not together:
@@ -189,6 +190,12 @@ def _simultaneity(plan: Planned) -> list[str]:
         f"At the same time: {'; '.join(together[:MAX_TOGETHER])}{more}{note}",
         *_saved(plan, most),
     ]
+
+
+def _with_each_other(pairings: Sequence[str]) -> str:
+    shown = " with ".join(pairings[:MAX_TOGETHER])
+    more = len(pairings) - MAX_TOGETHER
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _saved(plan: Planned, most: int) -> list[str]:

@@ -25,7 +25,7 @@ from netlab.probe import Agent
 from netlab.records import Record, Status, Value, reason_of
 from netlab.schedule import Trial
 from netlab.store import RunFolder
-from netlab.tournament import Meeting
+from netlab.tournament import Meeting, rounds_of
 from netlab.unmeasured import Unmeasured, beyond_server, host_away, no_way
 
 
@@ -246,10 +246,16 @@ class Rig:
         return "; ".join(reasons) or f"{pairing}: the inventory has no two hosts for it"
 
     def _try_pairs(self) -> None:
-        for pairing in self._pairs:
-            found = self._first_try(pairing)
-            self._preflights[pairing] = found
-            self.warnings += [each for each in found.warnings if each not in self.warnings]
+        by_letter = [(pairing,) for pairing in self._pairs if not is_by_name(pairing)]
+        by_name = rounds_of([self.meeting_of(each) for each in self._pairs if is_by_name(each)])
+        # Pairs that share no machine are tried at the same time: there may be thousands.
+        together = [*by_letter, *(tuple(meeting.pairing for meeting in one) for one in by_name)]
+        with ThreadPoolExecutor(max_workers=max([1, *map(len, together)])) as executor:
+            for pairings in together:
+                found = dict(zip(pairings, executor.map(self._first_try, pairings), strict=True))
+                self._preflights |= found
+                new = dict.fromkeys(each for one in found.values() for each in one.warnings)
+                self.warnings += [each for each in new if each not in self.warnings]
         if self._unchecked.issuperset(self._pairs):
             raise HostError("no pairing can be measured: " + "; ".join(self.warnings))
 
