@@ -104,8 +104,8 @@ def load_matrix(
     ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
     pairings of "every host with every other" and for nothing else.
 
-    An override is a setting of the tests; or ``repeats``, ``until``, ``pause``, ``order``,
-    ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
+    An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
+    ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
     value is written as in the file, axes included. Raises MatrixError with every fault of the
     file, UsageError for a file that cannot be read and for overrides that make no sense.
     """

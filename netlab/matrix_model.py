@@ -161,14 +161,13 @@ class BetweenSection(Section):
     )
 
 
+ListedPairings = Annotated[
+    list[Pairing], Field(min_length=1, max_length=1000), AfterValidator(distinct)
+]
+
 Pairings = Annotated[
     Union[  # noqa: UP007
-        Annotated[
-            list[Pairing],
-            Field(min_length=1, max_length=1000),
-            AfterValidator(distinct),
-            Tag("list"),
-        ],
+        Annotated[ListedPairings, Tag("list")],
         Annotated[Literal["all"], Tag("word")],
         Annotated[BetweenSection, Tag("section")],
     ],

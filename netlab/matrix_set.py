@@ -10,7 +10,7 @@ from pydantic import Field
 
 from netlab.document import Section, did_you_mean, load_document, validate
 from netlab.errors import MatrixError, UsageError
-from netlab.matrix_model import Defaults, MatrixFile, Running
+from netlab.matrix_model import Defaults, ListedPairings, MatrixFile, Running
 from netlab.matrix_settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.setups import EXCLUSIVE, FIELDS
 
@@ -21,6 +21,12 @@ class Scaling(Section):
     scale: float = Field(default=1.0, gt=0, le=1000, description="Times every count.")
 
 
+class Listing(Section):
+    """The pairings of a file are replaced by a list; who "every host" is stands in the file."""
+
+    pairings: ListedPairings = Field(description="Server first, such as [LL, WL].")
+
+
 @dataclass(frozen=True, slots=True)
 class Overrides:
     """What is set over a file, by name, as the file would give it."""
@@ -28,7 +34,7 @@ class Overrides:
     settings: Mapping[str, Any]
     """Of the tests."""
     running: Mapping[str, Any]
-    """How the matrix is run."""
+    """How the matrix is run, and between whom."""
     scale: float
     """Times every ``count``."""
 
@@ -49,7 +55,9 @@ class Overrides:
 
 def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
     """``--set`` as a person gives it, by name. UsageError with every fault, one a line."""
-    found: dict[type[Section], dict[str, Any]] = {Defaults: {}, Running: {}, Scaling: {}}
+    found: dict[type[Section], dict[str, Any]] = {
+        Defaults: {}, Running: {}, Listing: {}, Scaling: {}
+    }  # fmt: skip
     wrong: list[str] = []
     for name, text in texts.items():
         section = next((each for each in found if name in each.model_fields), None)
@@ -72,7 +80,7 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
             wrong.append(f"--set {first} and --set {second} exclude each other: give one of them")
     if wrong:
         raise UsageError("\n".join(wrong))
-    return Overrides(settings, running, found[Scaling].get("scale", 1.0))
+    return Overrides(settings, running | found[Listing], found[Scaling].get("scale", 1.0))
 
 
 def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-void low_water_init(struct low_water *low, uint64_t receive_buffer_bytes)
+void low_water_init(struct low_water *low, uint64_t message_bytes, uint64_t receive_buffer_bytes)
 {
-    uint64_t most = receive_buffer_bytes / LOW_WATER_SHARE;
+    bool segments = message_bytes > LOW_WATER_SHORT && message_bytes < LOW_WATER_LONG;
+    uint64_t most = segments ? 0 : receive_buffer_bytes / LOW_WATER_SHARE;
     memset(low, 0, sizeof *low);
     low->bytes = 1;
     low->most = most < LOW_WATER_MOST ? (uint32_t)most : LOW_WATER_MOST;

@@ -144,14 +144,15 @@ static void begin_waiting(struct stream *stream)
     int bytes = 0;
     if (plat_option_get(stream->socket, PLAT_RECEIVE_BUFFER, &bytes) != 0 || bytes < 0)
         bytes = 0;
-    low_water_init(&stream->low_water, (unsigned)(bytes / plat_buffer_factor));
+    low_water_init(&stream->low_water, stream->test->settings.message_bytes,
+                   (unsigned)(bytes / plat_buffer_factor));
 }
 
 /* Patience with it: no receive may wait for bytes that the sender does not owe. */
 static void wait_for_more(struct stream *stream)
 {
     if (plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
-        low_water_init(&stream->low_water, 0); /* this system knows no such thing */
+        low_water_init(&stream->low_water, 0, 0); /* this system knows no such thing */
     else
         plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
 }

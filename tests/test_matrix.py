@@ -445,6 +445,8 @@ def test_set_is_part_of_the_content(load: Any) -> None:
     [
         ({"duraton": "1s"}, "--set duraton: no such setting; did you mean `duration`?"),
         ({"title": "x"}, "--set title: no such setting"),
+        ({"pairings": "[LL, LL]"}, "--set pairings=[LL, LL]: the same value as number 1"),
+        ({"pairings": "all"}, "--set pairings=all: `all` should be a list"),
         ({"duration": "1x"}, "--set duration=1x: '1x' is not a time, such as 10s"),
         ({"duration": ""}, "--set duration=: has no value"),
         ({"duration": "1s\nrate: 5"}, "--set duration: one value on one line"),
@@ -561,3 +563,11 @@ def test_keys_are_unique_stable_and_independent_of_order_and_format(
 
 def test_a_matrix_without_a_title_is_called_by_its_file(load: Any) -> None:
     assert load(SMALL.replace("title: small\n", "")).title == "m"
+
+
+def test_an_experiment_is_taken_to_other_systems_by_set() -> None:
+    matrix = ROOT / "matrices" / "udp-mirror.yaml"
+    as_written, set_ = load_matrix(matrix), load_matrix(matrix, {"pairings": "[WL, LW]"})
+    assert as_written.pairings == ("LL",)
+    assert {cell.pairing for cell in expand(set_)} == {"WL", "LW"}
+    assert set_.content_hash != as_written.content_hash
