@@ -105,9 +105,10 @@ def load_matrix(
     pairings of "every host with every other" and for nothing else.
 
     An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
-    ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times (at least 1). Its
-    value is written as in the file, axes included. Raises MatrixError with every fault of the
-    file, UsageError for a file that cannot be read and for overrides that make no sense.
+    ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times
+    (at least 1). Its value is written as in the file, axes included. Raises MatrixError with every
+    fault of the file, UsageError for a file that cannot be read and for overrides that make no
+    sense.
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
