@@ -77,7 +77,7 @@ def netlab_costs_ms(
     lab: LabState, scratch: Path, repeats: int, pairings: str = "[LL]"
 ) -> tuple[list[float], list[float], list[float]]:
     """Cost, drain and set-up of every cell but the first."""
-    matrix, into = scratch / "set-up.yaml", scratch / "run"
+    matrix, into = scratch / "set-up.yaml", scratch / "set-up"
     text = MATRIX
     for word, value in (
         ("PAIRINGS", pairings),

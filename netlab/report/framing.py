@@ -1,5 +1,6 @@
-"""What the repeats of a stream carried: as payload, and as Ethernet frames with and without their
-gaps, beside the rate of the link. Pure.
+"""What the repeats of a stream carried: as payload, as frames with and without their gaps. Pure.
+
+Beside it the rate of the link.
 
 A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
 bytes after it. Who leaves the gap out counts 1526 bytes for a full frame instead of 1538, and
