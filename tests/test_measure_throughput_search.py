@@ -100,8 +100,7 @@ class TestRouters:
 
     pytestmark: ClassVar = needs_namespaces
 
-    @pytest.mark.parametrize("frame_bytes", [512, 1518])
-    @pytest.mark.parametrize("mbit_per_s", [37, 40, 61])
+    @pytest.mark.parametrize(("mbit_per_s", "frame_bytes"), [(37, 512), (40, 1518), (61, 512)])
     def test_a_planted_limit_is_found_within_a_step(
         self, mbit_per_s: int, frame_bytes: int
     ) -> None:
