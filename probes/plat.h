@@ -187,6 +187,19 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
 /* The same without blocking, and without taking it out of the queue. */
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
 ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
+/* UDP: the datagrams that stand in the queue, `batch->count` of them at most, by one call where the
+ * system has such a call, else one. Waits for the first as plat_receive does, unless `wait` is
+ * false. Returns how many came, each with its `length`, or the negative error number. */
+#define PLAT_BATCH 32
+struct plat_batch {
+    unsigned char *bytes; /* `count` places of `room` bytes each */
+    size_t room;
+    unsigned count; /* 1 to PLAT_BATCH */
+    size_t length[PLAT_BATCH];
+    bool prepared;                    /* false before the first call; then the rest is fixed */
+    uint64_t system[PLAT_BATCH * 10]; /* what the system wants to be told in */
+};
+ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait);
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);

@@ -49,6 +49,15 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
+/* No call here takes more than one. */
+ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
+{
+    ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
+                         : plat_receive_now(socket, batch->bytes, batch->room);
+    batch->length[0] = got > 0 ? (size_t)got : 0;
+    return got < 0 ? got : 1;
+}
+
 /* ---- options of their own ---- */
 
 int posix_set_dont_fragment(int socket, bool on)

@@ -26,6 +26,33 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
+_Static_assert(sizeof(struct mmsghdr) + sizeof(struct iovec) <= 10 * sizeof(uint64_t),
+               "plat.h: struct plat_batch");
+
+static void prepare_batch(struct plat_batch *batch)
+{
+    struct mmsghdr *message = (struct mmsghdr *)batch->system;
+    struct iovec *place = (struct iovec *)(message + batch->count);
+    memset(batch->system, 0, sizeof batch->system);
+    for (unsigned i = 0; i < batch->count; i++) {
+        place[i] = (struct iovec){batch->bytes + i * batch->room, batch->room};
+        message[i].msg_hdr = (struct msghdr){.msg_iov = &place[i], .msg_iovlen = 1};
+    }
+    batch->prepared = true;
+}
+
+ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
+{
+    struct mmsghdr *message = (struct mmsghdr *)batch->system;
+    if (!batch->prepared)
+        prepare_batch(batch);
+    int got = recvmmsg((int)socket, message, batch->count,
+                       wait ? MSG_WAITFORONE : MSG_DONTWAIT, NULL);
+    for (int i = 0; i < got; i++)
+        batch->length[i] = message[i].msg_len;
+    return posix_moved(got);
+}
+
 int posix_receive_timeout_ms(int asked_ms)
 {
     return asked_ms;

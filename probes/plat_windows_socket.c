@@ -292,6 +292,15 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return got == -WSAETIMEDOUT && own->udp ? -WSAEWOULDBLOCK : got;
 }
 
+/* No call here takes more than one. */
+ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
+{
+    ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
+                         : plat_receive_now(socket, batch->bytes, batch->room);
+    batch->length[0] = got > 0 ? (size_t)got : 0;
+    return got < 0 ? got : 1;
+}
+
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from)
 {

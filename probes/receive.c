@@ -1,4 +1,4 @@
-/* The receiving loop. A mark is the clock right after a receive call returned; what came counts by
+/* The receiving loops. A mark is the clock right after a receive call returned; what came counts by
  * first copies. The lock is taken only where a mark crosses an edge of the window. */
 #include <string.h>
 
@@ -10,19 +10,12 @@ struct taken {
     bool mark; /* false: it is none of the test's data */
 };
 
-struct work {
-    struct taken (*take)(struct stream *stream, size_t length, uint64_t now_ns);
-    /* A call that brought nothing: 0, or the negative error number. False: the loop ends. */
-    bool (*nothing)(struct stream *stream, ptrdiff_t result);
-};
-
 /* ---- TCP ---- */
 
-static struct taken take_tcp(struct stream *stream, size_t length, uint64_t now_ns)
+static struct taken take_tcp(struct stream *stream, size_t length)
 {
     uint64_t size = stream->test->settings.message_bytes;
     uint64_t before = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
-    (void)now_ns;
     return (struct taken){length, (before + length) / size - before / size, true};
 }
 
@@ -62,10 +55,10 @@ static struct taken foreign(struct stream *stream)
 }
 
 /* An end marker is remembered. */
-static bool took_control(struct stream *stream, size_t length)
+static bool took_control(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
-    if (!traffic_control(stream, stream->buffer, length, &control))
+    if (!traffic_control(stream, bytes, length, &control))
         return false;
     if (control.kind == DATAPORT_END) {
         atomic_store(&stream->marked_messages, control.messages);
@@ -74,13 +67,14 @@ static bool took_control(struct stream *stream, size_t length)
     return true;
 }
 
-static struct taken take_udp(struct stream *stream, size_t length, uint64_t now_ns)
+static struct taken take_udp(struct stream *stream, const unsigned char *bytes, size_t length,
+                             uint64_t now_ns)
 {
     const size_t size = stream->test->settings.message_bytes;
     struct dataport_data data;
-    if (length != size || !dataport_data_read(stream->buffer, length, stream->tag, &data) ||
+    if (length != size || !dataport_data_read(bytes, length, stream->tag, &data) ||
         data.stream != stream->number)
-        return took_control(stream, length) ? (struct taken){.mark = false} : foreign(stream);
+        return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
     if (sequence_add(&stream->sequence, data.sequence) != SEQUENCE_NEW)
         return (struct taken){0, 0, true};
     if (data.timed)
@@ -89,12 +83,11 @@ static struct taken take_udp(struct stream *stream, size_t length, uint64_t now_
 }
 
 /* Under 16 bytes there is no header: the peer's address is all that tells. */
-static struct taken take_udp_bare(struct stream *stream, size_t length, uint64_t now_ns)
+static struct taken take_udp_bare(struct stream *stream, const unsigned char *bytes, size_t length)
 {
-    (void)now_ns;
     if (length == stream->test->settings.message_bytes)
         return (struct taken){length, 1, true};
-    return took_control(stream, length) ? (struct taken){.mark = false} : foreign(stream);
+    return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
 }
 
 /* Errors of a UDP socket are of the packets that we sent, answers to hellos: they pass. */
@@ -111,18 +104,7 @@ static bool nothing_udp(struct stream *stream, ptrdiff_t result)
     return true;
 }
 
-static const struct work tcp_work = {take_tcp, nothing_tcp};
-static const struct work udp_work = {take_udp, nothing_udp};
-static const struct work udp_bare_work = {take_udp_bare, nothing_udp};
-
-static const struct work *work_of(const struct settings *settings)
-{
-    if (!settings->udp)
-        return &tcp_work;
-    return dataport_header_bytes(settings->message_bytes) > 0 ? &udp_work : &udp_bare_work;
-}
-
-/* ---- the loop ---- */
+/* ---- the loops ---- */
 
 static void cross(struct stream *stream, uint64_t now_ns, const struct taken *taken)
 {
@@ -157,39 +139,77 @@ static void wait_for_more(struct stream *stream)
         plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
 }
 
-void receive_run(struct stream *stream)
+static void count(struct stream *stream, const struct taken *taken, uint64_t now_ns)
 {
     struct test *test = stream->test;
-    const struct work *work = work_of(&test->settings);
-    const bool spin = test->settings.spin, waits = !spin && !test->settings.udp;
-    const size_t capacity = test->settings.udp ? test->settings.message_bytes + 1
-                                               : test->settings.receive_call_bytes;
-    const size_t room = test->settings.udp && capacity <= DATAPORT_CONTROL ? DATAPORT_CONTROL + 1
-                                                                           : capacity;
-    bool begun = false;
-    if (waits)
+    if (!taken->mark)
+        return;
+    if (window_mark(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages))
+        cross(stream, now_ns, taken);
+    if (!stream->begun) {
+        stream->begun = true;
+        traffic_begun(stream);
+    }
+}
+
+static void receive_tcp(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const size_t room = traffic_room(&test->settings);
+    const bool spin = test->settings.spin;
+    if (!spin)
         begin_waiting(stream);
     while (!test_halted(test)) {
         ptrdiff_t got = spin ? plat_receive_now(stream->socket, stream->buffer, room)
                              : plat_receive(stream->socket, stream->buffer, room);
+        uint64_t now = plat_now_ns();
         if (got <= 0) {
-            if (!work->nothing(stream, got))
+            if (!nothing_tcp(stream, got))
                 break;
             continue;
         }
-        uint64_t now = plat_now_ns();
-        struct taken taken = work->take(stream, (size_t)got, now);
-        if (!taken.mark)
-            continue;
-        if (window_mark(&test->window, &stream->marks, now, taken.bytes, taken.messages))
-            cross(stream, now, &taken);
-        if (waits && low_water_mark(&stream->low_water, now,
+        struct taken taken = take_tcp(stream, (size_t)got);
+        count(stream, &taken, now);
+        if (!spin && low_water_mark(&stream->low_water, now,
                                     atomic_load_explicit(&stream->marks.bytes,
                                                          memory_order_relaxed)))
             wait_for_more(stream);
-        if (!begun) {
-            begun = true;
-            traffic_begun(stream);
+    }
+}
+
+/* Datagrams of one call have one mark: the call that returned with them all. */
+static void receive_udp(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const bool bare = dataport_header_bytes(test->settings.message_bytes) == 0;
+    struct plat_batch batch = {.bytes = stream->buffer,
+                               .room = traffic_room(&test->settings),
+                               .count = traffic_batch(&test->settings)};
+    bool on = true;
+    while (on && !test_halted(test)) {
+        ptrdiff_t got = plat_receive_many(stream->socket, &batch, !test->settings.spin);
+        if (got < 0) {
+            on = nothing_udp(stream, got);
+            continue;
+        }
+        uint64_t now = plat_now_ns();
+        for (ptrdiff_t i = 0; on && i < got; i++) {
+            const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
+            if (batch.length[i] == 0) {
+                on = nothing_udp(stream, 0);
+                continue;
+            }
+            struct taken taken = bare ? take_udp_bare(stream, bytes, batch.length[i])
+                                      : take_udp(stream, bytes, batch.length[i], now);
+            count(stream, &taken, now);
         }
     }
+}
+
+void receive_run(struct stream *stream)
+{
+    if (stream->test->settings.udp)
+        receive_udp(stream);
+    else
+        receive_tcp(stream);
 }

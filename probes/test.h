@@ -36,6 +36,7 @@ struct stream {
     plat_socket socket;
     plat_thread thread;
     bool running; /* its thread has been started and not joined */
+    bool begun;   /* its first message has come */
     unsigned char *buffer;
     uint32_t tag;
 

@@ -5,6 +5,7 @@
 
 #include "round_trip.h"
 
+#define BATCH_BYTES 65536
 #define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
 size_t traffic_room(const struct settings *settings)
@@ -16,11 +17,21 @@ size_t traffic_room(const struct settings *settings)
                                                       : settings->message_bytes + 1;
 }
 
+/* No more than a processor's cache holds. */
+unsigned traffic_batch(const struct settings *settings)
+{
+    if (!settings->udp || settings->role != ROLE_RECEIVE)
+        return 1;
+    size_t count = BATCH_BYTES / traffic_room(settings);
+    return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
+}
+
 bool traffic_prepare(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
     const bool sends = settings->role == ROLE_SEND || settings->role == ROLE_ASK;
-    size_t size = sends ? settings->message_bytes : traffic_room(settings);
+    size_t size = sends ? settings->message_bytes
+                        : traffic_room(settings) * traffic_batch(settings);
     stream->buffer = malloc(size);
     /* Filled on the receiving side as well: its pages are to be there before the first message. */
     if (stream->buffer != NULL)

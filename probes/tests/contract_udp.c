@@ -67,6 +67,36 @@ TEST(a_datagram_longer_than_the_room_fills_the_room)
     plat_close(other);
 }
 
+/* As many as have come, in order, each in its place with its length; one that is too long fills
+ * its place. */
+TEST(datagrams_that_stand_in_the_queue_are_taken_together)
+{
+    static const char *const said[] = {"one", "twenty-two", "three and more", "4"};
+    static unsigned char bytes[3 * 11];
+    static struct plat_batch batch = {.bytes = bytes, .room = 11, .count = 3};
+    const size_t expected[] = {3, 10, 11, 1};
+    plat_socket one, other;
+    struct plat_address here, there;
+    unsigned taken = 0;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    ptrdiff_t got = plat_receive_many(one, &batch, false);
+    CHECK(got < 0 && plat_is_transient((int)-got));
+    for (unsigned i = 0; i < 4; i++)
+        CHECK(plat_send_to(other, said[i], strlen(said[i]), &here) == (ptrdiff_t)strlen(said[i]));
+    CHECK(wait_for(one, 5000));
+    while (taken < 4 && (got = plat_receive_many(one, &batch, true)) > 0) {
+        CHECK(got <= 3);
+        for (ptrdiff_t i = 0; i < got && taken < 4; i++, taken++) {
+            CHECK_U64(batch.length[i], expected[taken]);
+            CHECK(memcmp(bytes + i * 11, said[taken], expected[taken]) == 0);
+        }
+    }
+    CHECK_U64(taken, 4);
+    plat_close(one);
+    plat_close(other);
+}
+
 TEST(what_no_datagram_can_carry_is_too_long)
 {
     static char much[70000];
@@ -166,6 +196,7 @@ TEST(a_blocked_receiver_of_datagrams_is_woken)
 const struct unit_test contract_udp_tests[] = {
     ENTRY(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone),
     ENTRY(a_datagram_longer_than_the_room_fills_the_room),
+    ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
     ENTRY(what_no_datagram_can_carry_is_too_long),
     ENTRY(a_closed_port_does_not_break_the_socket),
     ENTRY(options_of_datagrams_are_set_and_read_back),
