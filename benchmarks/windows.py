@@ -25,8 +25,9 @@ from stage import LAB_REPORT, Verdict, a_lab, finish, netlab, run_words, table
 from windows_life import ends, goes_on_after_its_lab_was_taken_down
 
 from netlab import load
-from netlab.evidence import sendings
-from netlab.findings import Kind, Sending, limit_of
+from netlab.findings.evidence import sendings
+from netlab.findings.limits import Sending, limit_of
+from netlab.findings.nouns import Kind
 from netlab.frame import Run
 from netlab.lab import LabState
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_cell, made_plan, made_record
 
-from netlab.evidence import ceiling_of, sendings
-from netlab.findings import SEVERITY, Kind, Sending, findings, limit_of
+from netlab.findings.evidence import ceiling_of, sendings
+from netlab.findings.limits import Sending, limit_of, limits
+from netlab.findings.nouns import SEVERITY, Kind
 from netlab.frame import load
 from netlab.header import Link
 from netlab.histogram import Histogram, of_values
@@ -128,7 +129,7 @@ def test_on_one_host_there_is_no_wire_to_fill() -> None:
 
 
 def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
-    (found,) = findings([sending(), sending(cell="b", calls=43_000)])
+    (found,) = limits([sending(), sending(cell="b", calls=43_000)])
     assert (found.kind, found.severity, str(found.group)) == (
         Kind.SENDER_CALL_RATE,
         "warning",
@@ -142,14 +143,14 @@ def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
 
 
 def test_evidence_that_one_trial_lacks_is_left_out() -> None:
-    (found,) = findings([sending(), sending(cell="b", thread_ns=None)])
+    (found,) = limits([sending(), sending(cell="b", thread_ns=None)])
     assert "thread_share" not in found.evidence
 
 
 def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
     odd = sending(room_share=0.2)
-    assert findings([sending(), sending(), odd])[0].cells == ("a",)
-    assert findings([sending(), odd]) == ()
+    assert limits([sending(), sending(), odd])[0].cells == ("a",)
+    assert limits([sending(), odd]) == ()
 
 
 def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
@@ -160,7 +161,7 @@ def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
         sending(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
         sending(flow="to client"),
     ]
-    assert len({each.group for each in findings(others)}) == 5
+    assert len({each.group for each in limits(others)}) == 5
 
 
 @given(
@@ -188,7 +189,7 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
         assert thread_ns >= 0.95 * SECOND_NS
     if limit is Kind.SENDER_CALL_RATE:
         assert room >= 0.9 and (made.in_calls_share or 0) >= 0.8
-    assert len(findings([made])) == (limit is not None)
+    assert len(limits([made])) == (limit is not None)
     assert set(SEVERITY) == set(Kind)
 
 
@@ -197,7 +198,7 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
 
 def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
     """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
-    found = {str(each.group): each for each in findings(sendings(load(FIXTURES / "limits-wine")))}
+    found = {str(each.group): each for each in limits(sendings(load(FIXTURES / "limits-wine")))}
     assert {name: str(each.kind) for name, each in found.items()} == {
         "LL TCP 64": "wire-ceiling",
         "LL TCP 1448": "wire-ceiling",
@@ -216,11 +217,11 @@ def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire(
 def test_paced_trials_of_a_recorded_run_have_no_limit() -> None:
     paced = [each for each in sendings(load(FIXTURES / "limits-wine")) if each.paced]
     assert len(paced) == 2
-    assert findings(paced) == ()
+    assert limits(paced) == ()
 
 
 def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
-    found = findings(sendings(load(FIXTURES / "limits-linux")))
+    found = limits(sendings(load(FIXTURES / "limits-linux")))
     assert {(str(each.group), str(each.kind)) for each in found} == {
         ("LL TCP 64", "sender-cpu"),
         ("LL TCP 512", "sender-cpu"),

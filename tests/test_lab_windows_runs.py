@@ -19,8 +19,9 @@ from labs import needs_a_lab
 
 import netlab
 from netlab import lab
-from netlab.evidence import sendings
-from netlab.findings import Kind, limit_of
+from netlab.findings.evidence import sendings
+from netlab.findings.limits import limit_of
+from netlab.findings.nouns import Kind
 from netlab.journal import read_journal
 from netlab.lab import programs
 from netlab.lab.plan import LabOptions

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.evidence import sendings
-from netlab.findings import DELIVERED, Finding, Group, Kind, Sending, findings
+from netlab.findings.evidence import sendings
+from netlab.findings.limits import DELIVERED, Sending, limits
+from netlab.findings.nouns import Finding, Group, Kind
 from netlab.report.nouns import Line, Part, Place, Sheet
 from netlab.stats import rounded
 from netlab.units import format_seconds
@@ -69,7 +70,7 @@ class _Row:
 def parts(run: Run) -> tuple[Part, ...]:
     """One part, where something is shown of what limited the run's streams."""
     unpaced = [sending for sending in sendings(run) if not sending.paced]
-    found = findings(unpaced)
+    found = limits(unpaced)
     if not found:
         return ()
     sheet = Sheet(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.findings import Sending
+from netlab.findings.limits import Sending
 from netlab.header import LinkLike
 from netlab.histogram import Histogram, from_pairs
 from netlab.records import Record, Status

@@ -1,17 +1,15 @@
-"""Findings: a closed list of typed statements about what limited a stream, with evidence. Pure.
+"""What limited a stream, as far as its records show it. Pure.
 
-They are computed apart from printing, from what records say and from nothing else. Where the
-evidence does not show what limited a stream there is no finding. The rules stand in ``_LIMITS``.
+Where the evidence does not show it there is no finding. The rules stand in ``_LIMITS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from statistics import median
-from typing import Literal
 
+from netlab.findings.nouns import ADVICE, SEVERITY, Finding, Group, Kind
 from netlab.histogram import Histogram, middle_of
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
@@ -45,45 +43,6 @@ OF_BUFFER = 8
 
 DELIVERED = 0.95
 """Least share of what was sent that must arrive for the sender to be the limit."""
-
-
-class Kind(StrEnum):
-    """What a finding states."""
-
-    WIRE_CEILING = "wire-ceiling"
-    SENDER_CPU = "sender-cpu"
-    SENDER_CALL_RATE = "sender-call-rate"
-
-
-Severity = Literal["note", "warning"]
-
-SEVERITY: Mapping[Kind, Severity] = {
-    Kind.WIRE_CEILING: "note",
-    Kind.SENDER_CPU: "warning",
-    Kind.SENDER_CALL_RATE: "warning",
-}
-"""A warning: the figure is not the network's."""
-
-ADVICE: Mapping[Kind, str] = {
-    Kind.WIRE_CEILING: "the link carries no more in messages of this size",
-    Kind.SENDER_CPU: "the figure is the sender's: larger messages, more streams or a faster CPU",
-    Kind.SENDER_CALL_RATE: "the figure is that of the sender's system: larger messages or more "
-    "streams",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Cells that differ in other settings only, such as the socket buffer."""
-
-    pairing: str
-    protocol: str
-    message_bytes: int
-    flow: str = ""
-
-    def __str__(self) -> str:
-        words = (self.pairing, self.protocol, str(self.message_bytes), self.flow)
-        return " ".join(word for word in words if word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,20 +134,6 @@ class Sending:
         return sampled_ns / times.count * self.calls / self.window_ns / self.streams
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What limited the cells of one group, as far as the evidence shows it."""
-
-    kind: Kind
-    severity: Severity
-    group: Group
-    cells: tuple[str, ...]
-    """Keys, in the order of the readings."""
-    evidence: Mapping[str, float]
-    """Medians over the trials of these cells, units in the key; what is not known is absent."""
-    advice: str
-
-
 def limit_of(sending: Sending) -> Kind | None:
     """What limited it; ``None`` where it was paced, or where nothing recorded shows it."""
     if sending.paced:
@@ -196,7 +141,7 @@ def limit_of(sending: Sending) -> Kind | None:
     return next((kind for kind, shown in _LIMITS.items() if shown(sending)), None)
 
 
-def findings(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
+def limits(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
     """One finding a group and kind, in the readings' order; a cell has at most one.
 
     A cell is counted where more than half of its trials show the same.
@@ -206,14 +151,15 @@ def findings(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
         groups.setdefault(each.group, {}).setdefault(each.cell, []).append(each)
     found = []
     for group, cells in groups.items():
-        limits = {cell: _limit_of_cell(trials) for cell, trials in cells.items()}
-        for kind in dict.fromkeys(limit for limit in limits.values() if limit is not None):
-            shown = tuple(cell for cell, limit in limits.items() if limit is kind)
+        by_cell = {cell: _limit_of_cell(trials) for cell, trials in cells.items()}
+        for kind in dict.fromkeys(limit for limit in by_cell.values() if limit is not None):
+            shown = tuple(cell for cell, limit in by_cell.items() if limit is kind)
             trials = [trial for cell in shown for trial in cells[cell] if limit_of(trial) is kind]
             found.append(
                 Finding(
                     kind=kind,
                     severity=SEVERITY[kind],
+                    subject=str(group),
                     group=group,
                     cells=shown,
                     evidence=_evidence(trials),
@@ -288,7 +234,7 @@ _LIMITS: Mapping[Kind, Callable[[Sending], bool]] = {
 inside its send calls."""
 
 
-def _evidence(trials: list[Sending]) -> dict[str, float]:
+def _evidence(trials: list[Sending]) -> dict[str, float | str]:
     """Medians of what is known of each; one that some trial lacks is left out."""
     of_each: dict[str, list[float | int | None]] = {
         "throughput_bit_per_s": [each.throughput_bit_per_s for each in trials],
