@@ -113,6 +113,22 @@ class Agent:
         """Send a request and return its first record."""
         return self.next(self.start(verb, **keys))
 
+    def answers(self) -> bool:
+        """Whether it says hello within our patience."""
+        try:
+            return bool(self.ask("hello")["type"] == "hello")
+        except queue.Empty:
+            return False
+
+    def kill(self) -> None:
+        """End one that is not to be asked to end."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
 
 @pytest.fixture(scope="session")
 def netprobe() -> Path:

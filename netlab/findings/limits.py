@@ -159,7 +159,6 @@ def limits(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
                 Finding(
                     kind=kind,
                     severity=SEVERITY[kind],
-                    subject=str(group),
                     group=group,
                     cells=shown,
                     evidence=_evidence(trials),
@@ -234,7 +233,7 @@ _LIMITS: Mapping[Kind, Callable[[Sending], bool]] = {
 inside its send calls."""
 
 
-def _evidence(trials: list[Sending]) -> dict[str, float | str]:
+def _evidence(trials: list[Sending]) -> dict[str, float]:
     """Medians of what is known of each; one that some trial lacks is left out."""
     of_each: dict[str, list[float | int | None]] = {
         "throughput_bit_per_s": [each.throughput_bit_per_s for each in trials],

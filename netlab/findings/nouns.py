@@ -54,16 +54,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One statement about some cells, a host or the whole run."""
+    """What limited the cells of one group, as far as the evidence shows it."""
 
     kind: Kind
     severity: Severity
-    subject: str
-    """Of what it is said: ``WW TCP 64``, a host's name, or "" of the run."""
-    cells: tuple[str, ...] = ()
-    """Keys, in the order of the readings; empty where it is not said of cells."""
-    evidence: Mapping[str, float | str]
-    """The figures that show it, units in the key; what is not known is absent."""
+    group: Group
+    cells: tuple[str, ...]
+    """Keys, in the order of the readings."""
+    evidence: Mapping[str, float]
+    """Medians over the trials of these cells, units in the key; what is not known is absent."""
     advice: str
-    group: Group | None = None
-    """The cells' group, where it is said of what limited a stream."""
