@@ -4,7 +4,7 @@
 
 #include "traffic.h"
 
-/* What one receive call brought that counts. */
+/* What a receive call, or one datagram of it, brought that counts. */
 struct taken {
     uint64_t bytes, messages;
     bool mark; /* false: it is none of the test's data */
@@ -193,16 +193,20 @@ static void receive_udp(struct stream *stream)
             continue;
         }
         uint64_t now = plat_now_ns();
+        struct taken all = {0};
         for (ptrdiff_t i = 0; on && i < got; i++) {
             const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
             if (batch.length[i] == 0) {
                 on = nothing_udp(stream, 0);
                 continue;
             }
-            struct taken taken = bare ? take_udp_bare(stream, bytes, batch.length[i])
-                                      : take_udp(stream, bytes, batch.length[i], now);
-            count(stream, &taken, now);
+            struct taken one = bare ? take_udp_bare(stream, bytes, batch.length[i])
+                                    : take_udp(stream, bytes, batch.length[i], now);
+            all.bytes += one.bytes;
+            all.messages += one.messages;
+            all.mark |= one.mark;
         }
+        count(stream, &all, now);
     }
 }
 
