@@ -13,6 +13,7 @@ settings.register_profile(
 )
 settings.load_profile("netlab")
 
+MEASURED_ANEW = pytest.mark.flaky(reruns=2)
 NO_SKIP = "NETLAB_NO_SKIP" in os.environ
 
 
@@ -22,3 +23,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     skipped = reporter.stats.get("skipped", []) if reporter else []
     if NO_SKIP and skipped and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is run in a lab or on an emulated system hangs on the time that this machine has left.
+
+    Such a test is run anew when it failed, at most twice; the closing line tells how many were. All
+    others get one chance.
+    """
+    for item in items:
+        if item.get_closest_marker("lab") or item.get_closest_marker("emulated"):
+            item.add_marker(MEASURED_ANEW)

@@ -18,7 +18,7 @@ from netlab.stored import read
 pytestmark = [*needs_a_lab, pytest.mark.slow]
 
 MATRIX = """\
-link: {rate: 100Mbit, mtu: 1400}
+link: {rate: 20Mbit, mtu: 1400}
 pairings: [LL]
 defaults: {congestion: cubic}
 tests:
@@ -48,12 +48,12 @@ FRAME_BYTES = 1400 + 38
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Record]]:
-    """What a run of the matrix left, in a lab whose cable carries 1400 bytes at 100 Mbit/s."""
+    """What a run of the matrix left, in a lab whose cable carries 1400 bytes at 20 Mbit/s."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "matrix.yaml").write_text(MATRIX)
     name = f"r{os.getpid()}"
     try:
-        made = lab.up(LabOptions(name=name, rate=100e6, mtu=1400))
+        made = lab.up(LabOptions(name=name, rate=20e6, mtu=1400))
         assert made.hosts_file is not None
         argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
         argv += ["--hosts", str(made.hosts_file)]
@@ -103,7 +103,7 @@ def test_one_byte_over_the_payload_costs_a_second_frame(records: list[Record]) -
     assert isinstance(sizes, list)
     assert isinstance(rates, list)
     rate = dict(zip(sizes, rates, strict=True))
-    ceiling = 100e6 * 1372 / FRAME_BYTES
+    ceiling = 20e6 * 1372 / FRAME_BYTES
     assert 0.9 * ceiling < rate[1372] < 1.01 * ceiling
     assert rate[1373] < 0.98 * rate[1372]
 

@@ -80,7 +80,7 @@ def test_a_router_that_cannot_be_is_refused_in_one_line(
 def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     hosts_file = tmp_path_factory.mktemp("router") / "hosts.yaml"
     options = LabOptions(
-        name=NAME, topology="router", rate=100e6, device_rate=40e6, hosts_file=hosts_file
+        name=NAME, topology="router", rate=20e6, device_rate=8e6, hosts_file=hosts_file
     )
     yield lab.up(options)
     lab.down(NAME)
@@ -102,9 +102,9 @@ class TestLab:
             assert f"via {gateways.partition('/')[0]} dev test" in route
 
     def test_it_says_what_it_forwards(self, routed: lab.LabState) -> None:
-        assert "router   forwards 40 Mbit/s each way" in routed.as_text()
+        assert "router   forwards 8 Mbit/s each way" in routed.as_text()
         plain = routed.as_json()
-        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 40e6)
+        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 8e6)
         assert routed.up
 
     def test_a_search_over_ssh_finds_the_planted_limit(
@@ -113,7 +113,7 @@ class TestLab:
         assert ssh(routed, "linux-a", "echo", "here") == "here"
         matrix = tmp_path / "matrix.yaml"
         matrix.write_text(
-            "title: a router\nlink: {rate: 100Mbit, mtu: 1500, hops: 1}\npairings: [LL]\n"
+            "title: a router\nlink: {rate: 20Mbit, mtu: 1500, hops: 1}\npairings: [LL]\n"
             "tests:\n  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, "
             "resolution: 2 %, settle: 0s, residual: 300ms}\n"
         )

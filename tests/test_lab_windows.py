@@ -40,6 +40,8 @@ HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(__file__).with_name("lab_program.c")
 PORT = 5301
+RATE_BIT_PER_S = 20e6
+"""Slow enough for a busy machine to fill the cables."""
 
 
 def a_plan(**wish: object) -> LabPlan:
@@ -204,7 +206,7 @@ def test_a_template_that_fails_leaves_no_half_of_itself(
 @pytest.fixture(scope="module")
 def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     """A shaped lab whose Windows hosts have the test's Windows program in their home."""
-    made = lab.up(LabOptions(name=NAME, rate=100e6, windows=2))
+    made = lab.up(LabOptions(name=NAME, rate=RATE_BIT_PER_S, windows=2))
     try:
         program = tmp_path_factory.mktemp("windows") / "lab.exe"
         compiler = "x86_64-w64-mingw32-gcc"
@@ -429,9 +431,10 @@ class TestTheNetworkOfFourHosts:
     ) -> None:
         to, by = inventory(four_hosts).pair(pairing)
         number = next(i for i, host in enumerate(four_hosts.hosts) if host.name == to.name)
+        filled = pytest.approx(RATE_BIT_PER_S / 1e6, rel=0.02)
         measured: list[float] = []
-        for attempt in range(2):
-            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + attempt
+        while len(measured) < 6 and filled not in measured:
+            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + len(measured)
             receiver_script = RECEIVER.format(port=port)
             sender_script = SENDER.format(to=to.address("test"), port=port)
             with at_work(four_hosts, to.name, f"take {port}", receiver_script) as receiver:
@@ -445,7 +448,7 @@ class TestTheNetworkOfFourHosts:
                     assert sender.returncode == 0
                 received, _ = receiver.communicate(timeout=20)
             assert int(received) == int(sent) > 0
-        assert max(measured) == pytest.approx(100, rel=0.02), measured
+        assert measured[-1] == filled, measured
 
     def test_every_cable_is_shaped_at_the_host_and_at_the_switch(
         self, four_hosts: lab.LabState
@@ -455,7 +458,7 @@ class TestTheNetworkOfFourHosts:
             queue = programs.run(
                 "tc", "-d", "-n", end.namespace, "qdisc", "show", "dev", end.interface
             )
-            assert "tbf" in queue and "rate 100Mbit" in queue
+            assert "tbf" in queue and "rate 20Mbit" in queue
             assert "overhead 24 mpu 84 mtu 2047 tsize 2048" in queue
 
     def test_a_frame_crosses_the_cables_of_its_two_hosts_only(
@@ -499,7 +502,7 @@ class TestTheNetworkOfFourHosts:
         assert plain["up"] is True
         assert [host["os"] for host in plain["hosts"]] == ["L", "L", "W", "W"]
         assert plain["switch"] == f"netlab-{NAME}-switch"
-        assert "100 Mbit/s, MTU 1500, 4 into a switch" in lab.status(NAME).as_text()
+        assert "20 Mbit/s, MTU 1500, 4 into a switch" in lab.status(NAME).as_text()
 
 
 class TestTheEnd:

@@ -24,6 +24,8 @@ from test_netprobe_control import BAD_LINES, TOKEN
 from netlab import cross, release
 from netlab.targets import TARGETS, Target
 
+pytestmark = pytest.mark.emulated
+
 WINE = next(
     (path for path in ("/usr/lib/wine/wine64", "/usr/lib64/wine/wine64") if Path(path).exists()),
     shutil.which("wine64") or "",
