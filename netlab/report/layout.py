@@ -48,6 +48,12 @@ class Bin:
     flow: str
 
     @property
+    def cell(self) -> str:
+        """Key of the one cell that all trials are of; empty where they are of several."""
+        cells = {reading.cell for reading in self.readings}
+        return cells.pop() if len(cells) == 1 else ""
+
+    @property
     def flows(self) -> tuple[Flow, ...]:
         """What was measured, of the trials with a result."""
         return tuple(

@@ -24,6 +24,10 @@ class Entry:
     notes: tuple[str, ...] = ()
     """Letters of the table's footnotes."""
     shows_n: bool = False
+    ceiling_share: float | None = None
+    """Per cent of the wire ceiling, where it stands beside the figure."""
+    cell: str = ""
+    """Key of the one cell that it is of; empty where it sums up several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class Place:
     unit: str = ""
     notes: tuple[str, ...] = ()
     """Letters of the sheet's footnotes."""
+    cell: str = ""
+    """Key of the one cell that it is of, where the line is of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,8 @@ class Line:
 
     label: str
     places: tuple[Place, ...]
+    cell: str = ""
+    """Key of the one cell that the line is of; empty where it is of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +122,8 @@ class Curve:
     """(x, y) in the chart's units."""
     joined: bool = True
     """Whether a line joins the points."""
+    half_widths: tuple[float | None, ...] = ()
+    """± of each point, in the chart's unit, ``None`` where no interval is known; or none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +147,16 @@ class Chart:
     def alt(self) -> str:
         """What a reader who does not see the diagram is told."""
         ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
+        bars = " Bars are the 95 % interval of each mean." if self.has_bars else ""
         return (
             f"Line chart: {self.title}, in {self.unit}, over {self.x_label}. "
-            f"{_named(self.lines)}.{ceiling} The tables hold the same figures."
+            f"{_named(self.lines)}.{ceiling}{bars} The tables hold the same figures."
         )
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether the interval of any point is known."""
+        return any(half is not None for line in self.lines for half in line.half_widths)
 
 
 @dataclass(frozen=True, slots=True)
