@@ -260,15 +260,19 @@ PREFIXES: Mapping[str, str] = {
 
 _KNOWN = columns_of(COLUMNS_OF)
 
-_TOGETHER: Mapping[str, Column] = {
+_SOMETIMES: Mapping[str, Column] = {
     "common_window": Column("boolean", "", "whether it sent over the whole of a common window"),
     "common_window_trials": Column("Int64", "", "trials that the common window cuts"),
     "common_window_open_ns": Column(
         "Int64", "ns", "its opening by the controller's clock: the same for all of a round"
     ),
     "clock_bound_ns": Column("Int64", "ns", "how far off the hosts' times of the window may be"),
+    "send_method": Column(
+        "string", "", "how datagrams are handed over: batch or packet; NA: plain, one a call"
+    ),
 }
-"""Columns that a frame has only where trials ran at the same time, or sent both ways."""
+"""Columns that a frame has only where trials ran at the same time or sent both ways, or where
+another method of sending was asked for."""
 
 _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_bit_per_s", "bit/s", "Float64"),
@@ -296,8 +300,8 @@ def describe(name: str) -> Column:
     """
     if name in _KNOWN:
         return _KNOWN[name]
-    if name in _TOGETHER:
-        return _TOGETHER[name]
+    if name in _SOMETIMES:
+        return _SOMETIMES[name]
     for prefix, words in PREFIXES.items():
         if name.startswith(prefix):
             inner = describe(name.removeprefix(prefix))

@@ -58,6 +58,9 @@ def _demands(cell: Cell) -> Iterator[Demand]:
             yield Demand(role, "no-checksum", "udp_checksum: false")
         if f"{role}_cpu" in settings:
             yield Demand(role, "pin", f"{role}_cpu: {settings[f'{role}_cpu']}")
+        if "send_method" in settings and _sends(cell, role):
+            method = str(settings["send_method"])
+            yield Demand(role, method, f"send_method: {method}")
         if "congestion" in settings and protocol == "TCP" and _sends(cell, role):
             chosen = f"congestion: {settings['congestion']}"
             yield Demand(role, "congestion", chosen, needed=False)
@@ -68,6 +71,6 @@ def _demands(cell: Cell) -> Iterator[Demand]:
 
 
 def _sends(cell: Cell, role: Role) -> bool:
-    """Whether that end's congestion control matters: of a stream, the end that sends."""
+    """Whether that end sends data of its own: of a stream, the end that its direction says."""
     sender = {"client-sends": "client", "server-sends": "server"}
     return sender.get(str(cell.settings.get("direction")), role) == role

@@ -66,6 +66,10 @@ def _response(value: object) -> int | None:
     return None if value == "same" else _message_bytes(value)
 
 
+def _method(value: str) -> str | None:
+    return None if value == "plain" else value
+
+
 def _number_or(kind: str, example: str) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, _text(example)]})
 
@@ -115,6 +119,7 @@ Rate = Annotated[float, BeforeValidator(_rate), _number_or("number", "100Mbit")]
 PerSecond = Annotated[float, BeforeValidator(_per_second), _number_or("number", "5000/s")]
 Loss = Annotated[float, BeforeValidator(_loss), WithJsonSchema(_text("0.001 %"))]
 Resolution = Annotated[float, BeforeValidator(_resolution), WithJsonSchema(_text("0.5 %"))]
+SendMethodLevel = Annotated[Literal["plain", "batch", "packet"], AfterValidator(_method)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", max_length=64)]
 Device = Annotated[str, Field(pattern=r"^[^\s/%=,\x00-\x1f]+$", max_length=15)]
 
@@ -303,6 +308,12 @@ SETTINGS = (
     _range("rate", "rate_bit_per_s", Rate, "Offered payload rate; without it, all that goes."),
     _range(
         "message_rate", "message_rate_per_s", PerSecond, "Offered messages or requests a second."
+    ),
+    _choice(
+        "send_method",
+        "send_method",
+        SendMethodLevel,
+        "UDP only: one message a send call, many, or frames of our own.",
     ),
     _range("timeout", "timeout_s", Timeout, "UDP only: after which a request is lost."),
     _range("dscp", "dscp", _whole(0, 63), "Differentiated services code point."),

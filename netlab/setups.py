@@ -15,6 +15,9 @@ Scalar = str | int | float | bool
 Level = Scalar | None
 """One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
 
+SendMethod = Literal["batch", "packet"]
+"""How UDP messages are handed to the system other than one a call: docs/protocol.md."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
@@ -49,6 +52,8 @@ class Stream(_Settings):
     rate_bit_per_s: float | None = None
     """Offered payload rate, open loop; ``None`` sends as fast as the socket takes it."""
     message_rate_per_s: float | None = None
+    send_method: SendMethod | None = None
+    """``None``: ``plain``, one send call a message."""
     dscp: int | None = None
     source_port: int | None = None
     interface: str | None = None
@@ -186,6 +191,8 @@ class ThroughputSearch(_Settings):
     """How long frames that may still be on their way are waited for."""
     settle_s: float = 5.0
     """Between two trials, for the device to come to rest."""
+    send_method: SendMethod | None = None
+    """``None``: ``plain``, one send call a frame."""
     ip_version: Literal[4, 6] = 4
     socket_buffer_bytes: int | None = None
     dscp: int | None = None
@@ -229,7 +236,9 @@ EXCLUSIVE = (("duration_s", "count"), ("rate_bit_per_s", "message_rate_per_s"))
 """Settings of which a cell has one at most: naming one takes the other back."""
 
 ONLY_OF_TCP = frozenset({"congestion", "nodelay"})
-ONLY_OF_UDP = frozenset({"dont_fragment", "timeout_s", "udp_checksum", "stack_time"})
+ONLY_OF_UDP = frozenset(
+    {"dont_fragment", "send_method", "timeout_s", "udp_checksum", "stack_time"}
+)
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:

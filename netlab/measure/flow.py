@@ -87,6 +87,8 @@ def _keys_of_sender(stream: Stream, agent: Agent) -> dict[str, Any]:
         keys["rate"] = decimal(stream.rate_bit_per_s)
     if stream.message_rate_per_s is not None:
         keys["message_rate"] = decimal(stream.message_rate_per_s)
+    if stream.send_method is not None and stream.protocol == "UDP":
+        keys["method"] = stream.send_method
     return keys
 
 

@@ -110,6 +110,7 @@ def _drive(
         count=load.frames,
         message_rate_per_s=load.frames_per_s,
         streams=setup.streams,
+        send_method=setup.send_method,
         ip_version=setup.ip_version,
         dont_fragment=all(can(agent, "dont-fragment") for agent in agents),
         dscp=setup.dscp,

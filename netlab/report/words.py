@@ -25,6 +25,7 @@ _DEFAULTS: Mapping[str, str] = {
     "rate_bit_per_s": "unlimited",
     "message_rate_per_s": "unlimited",
     "response_bytes": "as the request",
+    "send_method": "plain",
 }
 """What the absence of a setting means, where it means more than "not set"."""
 
@@ -40,6 +41,7 @@ _NAMES: Mapping[str, str] = {
     "dont_fragment": "don’t fragment",
     "rate_bit_per_s": "offered rate",
     "message_rate_per_s": "offered messages a second",
+    "send_method": "method of sending",
     "dscp": "DSCP",
     "source_port": "source port",
     "receive": "receive call",
