@@ -41,7 +41,7 @@ def write_report(run: Run) -> Path:
 
     found = readings(run)
     layout = lay_out(in_tables(found))
-    means = overviews(layout)
+    means = overviews(layout, run.plan.link)
     tabled = sections(layout, run.plan.link, imported=run.plan.source is not None)
     further = parts_of(run, found)
     drawn, left_out = charts(layout, run.plan.link)

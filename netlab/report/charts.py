@@ -9,11 +9,11 @@ from itertools import pairwise
 
 from netlab.header import LinkLike
 from netlab.report.ceilings import Ceiling, ceiling_of
-from netlab.report.layout import Column, Grid, Layout, Level
+from netlab.report.layout import Bin, Column, Grid, Layout, Level
 from netlab.report.nouns import Chart, Curve
 from netlab.report.readings import FLOWS
 from netlab.report.words import setting_name, setting_value
-from netlab.stats import mean
+from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.wire import IpVersion, ceiling_bit_per_s, fragments
 
 MAX_CHARTS = 32
@@ -73,9 +73,11 @@ def _over_message_size(
     lines = []
     for grid in grids:
         for flow in dict.fromkeys(column.flow for column in columns):
-            means = [_mean_of_cells(grid, Column(protocol, size, flow)) for size in sizes]
+            those = [Column(protocol, size, flow) for size in sizes]
+            means = [_mean_of_cells(grid, column) for column in those]
             points = list(zip(map(float, sizes), means, strict=True))
-            lines.append(_line(grid, flow, pairings, points))
+            bars = [_half_width(grid.column(column)) for column in those]
+            lines.append(_line(grid, flow, pairings, points, bars))
     conditions = grids[0].conditions
     return Chart(
         name=_name("message-size", protocol, conditions),
@@ -100,7 +102,10 @@ def _over_rows(
     lines, known = [], []
     for grid in grids:
         for column in columns:
-            lines.append(_line(grid, column.flow, pairings, _points(grid, places, column)))
+            points = _points(grid, places, column)
+            cells = {x: grid.bins.get((row, column)) for row, x in places.items()}
+            bars = [_half_width([cell]) if (cell := cells.get(x)) else None for x, _ in points]
+            lines.append(_line(grid, column.flow, pairings, points, bars))
             known.append(ceiling_of(column, grid.column(column), link))
     conditions = grids[0].conditions
     ends = (min(places.values()), max(places.values()))
@@ -159,12 +164,24 @@ def _mean_of_cells(grid: Grid, column: Column) -> float | None:
     return mean(present) if present else None
 
 
+def _half_width(places: Sequence[Bin]) -> float | None:
+    """± of the mean of one cell; cells that differ are no repeats, and have no interval."""
+    figures = places[0].throughputs_bit_per_s if len(places) == 1 else ()
+    return interval(figures).half_width / 1e6 if len(figures) >= MIN_TRIALS else None
+
+
 def _line(
-    grid: Grid, flow: str, pairings: Sequence[str], points: list[tuple[float, float | None]]
+    grid: Grid,
+    flow: str,
+    pairings: Sequence[str],
+    points: Sequence[tuple[float, float | None]],
+    half_widths: Sequence[float | None],
 ) -> Curve:
     words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
-    return Curve(", ".join(word for word in words if word), place, tuple(points))
+    known = half_widths if any(half is not None for half in half_widths) else ()
+    label = ", ".join(word for word in words if word)
+    return Curve(label, place, tuple(points), half_widths=tuple(known))
 
 
 def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:

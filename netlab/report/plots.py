@@ -227,6 +227,28 @@ def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float]) -> None:
         clip_on=False,
         zorder=3,
     )
+    _draw_bars(axes, line)
+
+
+def _draw_bars(axes: Axes, line: Curve) -> None:
+    """The interval of each point's mean, where it is known."""
+    known = [
+        (x, y, half)
+        for (x, y), half in zip(line.points, line.half_widths, strict=False)
+        if y is not None and half is not None
+    ]
+    if known:
+        places, values, halves = zip(*known, strict=True)
+        axes.errorbar(
+            places,
+            values,
+            yerr=halves,
+            fmt="none",
+            ecolor=_COLOURS[line.place % len(_COLOURS)],
+            elinewidth=0.9,
+            capsize=2.4,
+            zorder=3,
+        )
 
 
 def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Curve) -> None:

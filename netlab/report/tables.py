@@ -49,8 +49,10 @@ def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[
     )
 
 
-def overviews(layout: Layout) -> tuple[Table, ...]:
+def overviews(layout: Layout, link: LinkLike | None = None) -> tuple[Table, ...]:
     """The means of all pairings, each with its n; then the mean over all that used a cable.
+
+    With a ``link`` each has its share of the wire ceiling beside it.
 
     One table, unless combinations of settings have other columns (``direction: both``).
     """
@@ -62,22 +64,26 @@ def overviews(layout: Layout) -> tuple[Table, ...]:
         columns = tuple(sorted({column for grid in grids for column in grid.columns}))
         alike.setdefault(columns, []).append(grids)
     return tuple(
-        _overview(part, groups) for columns, groups in alike.items() for part in _parts(columns)
+        _overview(part, groups, link)
+        for columns, groups in alike.items()
+        for part in _parts(columns)
     )
 
 
-def _overview(columns: tuple[Column, ...], groups: Sequence[Sequence[Grid]]) -> Table:
+def _overview(
+    columns: tuple[Column, ...], groups: Sequence[Sequence[Grid]], link: LinkLike | None
+) -> Table:
     notes = Notes()
     rows: list[Row] = []
     for grids in groups:
         for grid in grids:
             label = f"{grid.title} (same host)" if grid.same_host else grid.title
-            means = tuple(_mean_of([grid], column, notes) for column in columns)
+            means = tuple(_mean_of([grid], column, link, notes) for column in columns)
             rows.append(Row(label, "mean", "Mbit/s", means))
         wired = [grid for grid in grids if not grid.same_host]
         if len(wired) > 1:
             label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
-            means = tuple(_mean_of(wired, column, notes) for column in columns)
+            means = tuple(_mean_of(wired, column, link, notes) for column in columns)
             rows.append(Row(label, "all", "Mbit/s", means))
     return Table(
         pairing="",
@@ -112,12 +118,14 @@ def _with_columns(grid: Grid, columns: tuple[Column, ...]) -> Grid:
     return replace(grid, columns=columns, bins=bins)
 
 
-def _mean_of(grids: Sequence[Grid], column: Column, notes: Notes) -> Entry:
+def _mean_of(grids: Sequence[Grid], column: Column, link: LinkLike | None, notes: Notes) -> Entry:
     """The mean over the cells that have a figure; a blank tells why none has."""
     places = [place for grid in grids for place in grid.column(column)]
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
-        return Entry(mean(figures), len(figures), shows_n=True)
+        value, ceiling = mean(figures), ceiling_of(column, places, link)
+        share = None if ceiling is None else 100 * value / ceiling.highest_bit_per_s
+        return Entry(value, len(figures), shows_n=True, ceiling_share=share)
     reasons = [reading.why_blank for place in places for reading in place.blanks]
     return Entry(None, 0, notes(reasons or [NOT_PLANNED]))
 
@@ -134,7 +142,8 @@ def _throughput(grid: Grid, link: LinkLike | None, *, imported: bool) -> Table:
         ceiling = ceilings[column]
         if value is not None and ceiling and ceiling.is_exceeded_by(value, imported=imported):
             sentences.append(_above(imported=imported))
-        return Entry(value, len(figures), notes(sentences), shows_n=repeated)
+        letters = notes(sentences)
+        return Entry(value, len(figures), letters, shows_n=repeated, cell=place.cell)
 
     body = _body(grid, "Mbit/s", notes, entry)
     summary = [
