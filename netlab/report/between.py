@@ -76,7 +76,7 @@ class Spot:
         )
         value = self.value
         if value is None:
-            return Place(notes=notes(why or ["not recorded."]))
+            return Place(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
@@ -84,7 +84,7 @@ class Spot:
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
             text += f" ({len(self.values)})"
-        return Place(text, value, self.quantity.unit, notes(why))
+        return Place(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
 
 
 @dataclass(frozen=True, slots=True)

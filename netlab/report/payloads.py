@@ -65,7 +65,7 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
         places.append(_numbers(tried, letters))
         if captured:
             places += [_frames(measured, name, notes) for name in _FRAMES.values()]
-        lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places)))
+        lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
     return Sheet(
         title="The most payload that travels in one frame, bytes",
         corner="cell",

@@ -83,7 +83,7 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         places += [_longest(measured, notes), _lost(measured, notes)]
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
-        lines.append(Line(names[cell], tuple(places)))
+        lines.append(Line(names[cell], tuple(places), cell))
     return Sheet(
         title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
         corner="cell",

@@ -75,7 +75,7 @@ def split_sheet(
     lines = []
     for cell in dict.fromkeys(reading.cell for reading in asked):
         trials = [reading for reading in asked if reading.cell == cell]
-        lines.append(Line(names[cell], _places(trials, link, notes)))
+        lines.append(Line(names[cell], _places(trials, link, notes), cell))
     return Sheet(
         title=f"{pairing}: what a round trip is made of",
         corner="cell",

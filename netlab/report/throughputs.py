@@ -54,7 +54,7 @@ def _sheet(name: str, readings: Sequence[Reading]) -> Sheet:
     lines = []
     for size in sorted({_frame_bytes(reading) for reading in readings}):
         trials = [reading for reading in readings if _frame_bytes(reading) == size]
-        lines.append(Line(str(size), _places(trials, notes)))
+        lines.append(Line(str(size), _places(trials, notes), trials[0].cell))
     return Sheet(
         title=f"{name}: highest rate without loss",
         corner="frame, bytes",
