@@ -7,7 +7,7 @@ evidence is missing there is no finding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -20,6 +20,29 @@ class Kind(StrEnum):
     SENDER_CPU = "sender-cpu"
     SENDER_CALL_RATE = "sender-call-rate"
 
+    # What is not to be believed of a run as it stands, and what its shape tells.
+    OUTLIER = "outlier"
+    STEP = "step"
+    STRAY_TRIAL = "stray-trial"
+    FALL = "unexplained-fall"
+    NO_TIMESTAMPS = "no-timestamps"
+    BUFFER_NO_EFFECT = "buffer-no-effect"
+    BUFFER_CAPPED = "buffer-capped"
+    BUFFER_DOUBLED = "buffer-doubled"
+    SAME_BUFFER = "same-buffer"
+    FRAGMENTED = "fragmented"
+    LINK_FAR_BELOW = "link-far-below"
+    LINK_SPEED = "link-speed"
+    LINK_MTU = "link-mtu"
+    DUPLEX = "duplex"
+    FACTS_CHANGED = "facts-changed"
+    VIRTUAL_MACHINE = "virtual-machine"
+    OFF_TIME = "off-time"
+    FAILED = "failed-trials"
+    MISSING = "missing-cells"
+    FEWER_CELLS = "fewer-cells"
+    UNREPEATED = "cannot-tell"
+
 
 Severity = Literal["note", "warning"]
 
@@ -27,6 +50,27 @@ SEVERITY: Mapping[Kind, Severity] = {
     Kind.WIRE_CEILING: "note",
     Kind.SENDER_CPU: "warning",
     Kind.SENDER_CALL_RATE: "warning",
+    Kind.OUTLIER: "warning",
+    Kind.STEP: "note",
+    Kind.STRAY_TRIAL: "note",
+    Kind.FALL: "note",
+    Kind.NO_TIMESTAMPS: "note",
+    Kind.BUFFER_NO_EFFECT: "note",
+    Kind.BUFFER_CAPPED: "warning",
+    Kind.BUFFER_DOUBLED: "note",
+    Kind.SAME_BUFFER: "note",
+    Kind.FRAGMENTED: "note",
+    Kind.LINK_FAR_BELOW: "warning",
+    Kind.LINK_SPEED: "warning",
+    Kind.LINK_MTU: "warning",
+    Kind.DUPLEX: "warning",
+    Kind.FACTS_CHANGED: "warning",
+    Kind.VIRTUAL_MACHINE: "note",
+    Kind.OFF_TIME: "warning",
+    Kind.FAILED: "warning",
+    Kind.MISSING: "note",
+    Kind.FEWER_CELLS: "note",
+    Kind.UNREPEATED: "note",
 }
 """A warning: the figure is not the network's, or not to be believed as it stands."""
 
@@ -35,26 +79,55 @@ ADVICE: Mapping[Kind, str] = {
     Kind.SENDER_CPU: "the figure is the sender's: larger messages, more streams or a faster CPU",
     Kind.SENDER_CALL_RATE: "the figure is that of the sender's system: larger messages or more "
     "streams",
+    Kind.OUTLIER: "measure the cell again; until then go by the median or the mean without it",
+    Kind.STEP: "two neighbours bear each other out: look for what changes at this buffer",
+    Kind.STRAY_TRIAL: "look at the time of the run for what happened then; go by the median",
+    Kind.FALL: "what is recorded does not show why: measure it with the counters of both hosts",
+    Kind.NO_TIMESTAMPS: "record the TCP options to be sure",
+    Kind.BUFFER_NO_EFFECT: "the buffer needs not be varied here",
+    Kind.BUFFER_CAPPED: "raise rmem_max and wmem_max of the host, or leave these sizes out",
+    Kind.BUFFER_DOUBLED: "compare buffers of two systems by what they read back",
+    Kind.SAME_BUFFER: "these cells are one point measured again",
+    Kind.FRAGMENTED: "one lost fragment loses the message: use the next smaller size that fits",
+    Kind.LINK_FAR_BELOW: "look at speed, duplex, cable and driver at both ends, and at the rate "
+    "stated for the link",
+    Kind.LINK_SPEED: "state the rate that the interfaces negotiated, or mend the cable",
+    Kind.LINK_MTU: "state the MTU that the interfaces have, or set it",
+    Kind.DUPLEX: "let both ends negotiate, or set both to full duplex",
+    Kind.FACTS_CHANGED: "the trials before and after are not of the same host: measure anew",
+    Kind.VIRTUAL_MACHINE: "its CPUs and its clock are shared with others",
+    Kind.OFF_TIME: "compare such trials with others of their length only",
+    Kind.FAILED: "run the matrix again: what failed is tried anew",
+    Kind.MISSING: "a blank enters no mean",
+    Kind.FEWER_CELLS: "compare means over the cells that both have",
+    Kind.UNREPEATED: "repeat each cell, three times at least, five better",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cells that differ in other settings only, such as the socket buffer."""
+    """Cells that differ in other settings only, such as the socket buffer.
 
-    pairing: str
-    protocol: str
-    message_bytes: int
+    What a finding is not bound to is empty: one about a host has no pairing.
+    """
+
+    pairing: str = ""
+    protocol: str = ""
+    message_bytes: int | None = None
     flow: str = ""
+    conditions: tuple[tuple[str, str | int | float | bool | None], ...] = ()
+    """Further settings that tell it from others of the run, with their values."""
+    host: str = ""
 
     def __str__(self) -> str:
-        words = (self.pairing, self.protocol, str(self.message_bytes), self.flow)
+        size = "" if self.message_bytes is None else str(self.message_bytes)
+        words = (self.host, self.pairing, self.protocol, size, self.flow)
         return " ".join(word for word in words if word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What limited the cells of one group, as far as the evidence shows it."""
+    """One statement about a group of cells, a host or a run, as far as the evidence shows it."""
 
     kind: Kind
     severity: Severity
@@ -64,3 +137,25 @@ class Finding:
     evidence: Mapping[str, float]
     """Medians over the trials of these cells, units in the key; what is not known is absent."""
     advice: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Evidence that is no number: names, facts before and after, a source."""
+
+
+def finding(
+    kind: Kind,
+    group: Group,
+    cells: tuple[str, ...] = (),
+    evidence: Mapping[str, float | None] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding with its kind's severity and advice; evidence that is ``None`` is left out."""
+    known = {name: value for name, value in (evidence or {}).items() if value is not None}
+    return Finding(
+        kind=kind,
+        severity=SEVERITY[kind],
+        group=group,
+        cells=cells,
+        evidence=known,
+        advice=ADVICE[kind],
+        words=words or {},
+    )
