@@ -21,10 +21,8 @@ FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to
 def sendings(run: Run) -> tuple[Sending, ...]:
     """What is known of each flow of each stream that is ok, in the plan's order.
 
-    Empty for an import: what a document printed cannot show what limited it.
+    Of an import that is no more than its place under the wire ceiling.
     """
-    if run.plan.source is not None:
-        return ()
     return tuple(
         sending
         for cell, _, record in run.stored.trials()
@@ -38,7 +36,7 @@ def _of_record(record: Record, link: LinkLike | None) -> Iterator[Sending]:
     if record.status is not Status.OK:
         return
     for prefix, flow in FLOWS.items():
-        throughput, size = values.get(prefix + "throughput_bit_per_s"), settings["message_bytes"]
+        throughput, size = values.get(prefix + "throughput_bit_per_s"), settings.get("message_bytes")
         if not isinstance(throughput, int | float) or not isinstance(size, int):
             continue
 
