@@ -36,7 +36,8 @@ def _of_record(record: Record, link: LinkLike | None) -> Iterator[Sending]:
     if record.status is not Status.OK:
         return
     for prefix, flow in FLOWS.items():
-        throughput, size = values.get(prefix + "throughput_bit_per_s"), settings.get("message_bytes")
+        throughput = values.get(prefix + "throughput_bit_per_s")
+        size = settings.get("message_bytes")
         if not isinstance(throughput, int | float) or not isinstance(size, int):
             continue
 
