@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from netlab.cli_options import FILE, rate_of
-from netlab.errors import HostError
+from netlab.errors import HostError, UsageError
+
+T = TypeVar("T")
 
 
 @click.group()
@@ -49,10 +53,10 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
 )
 @click.option(
     "--topology",
-    type=click.Choice(["cable", "router"]),
+    type=click.Choice(["cable", "star", "router"]),
     default="cable",
     show_default=True,
-    help="Whether a router stands between the hosts.",
+    help="Star: a cable each into a switch, as more than two hosts have; or a router between two.",
 )
 @click.option(
     "--device-rate", metavar="RATE", help="What the router forwards each way, such as 40mbit."
@@ -65,17 +69,37 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
 )
 @click.option(
     "--linux",
-    type=click.IntRange(2, 6),
-    default=2,
-    show_default=True,
+    type=click.IntRange(0, 6),
     metavar="N",
-    help="Linux hosts; more than two hosts have a cable each into a switch.",
+    help="Linux hosts.  [default: 2; at a router as many as its two ends leave]",
 )
 @click.option(
     "--second",
     "second_rate",
     metavar="RATE",
     help="A second cable of each host, of this rate, into a switch of its own.",
+)
+@click.option(
+    "--second-of", multiple=True, metavar="HOST", help="Only this host has it (may be repeated)."
+)
+@click.option(
+    "--rate-of",
+    "rate_of_host",
+    multiple=True,
+    metavar="HOST=RATE",
+    help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
+)
+@click.option(
+    "--mtu-of",
+    multiple=True,
+    metavar="HOST=BYTES",
+    help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
+)
+@click.option(
+    "--cpu-quota",
+    multiple=True,
+    metavar="HOST=SHARE",
+    help="CPU time of all processes of a host, such as linux-a=20% of one CPU (may be repeated).",
 )
 def lab_up(
     name: str,
@@ -88,11 +112,16 @@ def lab_up(
     topology: str,
     device_rate: str | None,
     device_queue: int | None,
-    linux: int,
+    linux: int | None,
     second_rate: str | None,
+    second_of: tuple[str, ...],
+    rate_of_host: tuple[str, ...],
+    mtu_of: tuple[str, ...],
+    cpu_quota: tuple[str, ...],
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, up
+    from netlab.units import parse_bytes, parse_rate, parse_share
 
     options = LabOptions(
         name=name,
@@ -103,12 +132,28 @@ def lab_up(
         hosts_file=hosts_file,
         windows=windows or 0,
         topology=topology,
-        device_rate=None if device_rate is None else rate_of(device_rate),
+        device_rate=None if device_rate is None else rate_of(device_rate, "--device-rate"),
         device_queue_frames=device_queue,
         linux=linux,
-        second_rate=None if second_rate is None else rate_of(second_rate),
+        second_rate=None if second_rate is None else rate_of(second_rate, "--second"),
+        second_hosts=second_of,
+        rates=_of_hosts("--rate-of", rate_of_host, parse_rate),
+        mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
+        cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
     )
     click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
+
+
+def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
+    """Host → value of each ``HOST=VALUE``; UsageError for what is none."""
+    found: dict[str, T] = {}
+    for word in words:
+        host, _, value = word.partition("=")
+        try:
+            found[host] = read(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {word}: HOST=VALUE is wanted: {error}") from None
+    return found
 
 
 @lab.command("status")

@@ -13,14 +13,14 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-def rate_of(text: str) -> float:
-    """bit/s of a ``--rate``; UsageError where it is none."""
+def rate_of(text: str, option: str = "--rate") -> float:
+    """bit/s that an option says; UsageError where it is no rate."""
     from netlab.units import parse_rate
 
     try:
         return parse_rate(text)
     except ValueError as error:
-        raise UsageError(f"--rate {text}: {error}") from None
+        raise UsageError(f"{option} {text}: {error}") from None
 
 
 def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:

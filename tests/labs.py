@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netlab import lab
-from netlab.lab import network, programs, state
+from netlab.lab import network, programs, quota, state
 from netlab.lab.plan import LabPlan
 
 needs_a_lab = [
@@ -66,6 +66,10 @@ def traces(plan: LabPlan) -> list[str]:
     left += [path.name for path in network.INTERFACES.glob(f"{plan.bridge}-*")]
     left += [plan.bridge] if (network.INTERFACES / plan.bridge).exists() else []
     left += [str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()]
+    groups = quota.controller()
+    if groups is not None:
+        folders = [groups.folder / host.namespace for host in plan.hosts]
+        left += [str(folder) for folder in folders if folder.exists()]
     for process in Path("/proc").glob("[0-9]*"):
         try:
             uid, words = process.stat().st_uid, (process / "cmdline").read_bytes()

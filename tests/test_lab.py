@@ -1,8 +1,7 @@
-"""The virtual lab: numbers and names without root; hosts, cables and the end of them with it."""
+"""The virtual lab: what it refuses without root; hosts, cables and the end of them with it."""
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import signal
@@ -19,137 +18,15 @@ from labs import inside, needs_a_lab, ssh, traces, wait_until, wire_mbit_per_s
 from netlab import lab
 from netlab.errors import HostError, UsageError
 from netlab.lab import congestion, life, network, programs, server, state
-from netlab.lab.inventory import first_line, inventory_text
-from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
-from netlab.lab.shaping import shape_of
+from netlab.lab.inventory import first_line
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan
 
 NAME = f"t{os.getpid()}"
 
 
-def a_plan(taken: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: object) -> LabPlan:
-    networks: list[Network] = [ipaddress.ip_network(each) for each in taken]
-    options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
-    return make_plan(options, Path("/run/netlab/x"), taken=networks, taken_slots=slots)
-
-
-# ---- pure ----------------------------------------------------------------------------------------
-
-
-def test_a_plan_survives_being_written_down() -> None:
-    plan = a_plan(rate=100e6, queue_frames=50, hosts_file=Path("/tmp/hosts.yaml"))  # noqa: S108
-    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
-
-
-def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
-    assert a_plan().hosts[0].management_address == "198.19.0.2"
-    moved = a_plan(taken=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
-    assert (moved.slot, moved.hosts[1].addresses[0]) == (2, "198.18.2.3")
-    assert a_plan(taken=("198.18.0.0/15",)).hosts[0].management_address == "10.219.0.2"
-    with pytest.raises(HostError, match="no free network"):
-        a_plan(taken=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
-
-
-def test_two_plans_share_no_name_no_address_and_no_account() -> None:
-    first, second = a_plan(), a_plan(slots=(0,), name="other")
-
-    def things(plan: LabPlan) -> set[object]:
-        return {plan.bridge, plan.controller_address} | {
-            thing
-            for host in plan.hosts
-            for thing in (
-                host.namespace,
-                host.port,
-                host.management_address,
-                host.uid,
-                *host.addresses,
-            )
-        }
-
-    assert not things(first) & things(second)
-
-
-def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
-    last = a_plan(slots=tuple(range(63)))
-    assert last.slot == 63
-    assert max(len(name) for name in [last.bridge, *(host.port for host in last.hosts)]) <= 15
-
-
-def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
-    made = a_plan(linux=6, rate=1e8, second_rate=4e7)
-    assert made == plan_from_json(json.loads(json.dumps(made.as_json())))
-    assert [host.name for host in made.hosts] == [f"linux-{letter}" for letter in "abcdef"]
-    assert [cable.rate for cable in made.cables] == [1e8] * 6 + [4e7] * 6
-    assert {end.namespace for cable in made.cables for end in cable.ends[1:]} == {made.switch}
-    ports = [cable.ends[1].interface for cable in made.cables]
-    assert len(set(ports)) == 12
-    assert max(map(len, ports)) <= 15
-    for version in (0, 1):
-        networks = {
-            ipaddress.ip_interface(cable.ends[0].addresses[version]).network
-            for cable in made.cables
-        }
-        assert len(networks) == 2
-        first, second = networks
-        assert not first.overlaps(second)
-        addresses = [
-            a for host in made.hosts for a in (host.addresses[version], host.second[version])
-        ]
-        assert len(set(addresses)) == 12
-
-
-def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
-    assert [len(host.addresses) for host in a_plan(mtu=1279).hosts] == [1, 1]
-    assert [len(host.addresses) for host in a_plan(mtu=1280).hosts] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("wish", "message"),
-    [
-        (LabOptions(name="../etc"), "a lab's name has"),
-        (LabOptions(name="x" * 21), "a lab's name has"),
-        (LabOptions(rate=0), "a cable has 64 kbit/s"),
-        (LabOptions(mtu=67), "a cable carries 68"),
-        (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
-        (LabOptions(queue_frames=20), "--queue says nothing without --rate"),
-        (LabOptions(checksums="none"), "offloaded or software"),
-        (LabOptions(linux=1), "--linux 1: 2 to 6 Linux hosts"),
-        (LabOptions(linux=6, windows=4), "7 hosts at most"),
-        (LabOptions(second_rate=1), "--second 1 bit/s: a cable has 64 kbit/s"),
-    ],
-)
-def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
-        wish.check()
-    assert "\n" not in str(caught.value)
-
-
-def test_a_fast_ethernet_is_shaped_as_measured_on_it() -> None:
-    numbers = shape_of(100e6, 1500, 1000)
-    assert (numbers.rate_bit_per_s, numbers.burst_bytes) == (100_000_000, 3200)
-    assert numbers.limit_bytes == 1_538_000
-    assert (numbers.table_mtu_bytes, numbers.table_slots, numbers.table_step_bytes) == (
-        2047,
-        2048,
-        1,
-    )
-
-
-@pytest.mark.parametrize("rate", [1e6, 100e6, 1e9, 40e9])
-@pytest.mark.parametrize("mtu", [68, 1500, 2010, 2040, 9000, 16000])
-def test_every_frame_up_to_the_longest_has_a_slot_of_its_own(rate: float, mtu: int) -> None:
-    numbers = shape_of(rate, mtu, 20)
-    frame_bytes = mtu + 38
-    assert numbers.table_step_bytes == 1
-    assert frame_bytes + 4 <= numbers.table_mtu_bytes == numbers.table_slots - 1
-    assert numbers.burst_bytes >= 2 * frame_bytes
-    assert numbers.burst_bytes * 8 / rate >= 200e-6
-    assert numbers.limit_bytes == 20 * frame_bytes
-
-
-def test_the_largest_mtu_rounds_a_frame_to_four_bytes_at_most() -> None:
-    assert shape_of(1e9, 65535, 1000).table_slots == 16384
-    assert shape_of(1e9, 32000, 1000).table_step_bytes == 2
-    assert shape_of(1e9, 65000, 1000).table_step_bytes == 4
+def a_plan() -> LabPlan:
+    return make_plan(LabOptions(NAME), Path("/run/netlab/x"), taken=[], taken_slots=())
 
 
 def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
@@ -182,19 +59,6 @@ def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(HostError, match="needs Linux"):
         lab.down(NAME)
-
-
-def test_the_inventory_pins_keys_and_names_both_test_addresses(tmp_path: Path) -> None:
-    from netlab.hosts import load_inventory
-
-    plan = a_plan()
-    keys = {host.name: f"ssh-ed25519 AAAA{host.uid}" for host in plan.hosts}
-    file = tmp_path / "hosts.yaml"
-    file.write_text(inventory_text(plan, keys, Path("/run/netlab/x/id")))
-    first, second = load_inventory(file).hosts
-    assert (first.name, second.name, first.os, first.local) == ("linux-a", "linux-b", "L", False)
-    assert first.host_key == keys["linux-a"]
-    assert first.address("test") == plan.hosts[0].addresses[0]
 
 
 def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> None:

@@ -13,7 +13,7 @@ import pytest
 from labs import needs_a_lab
 
 from netlab import lab
-from netlab.lab.plan import LabOptions
+from netlab.lab.options import LabOptions
 from netlab.records import Record
 from netlab.stored import read
 

@@ -16,7 +16,8 @@ from labs import inside, needs_a_lab, ssh, traces
 
 from netlab import lab
 from netlab.errors import UsageError
-from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan, plan_from_json
 from netlab.stored import read
 
 NAME = f"r{os.getpid()}"
@@ -58,14 +59,15 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"topology": "ring"}, "--topology ring: cable or router"),
+        ({"topology": "ring"}, "--topology ring: cable, star or router"),
         ({"topology": "cable", "device_rate": 1e6}, "are of `--topology router`"),
         ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
         ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
         ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
-        ({"windows": 2}, "--second: a lab with a router has its two Linux hosts"),
-        ({"linux": 3}, "--second: a lab with a router has its two Linux hosts"),
-        ({"second_rate": 1e9}, "--second: a lab with a router has its two Linux hosts"),
+        ({"windows": 3}, "--linux 0 --windows 3: a lab with a router has two hosts"),
+        ({"linux": 3}, "--linux 3 --windows 0: a lab with a router has two hosts"),
+        ({"linux": 2, "windows": 1}, "--linux 2 --windows 1: a lab with a router has two hosts"),
+        ({"second_rate": 1e9}, "--second: a host at a router has one cable"),
     ],
 )
 def test_a_router_that_cannot_be_is_refused_in_one_line(

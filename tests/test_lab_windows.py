@@ -25,7 +25,8 @@ from netlab.errors import HostError, UsageError
 from netlab.hosts import Inventory, load_inventory
 from netlab.lab import doctor, life, network, programs, server, state, wine
 from netlab.lab import windows as windows_room
-from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan, plan_from_json
 from netlab.matrix import load_matrix
 from netlab.ssh import SshTransport
 

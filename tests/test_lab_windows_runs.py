@@ -24,7 +24,7 @@ from netlab.findings.limits import limit_of
 from netlab.findings.nouns import Kind
 from netlab.journal import read_journal
 from netlab.lab import programs
-from netlab.lab.plan import LabOptions
+from netlab.lab.options import LabOptions
 
 pytestmark = [
     *needs_a_lab,

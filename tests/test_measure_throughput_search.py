@@ -17,7 +17,8 @@ from netlab.build import local_probe
 from netlab.cells import Cell
 from netlab.hosts import Host
 from netlab.lab import network
-from netlab.lab.plan import LabHost, LabOptions, make_plan
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabHost, make_plan
 from netlab.measure import Ends, throughput_search
 from netlab.measure.offered_load import Load, offer
 from netlab.probe import Agent

@@ -5,7 +5,7 @@ What it cannot show stands in docs/lab.md.
 
 from netlab.lab.doctor import Finding, examine
 from netlab.lab.life import LabState, down, status, up
-from netlab.lab.plan import LabOptions
+from netlab.lab.options import LabOptions
 from netlab.lab.programs import Missing, missing_for_windows, missing_packages
 
 __all__ = [

@@ -10,10 +10,12 @@ import sys
 from dataclasses import dataclass
 
 from netlab.errors import HostError
+from netlab.lab import quota
 from netlab.lab.programs import Missing, missing_for_windows, missing_packages, run
 
 LINUX = "the lab"
 WINDOWS = "Windows hosts"
+QUOTAS = "CPU quotas"
 
 CABLE = (
     "ip link add name one type veth peer name two && ip link add name three type bridge && "
@@ -50,6 +52,7 @@ def examine() -> tuple[Finding, ...]:
         findings += [
             _trial(LINUX, "network, mount and process namespaces", "true"),
             _trial(LINUX, "veth, bridge and token bucket (tbf)", CABLE),
+            Finding(QUOTAS, "control groups", None if quota.controller() else quota.ADVICE),
             _trial(WINDOWS, "overlay file systems", LAYERS),
         ]
     return tuple(findings)

@@ -44,6 +44,8 @@ def main() -> None:
     for name, text in wish["etc"].items():
         file = write(OWN / name, text, 0o600 if name == "shadow" else 0o644)
         mount("--bind", str(file), f"/etc/{name}")
+    if wish["control_group"] is not None:
+        show_own_group(**wish["control_group"])
     write(OWN / "host_key", wish["host_key"], 0o600)
     write(OWN / "authorized_keys", wish["authorized_key"], 0o644)
     config = write(OWN / "sshd_config", wish["sshd_config"], 0o600)
@@ -60,6 +62,15 @@ def main() -> None:
     os.execv(  # noqa: S606  # no shell is the point
         wish["sshd"], [wish["sshd"], "-D", "-e", "-f", str(config)]
     )
+
+
+def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mount's word)
+    """This host's control group where programs look for it: the host's /sys has none by itself."""
+    groups, own = Path("/sys/fs/cgroup"), Path(at)
+    if own != groups:
+        memory(str(groups), "mode=0755,nosuid,nodev")
+        own.mkdir()
+    mount("-t", type, *(["-o", options] if options else []), "netlab", at)
 
 
 def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:

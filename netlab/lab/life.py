@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
 from netlab.lab import congestion, inventory, network, server, state, wine
-from netlab.lab.plan import SECOND, LabHost, LabOptions, LabPlan, make_plan
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import SECOND, LabHost, LabPlan, make_plan
 from netlab.lab.programs import missing_for_windows, missing_packages
 from netlab.lab.windows import wish_of
-from netlab.units import format_rate
+from netlab.units import format_rate, format_share
 
 IDENTITY = "id"
 KNOWN_HOSTS = "known_hosts"
@@ -66,7 +67,7 @@ class LabState:
             "device_rate": options.device_rate,
             "device_queue_frames": options.device_queue_frames,
             **({} if options.second_rate is None else {"second_rate": options.second_rate}),
-            "hosts": [_host_as_json(host) for host in self.plan.hosts],
+            "hosts": [_host_as_json(host, options) for host in self.hosts],
         }
 
     def as_text(self) -> str:
@@ -88,26 +89,45 @@ class LabState:
                 forwards = f"{format_rate(options.device_rate)} each way"
             rows.append(("router", f"forwards {forwards}"))
         if options.second_rate is not None:
-            rows.append((SECOND, f"{format_rate(options.second_rate)}, {len(self.hosts)} more"))
+            more = len(self.plan.cables) - count
+            rows.append((SECOND, f"{format_rate(options.second_rate)}, {more} more"))
         for host in self.hosts:
             tests = [f"{name} {', '.join(listed)}" for name, listed in host.networks.items()]
             login = f"ssh {host.user}@{host.management_address}:22"
-            rows.append((host.name, ", ".join([login, *tests])))
+            rows.append((host.name, ", ".join([login, *tests, *_own(host, options)])))
         rows.append(("hosts", str(self.hosts_file)))
         width = max(len(left) for left, _ in rows)
         lines = [f"  {left:{width}}  {right}" for left, right in rows]
         return "\n".join([f"lab {self.name}: {condition}", *lines])
 
 
-def _host_as_json(host: LabHost) -> Mapping[str, Any]:
+def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
+    own = {
+        "second": list(host.second) or None,
+        "rate": options.rates.get(host.name),
+        "mtu": options.mtus.get(host.name),
+        "cpu_share": host.cpu_share,
+    }
     return {
         "name": host.name,
         "os": host.os,
         "namespace": host.namespace,
         "ssh": f"{host.user}@{host.management_address}:22",
         "addresses": list(host.addresses),
-        **({"second": list(host.second)} if host.second else {}),
+        **{name: value for name, value in own.items() if value is not None},
     }
+
+
+def _own(host: LabHost, options: LabOptions) -> list[str]:
+    """In words, what a host has that the others do not."""
+    words = []
+    if host.name in options.rates:
+        words.append(format_rate(options.rates[host.name]))
+    if host.name in options.mtus:
+        words.append(f"MTU {options.mtus[host.name]}")
+    if host.cpu_share is not None:
+        words.append(f"{format_share(host.cpu_share)} of a CPU")
+    return words
 
 
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:

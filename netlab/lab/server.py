@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from netlab.errors import HostError
+from netlab.lab import quota
 from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import environment, program, run, succeeds
@@ -72,6 +73,7 @@ def start(
     """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of."""
     key = folder / f"{host.name}.key"
     make_key(key, f"{host.name} of the virtual lab")
+    group = None if host.cpu_share is None else quota.make(host, host.cpu_share)
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
     if _knows_penalties(key):
         config += PENALTIES_OFF
@@ -84,15 +86,10 @@ def start(
         "authorized_key": authorized_key + "\n",
         "sshd": program("sshd"),
         "sshd_config": config,
+        "control_group": None if group is None else group.mount,
         "windows": windows,
     }
-    # fmt: off
-    argv = [
-        program("ip"), "netns", "exec", host.namespace,
-        program("unshare"), "--pid", "--uts", "--mount", "--fork", "--kill-child", "--mount-proc",
-        sys.executable, "-I", "-S", str(INSIDE),
-    ]
-    # fmt: on
+    argv = _become_inside(host, group)
     with (folder / f"{host.name}.log").open("ab") as log:
         process = subprocess.Popen(
             argv,
@@ -112,6 +109,19 @@ def start(
     except BrokenPipeError:
         raise HostError(f"{host.name} did not start: {_last_words(host, folder)}") from None
     process.returncode = 0  # it outlives us on purpose: no ResourceWarning at the end
+
+
+def _become_inside(host: LabHost, group: quota.Group | None) -> list[str]:
+    """The command that becomes inside.py in the host's namespaces, and in its control group."""
+    # fmt: off
+    argv = [
+        program("ip"), "netns", "exec", host.namespace,
+        program("unshare"), "--pid", "--uts", "--mount", "--fork", "--kill-child", "--mount-proc",
+        *([] if group is None else ["--cgroup"]),
+        sys.executable, "-I", "-S", str(INSIDE),
+    ]
+    # fmt: on
+    return argv if group is None else group.entered(argv)
 
 
 def accounts(host: LabHost) -> dict[str, str]:
@@ -165,8 +175,13 @@ def stop(host: LabHost, folder: Path) -> None:
     namespace. A number that is another process's by now is left alone.
     """
     process = read_started(_pid_file(host, folder))
-    if process is None or not process.lives():
-        return
+    if process is not None and process.lives():
+        _end(process, host)
+    if host.cpu_share is not None:
+        quota.remove(host)
+
+
+def _end(process: Started, host: LabHost) -> None:
     children = _pid_namespace_of_children(process.pid)
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)

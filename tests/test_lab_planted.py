@@ -1,0 +1,99 @@
+"""Limits planted in a lab, for tests to find: a CPU quota, one slower cable, another MTU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from labs import inside, needs_a_lab, traces
+
+from netlab import lab
+from netlab.errors import HostError
+from netlab.lab import quota, state
+from netlab.lab.options import LabOptions
+
+pytestmark = needs_a_lab
+
+NAME = f"q{os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[lab.LabState]:
+    """A star of three hosts, each with something of its own."""
+    name = f"{NAME}-star"
+    options = LabOptions(
+        name=name,
+        linux=3,
+        rate=100e6,
+        cpu_shares={} if quota.controller() is None else {"linux-a": 0.2},
+        rates={"linux-b": 10e6},
+        mtus={"linux-c": 1400},
+    )
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(name)
+
+
+BURN = """
+import time
+begin, spent = time.monotonic(), time.process_time()
+while time.monotonic() - begin < 0.8: pass
+print(time.process_time() - spent, open("{stat}").read())
+"""
+
+
+@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
+    planted: lab.LabState,
+) -> None:
+    found = quota.controller()
+    assert found is not None
+    script = BURN.format(stat=f"{found.mount['at']}/cpu.stat")
+    argv = ["ssh", "-F", str(planted.ssh_config), "-o", "BatchMode=yes", "linux-a"]
+    argv.append("python3 -S -")
+    done = subprocess.run(
+        argv, input=script, capture_output=True, text=True, timeout=20, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    spent_s, *words = done.stdout.split()
+    # 0.16 s of 0.8 s, and what a period's beginning and end make of it.
+    assert float(spent_s) < 0.3
+    statistics = dict(zip(words[::2], words[1::2], strict=True))
+    assert int(statistics["nr_throttled"]) >= 4
+    assert "linux-a" in planted.as_text() and "20 % of a CPU" in planted.as_text()
+
+
+def test_one_cable_is_slower_and_one_has_another_mtu(planted: lab.LabState) -> None:
+    plain = planted.as_json()["hosts"]
+    assert [host.get("rate") for host in plain] == [None, 10e6, None]
+    queues = [inside(planted, host, "tc", "qdisc", "show", "dev", "test") for host in range(3)]
+    rates = [queue.partition(" rate ")[2].split()[0] for queue in queues]
+    assert rates == ["100Mbit", "10Mbit", "100Mbit"]
+    links = [inside(planted, host, "ip", "-j", "link", "show", "test") for host in range(3)]
+    assert [json.loads(link)[0]["mtu"] for link in links] == [1500, 1500, 1400]
+    assert "10 Mbit/s" in planted.as_text() and "MTU 1400" in planted.as_text()
+
+
+@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+def test_down_leaves_no_control_group() -> None:
+    made = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
+    found = quota.controller()
+    assert made.plan is not None and found is not None
+    group = found.folder / made.hosts[1].namespace
+    assert group.is_dir()
+    assert str(group) in traces(made.plan)
+    lab.down(NAME)
+    assert traces(made.plan) == []
+
+
+def test_a_machine_without_control_groups_makes_no_lab_with_a_quota(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(quota, "controller", lambda root=quota.ROOT: None)
+    with pytest.raises(HostError, match="--cpu-quota linux-a: nothing in .* sets one: a CPU"):
+        lab.up(LabOptions(name=NAME, cpu_shares={"linux-a": 0.5}))
+    assert not state.folder_of(NAME).exists()
