@@ -19,6 +19,31 @@ class Kind(StrEnum):
     WIRE_CEILING = "wire-ceiling"
     SENDER_CPU = "sender-cpu"
     SENDER_CALL_RATE = "sender-call-rate"
+    SENDER_QUOTA = "sender-cpu-quota"
+    SENDER_STARVED = "sender-starved"
+    SENDER_QUEUE_DROPS = "sender-queue-drops"
+    SENDER_BUFFER = "sender-buffer"
+    RECEIVER_CPU = "receiver-cpu"
+    RECEIVER_QUOTA = "receiver-cpu-quota"
+    RECEIVER_STARVED = "receiver-starved"
+    RECEIVER_WINDOW = "receiver-window"
+    RECEIVE_QUEUE_DROPS = "receive-queue-drops"
+    STOLEN_CPU = "stolen-cpu"
+    SATURATED_CORE = "saturated-core"
+    CONGESTION = "congestion"
+    PATH_LOSS = "path-loss"
+    PACKET_RATE = "packet-rate"
+    PACING = "pacing"
+    NOT_DETERMINED = "not-determined"
+
+    # What makes a stream's figure doubtful, or its host.
+    ABOVE_CEILING = "above-ceiling"
+    CLOCK_STEP = "clock-step"
+    CLOCK_RATE = "clock-rate"
+    PATH_MTU = "path-mtu"
+    CONGESTION_DIFFERS = "congestion-differs"
+    OTHER_LOAD = "other-load"
+    POWER_SAVING = "power-saving"
 
     # What is not to be believed of a run as it stands, and what its shape tells.
     OUTLIER = "outlier"
@@ -50,6 +75,29 @@ SEVERITY: Mapping[Kind, Severity] = {
     Kind.WIRE_CEILING: "note",
     Kind.SENDER_CPU: "warning",
     Kind.SENDER_CALL_RATE: "warning",
+    Kind.SENDER_QUOTA: "warning",
+    Kind.SENDER_STARVED: "warning",
+    Kind.SENDER_QUEUE_DROPS: "warning",
+    Kind.SENDER_BUFFER: "warning",
+    Kind.RECEIVER_CPU: "warning",
+    Kind.RECEIVER_QUOTA: "warning",
+    Kind.RECEIVER_STARVED: "warning",
+    Kind.RECEIVER_WINDOW: "warning",
+    Kind.RECEIVE_QUEUE_DROPS: "warning",
+    Kind.STOLEN_CPU: "warning",
+    Kind.SATURATED_CORE: "warning",
+    Kind.CONGESTION: "note",
+    Kind.PATH_LOSS: "warning",
+    Kind.PACKET_RATE: "note",
+    Kind.PACING: "note",
+    Kind.NOT_DETERMINED: "note",
+    Kind.ABOVE_CEILING: "warning",
+    Kind.CLOCK_STEP: "warning",
+    Kind.CLOCK_RATE: "warning",
+    Kind.PATH_MTU: "warning",
+    Kind.CONGESTION_DIFFERS: "warning",
+    Kind.OTHER_LOAD: "note",
+    Kind.POWER_SAVING: "note",
     Kind.OUTLIER: "warning",
     Kind.STEP: "note",
     Kind.STRAY_TRIAL: "note",
@@ -79,6 +127,33 @@ ADVICE: Mapping[Kind, str] = {
     Kind.SENDER_CPU: "the figure is the sender's: larger messages, more streams or a faster CPU",
     Kind.SENDER_CALL_RATE: "the figure is that of the sender's system: larger messages or more "
     "streams",
+    Kind.SENDER_QUOTA: "raise the sender's CPU quota, or measure outside of its container",
+    Kind.SENDER_STARVED: "end what else runs on the sender's CPU, or give the test one of its own",
+    Kind.SENDER_QUEUE_DROPS: "lengthen the queue of the sender's interface, or offer less",
+    Kind.SENDER_BUFFER: "the figure is the socket's: enlarge the sender's buffer",
+    Kind.RECEIVER_CPU: "the figure is the receiver's: larger messages, more streams or a faster "
+    "CPU",
+    Kind.RECEIVER_QUOTA: "raise the receiver's CPU quota, or measure outside of its container",
+    Kind.RECEIVER_STARVED: "end what else runs on the receiver's CPU, or give the test one of its "
+    "own",
+    Kind.RECEIVER_WINDOW: "the figure is the socket's: enlarge the receiver's buffer",
+    Kind.RECEIVE_QUEUE_DROPS: "enlarge the receiver's buffer; where that does not help it is its "
+    "CPU",
+    Kind.STOLEN_CPU: "the hypervisor gave the CPU to others: measure on a machine of its own",
+    Kind.SATURATED_CORE: "spread interrupts and threads over more CPUs, or pin them apart",
+    Kind.CONGESTION: "look for a slower link or a short queue on the path",
+    Kind.PATH_LOSS: "look for a slower link, a short queue or errors on the path",
+    Kind.PACKET_RATE: "what forwards or receives takes so many packets a second, of any size",
+    Kind.PACING: "offer more to find the limit",
+    Kind.NOT_DETERMINED: "what is recorded does not show it",
+    Kind.ABOVE_CEILING: "no link carries that: look at the rate stated for it, at offloads, at the "
+    "receiver's clock",
+    Kind.CLOCK_STEP: "somebody set the clock during the trial: stop that, and measure it again",
+    Kind.CLOCK_RATE: "the clock is being corrected: wait until it is in step, and measure again",
+    Kind.PATH_MTU: "state the MTU that the path has, or set it",
+    Kind.CONGESTION_DIFFERS: "set `congestion` in the matrix, so that all senders use the same",
+    Kind.OTHER_LOAD: "measure while nothing else runs on the host",
+    Kind.POWER_SAVING: "set the governor or the power plan to performance before measuring",
     Kind.OUTLIER: "measure the cell again; until then go by the median or the mean without it",
     Kind.STEP: "two neighbours bear each other out: look for what changes at this buffer",
     Kind.STRAY_TRIAL: "look at the time of the run for what happened then; go by the median",
