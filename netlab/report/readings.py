@@ -24,6 +24,11 @@ SERIES = (
 )
 """Values that are lists of numbers."""
 
+FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+"""Prefix of a flow's columns → how it is called where a test sends both ways."""
+
+_BUSY = ("host_busy_share", "host_busiest_core_share")
+
 _VALUES = (
     *SERIES,
     *("elapsed_ns", "transactions", "transactions_per_s", "sent_messages", "lost_messages"),
@@ -38,16 +43,15 @@ _VALUES = (
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
+    *(f"{end}_{mode}_ns" for end in ("client", "server") for mode in ("user", "system")),
     *(
-        f"{end}_{mode}_ns"
-        for end in ("client", "server", "sender", "receiver")
-        for mode in ("user", "system")
+        f"{flow}{end}_{name}"
+        for flow in FLOWS
+        for end in ("sender", "receiver")
+        for name in ("user_ns", "system_ns", "elapsed_ns", *_BUSY)
     ),
 )
 """What is looked at beyond the flows of a stream."""
-
-FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
-"""Prefix of a flow's columns → how it is called where a test sends both ways."""
 
 _TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail", "started_at")
 _PLACE = ("pairing", "server", "client", "test", "same_host")
