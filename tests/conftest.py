@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from made_parts import Make
+
+    from netlab.frame import Run
+    from netlab.header import Plan
+    from netlab.records import Record
 
 # A busy machine is no reason for a property to fail.
 settings.register_profile(
@@ -34,3 +44,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("lab") or item.get_closest_marker("emulated"):
             item.add_marker(MEASURED_ANEW)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Make a run folder out of a plan and its records, and read it."""
+    from made_parts import made_run
+
+    def make_run(plan: Plan, records: Sequence[Record]) -> Run:
+        return made_run(tmp_path, plan, records)
+
+    return make_run
