@@ -1,0 +1,135 @@
+"""What a host counted while frames passed: CPU time, and frames dropped, with their place. Pure.
+
+    two readings of counters that only grow → what happened between them
+
+A counter that a system does not tell is absent, before as after; so is what follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+PLACES = ("interface", "queue", "softnet", "socket")
+"""Where a host drops frames: its interfaces; the queues in front of them; a CPU's backlog, which is
+the whole machine's; the receiving socket."""
+
+HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
+"""Keys of the hosts of a trial in its record: its ends, and those that are observed."""
+
+OF_A_HOST = (
+    *("busy_share", "busiest_core_share", "busiest_core"),
+    *(f"{place}_dropped_frames" for place in PLACES),
+)
+"""What a record says of each of them, behind its key."""
+
+_INTERFACE = ("interface_dropped_packets", "interface_errors")
+_QUEUE = "interface_queue_dropped_packets"
+_SOFTNET = "softnet_dropped_packets"
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """How busy a host's CPUs were, all of them and the busiest one; shares from 0 to 1."""
+
+    busy_share: float
+    busiest_core_share: float
+    busiest_core: int
+    """Its number, as the system counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A host's counters at one moment."""
+
+    dropped: Mapping[str, int]
+    """Place → frames, since the system started."""
+    ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Number of a CPU → (busy, all) so far, in the system's own unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What became of one host during a trial."""
+
+    name: str
+    """The host's."""
+    cpu: Cpu | None
+    """``None``: not told, or too short a time to tell."""
+    dropped: Mapping[str, int]
+    """Place of ``PLACES`` → frames; a place that is not counted is absent."""
+
+    @property
+    def dropped_on_the_way(self) -> int:
+        """Frames that it dropped behind the sender's queue and in front of a receiver's socket: by
+        an interface, by the backlog behind it, or counted by both.
+
+        What the queue of a sender had no room for is told to the sender: it was never sent.
+        """
+        return max(self.dropped.get("interface", 0), self.dropped.get("softnet", 0))
+
+
+def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
+    """The counters in the `facts` of one host, one for each of its routes under test.
+
+    An interface that several of the routes leave by is counted once. ``softnet``: whether the
+    backlog is this host's own.
+    """
+    by_interface = {str(each.get("route_interface", "")): each for each in facts}
+    dropped: dict[str, int] = {}
+    for each in by_interface.values():
+        for place, names in (("interface", _INTERFACE), ("queue", (_QUEUE,))):
+            told = [int(each[name]) for name in names if name in each]
+            if told:
+                dropped[place] = dropped.get(place, 0) + sum(told)
+    last = facts[-1] if facts else {}
+    if softnet and _SOFTNET in last:
+        dropped["softnet"] = int(last[_SOFTNET])
+    return Counters(dropped, _ticks_in(last))
+
+
+def dropped_between(before: Counters, after: Counters) -> dict[str, int]:
+    """Place → frames dropped between two readings, where both tell; a counter never falls."""
+    return {
+        place: max(0, count - before.dropped[place])
+        for place, count in after.dropped.items()
+        if place in before.dropped
+    }
+
+
+def cpu_between(before: Counters, after: Counters) -> Cpu | None:
+    """How busy the CPUs were between two readings; ``None`` where no time passed or none is told.
+
+    Of a CPU that came or went meanwhile nothing is known.
+    """
+    spans = {
+        number: (busy - before.ticks[number][0], total - before.ticks[number][1])
+        for number, (busy, total) in after.ticks.items()
+        if number in before.ticks and total > before.ticks[number][1]
+    }
+    if not spans:
+        return None
+    shares = {number: busy / total for number, (busy, total) in spans.items()}
+    busiest = max(shares, key=lambda number: shares[number])
+    busy_all, total_all = (sum(each) for each in zip(*spans.values(), strict=True))
+    return Cpu(busy_all / total_all, shares[busiest], busiest)
+
+
+def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
+    """How busy a host was over a probe's own window, as its `result` has it; else ``None``."""
+    names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
+    if any(name not in result for name in names):
+        return None
+    return Cpu(*(result[name] for name in names))
+
+
+def busiest(hosts: Iterable[Watched]) -> Watched | None:
+    """The host with the busiest CPU of all; ``None`` where nothing is known of any."""
+    known = [each for each in hosts if each.cpu is not None]
+    return max(known, key=lambda each: each.cpu.busiest_core_share if each.cpu else 0, default=None)
+
+
+def _ticks_in(facts: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
+    columns = [facts.get(f"cpu_{name}", []) for name in ("numbers", "busy_ticks", "total_ticks")]
+    return {number: (busy, total) for number, busy, total in zip(*columns, strict=False)}
