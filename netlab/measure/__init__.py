@@ -37,6 +37,8 @@ class Ends:
     """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
     link_rate_bit_per_s: float | None = None
     """Line rate of the link between them, where the matrix says it."""
+    observed: tuple[Agent, ...] = ()
+    """Agents of hosts that are neither end, whose load and drops stand in the record."""
 
     @property
     def server_name(self) -> str:
@@ -51,6 +53,10 @@ class Ends:
             raise ProbeError(self.mirror_name, "capability-missing", detail=detail)
         return self.server
 
+    def agent_of(self, whose: str) -> Agent:
+        """The agent of the ``server`` or the ``client``; ProbeError where it has none."""
+        return self.agent_of_server if whose == "server" else self.client
+
     def connects(self, protocol: str) -> str:
         """Whose side connects: ``client`` or ``server``. It decides about TCP timestamps, and
         with them about the MSS.
@@ -59,9 +65,8 @@ class Ends:
 
     def address(self, whose: str, setup: Setup) -> str:
         """The test address of the ``server`` or the ``client`` for a setup; UsageError without."""
-        agent = self.agent_of_server if whose == "server" else self.client
         network = self.networks.get(whose) or setup.network
-        return agent.host.address(network, setup.ip_version)
+        return self.agent_of(whose).host.address(network, setup.ip_version)
 
     def reversed(self) -> Ends:
         """Server and client in each other's place; who connects stays who it is."""

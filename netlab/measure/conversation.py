@@ -201,6 +201,11 @@ def destination(address: str, ports: object) -> str:
     return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
 
 
+def opened_by(connects: str, *, server: Side, client: Side) -> tuple[Side, Side]:
+    """Who listens and who connects, where the ``client`` or the ``server`` ``connects``."""
+    return (client, server) if connects == "server" else (server, client)
+
+
 def keys_of_connector(setup: Stream | RoundTrip | Connect) -> dict[str, Any]:
     """What only the side that connects is asked."""
     keys: dict[str, Any] = {}

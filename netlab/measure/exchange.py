@@ -20,6 +20,7 @@ from netlab.measure.conversation import (
     can,
     destination,
     keys_of_connector,
+    opened_by,
 )
 from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S, chooses_congestion
 from netlab.probe import Agent
@@ -91,11 +92,12 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
     answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
     asker = Side(client, "ask", ends.address("client", setup), asking)
     mirror = Side(server, "mirror", ends.address("server", setup), answering)
-    turned = isinstance(setup, RoundTrip) and ends.connects(setup.protocol) == "server"
+    connects = ends.connects(setup.protocol) if isinstance(setup, RoundTrip) else "client"
+    listener, connector = opened_by(connects, server=mirror, client=asker)
     return Exchange(
         name="",
-        listener=asker if turned else mirror,
-        connector=mirror if turned else asker,
+        listener=listener,
+        connector=connector,
         connecting=keys_of_connector(setup),
         silence_s=_silence_s(setup),
     )

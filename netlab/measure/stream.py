@@ -6,11 +6,13 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from netlab.errors import HostGone, ProbeError
 from netlab.measure import Ends, Live
 from netlab.measure.common_window import CommonWindow, common_window
-from netlab.measure.conversation import Side, drive, keys_of_connector
+from netlab.measure.conversation import Side, drive, keys_of_connector, opened_by
 from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
 from netlab.measure.recording import of_connection, prefixed, recorded
+from netlab.probe import Agent
 from netlab.records import Record, Value
 from netlab.schedule import Trial
 from netlab.setups import Stream
@@ -62,7 +64,7 @@ def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow
         token = secrets.token_hex(16)
 
         def side(whose: str, verb: str, cpu: int | None, token: str = token) -> Side:
-            agent = ends.agent_of_server if whose == "server" else ends.client
+            agent = ends.agent_of(whose)
             keys = keys_of(stream, verb, agent, token)
             if cpu is not None:
                 keys["cpu"] = cpu
@@ -72,15 +74,9 @@ def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow
 
         server = side("server", "receive" if client_sends else "send", stream.server_cpu)
         client = side("client", "send" if client_sends else "receive", stream.client_cpu)
-        turned = ends.connects(stream.protocol) == "server"
-        flows.append(
-            Flow(
-                name=name,
-                listener=client if turned else server,
-                connector=server if turned else client,
-                connecting=keys_of_connector(stream),
-            )
-        )
+        connects = ends.connects(stream.protocol)
+        listener, connector = opened_by(connects, server=server, client=client)
+        flows.append(Flow(name, connector, listener, connecting=keys_of_connector(stream)))
     return flows
 
 
@@ -118,6 +114,7 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
     """Whether a sum over the common window would be one: each flow sent over the whole of it."""
     if window is None:
         return {}
+    agents = ends.agent_of_server, ends.client
     whole = True
     for flow in flows:
         result, asked = flow.sender.result or {}, flow.sender.keys
@@ -130,5 +127,14 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
         "common_window": whole,
         "common_window_trials": window.trials,
         "common_window_open_ns": window.open_ns,
-        "clock_bound_ns": window.bound_ns(ends.agent_of_server, ends.client),
+        "clock_bound_ns": window.bound_ns(*agents),
+        **_drift(window, agents),
     }
+
+
+def _drift(window: CommonWindow, agents: tuple[Agent, Agent]) -> dict[str, Value]:
+    """Whether their clocks kept step; a host lost right now takes nothing of what was measured."""
+    try:
+        return {"clock_drift_ns": window.drift_ns(*agents)}
+    except (HostGone, ProbeError):
+        return {}
