@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -181,6 +182,20 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "captured_next_frames": Column("string", "", "how many of each of these lengths"),
 }
 
+_HOST: Mapping[str, Column] = {
+    "busy_share": Column("Float64", "", "load of all CPUs at the rate found"),
+    "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the rate found"),
+    "busiest_core": Column("Int64", "", "number of that CPU"),
+    "interface_dropped_frames": Column("Int64", "", "dropped by its interfaces, all trials"),
+    "queue_dropped_frames": Column("Int64", "", "by the queues in front of them"),
+    "softnet_dropped_frames": Column(
+        "Int64", "", "by a CPU's backlog; NA: of a machine that is several of the hosts"
+    ),
+    "socket_dropped_frames": Column("Int64", "", "by its receiving socket"),
+    "host": Column("string", "", "its name"),
+}
+"""What a search records of each host; of its ends the name stands elsewhere."""
+
 _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.
     "frame_bytes": Column("Int64", "byte", "of a frame, header and FCS counted"),
@@ -207,7 +222,13 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     ),
     "upper_line_share": Column("Float64", "", "the same as a share of the line rate"),
     "limit": Column("string", "", "line rate, device, generator-bound or receiver-bound"),
+    "limit_host": Column("string", "", "whose limit it was; NA: not known, or a device unobserved"),
+    "limit_core": Column("Int64", "", "its busiest CPU in the trials that failed"),
+    "limit_core_share": Column("Float64", "", "how busy that one was"),
     "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
+    "one_machine": Column(
+        "boolean", "", "whether some hosts are one machine: loads are of all of them"
+    ),
     "trial_line_share": Column("string", "", "rates tried, in their order"),
     "trial_duration_s": Column("string", "s", "length of each trial"),
     "trial_sent_frames": Column("string", "", "frames sent in each, all directions"),
@@ -224,6 +245,24 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "loss_own_drops": Column("string", "", "frames that our own hosts dropped at each"),
     "loss_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
     "loss_verdict": Column("string", "", "as of the trials; 3: the loss is not the device's"),
+    "latency_found_share": Column("string", "", "loads of the round trips, of the rate found"),
+    "latency_count": Column("string", "", "round trips at each"),
+    "latency_lost_requests": Column("string", "", "requests at each that nothing came back of"),
+    "latency_lost_frames": Column("string", "", "frames of the load beside them that were lost"),
+    "latency_min_ns": Column("string", "ns", "shortest round trip at each"),
+    "latency_mean_ns": Column("string", "ns", "mean round trip at each"),
+    "latency_max_ns": Column("string", "ns", "longest round trip at each"),
+    "latency_p50_ns": Column("string", "ns", "round trip that half of them do not exceed"),
+    "latency_p99_ns": Column("string", "ns", "round trip that 99 % of them do not exceed"),
+    "back_to_back_frames": Column("Float64", "", "longest burst without loss, mean of all searches"),
+    "back_to_back_waiting_frames": Column(
+        "Float64", "", "those of it that waited in the device while it came in (RFC 9004)"
+    ),
+    "back_to_back_limit": Column(
+        "string", "", "device, line rate (any burst passes), generator-bound or receiver-bound"
+    ),
+    "back_to_back_each_frames": Column("string", "", "what each of the searches found"),
+    **{f"{end}_{name}": column for end in ("client", "server") for name, column in _HOST.items() if name != "host"},
 }
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
@@ -267,12 +306,28 @@ _SOMETIMES: Mapping[str, Column] = {
         "Int64", "ns", "its opening by the controller's clock: the same for all of a round"
     ),
     "clock_bound_ns": Column("Int64", "ns", "how far off the hosts' times of the window may be"),
+    "clock_drift_ns": Column(
+        "Int64",
+        "ns",
+        "by how much a host's clock ran off the controller's by the window's end; 0: not shown to",
+    ),
+    "latency": Column("boolean", "", "whether round trips under load are to be measured; NA: no"),
+    "back_to_back": Column(
+        "Int64", "", "how often the longest burst is to be searched for; NA: never"
+    ),
+    "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),
+    "link_paced": Column(
+        "boolean", "", "false: the sender was faster than the line rate: the link is another one"
+    ),
     "send_method": Column(
         "string", "", "how datagrams are handed over: batch or packet; NA: plain, one a call"
     ),
 }
 """Columns that a frame has only where trials ran at the same time or sent both ways, or where
 another method of sending was asked for."""
+
+_OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
+"""What a search records of its ends and of the hosts that are observed."""
 
 _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_bit_per_s", "bit/s", "Float64"),
@@ -302,6 +357,12 @@ def describe(name: str) -> Column:
         return _KNOWN[name]
     if name in _SOMETIMES:
         return _SOMETIMES[name]
+    host = _OF_A_HOST.fullmatch(name)
+    if host and host[3] in _HOST:
+        column = _HOST[host[3]]
+        if host[1]:
+            return Column("string", column.unit, f"{host[2]}, in each trial: {column.meaning}")
+        return Column(column.dtype, column.unit, f"{host[2]}: {column.meaning}")
     for prefix, words in PREFIXES.items():
         if name.startswith(prefix):
             inner = describe(name.removeprefix(prefix))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from netlab.estimate import Estimate, estimate
 from netlab.hosts import Inventory, kept_busy, load_inventory
 from netlab.matrix import Matrix, load_matrix
 from netlab.measure import address_of
+from netlab.measure.common_window import is_common, lead_s
 from netlab.pairings import is_by_name, roles_of
 from netlab.plan_text import plan_text
 from netlab.progress import OVERHEAD_S
 from netlab.schedule import Round, Trial, rounds
+from netlab.setups import Stream
 from netlab.unmeasured import beyond_server
 
 Ends = Mapping[str, tuple[str, str]]
@@ -67,7 +69,8 @@ class Planned:
 
     def _estimate(self, planned: tuple[Round, ...]) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
-        return estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s)
+        found = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s)
+        return replace(found, time_s=found.time_s + sum(map(_lead_s, planned)))
 
     @cached_property
     def time_one_by_one(self) -> Estimate:
@@ -109,7 +112,7 @@ def plan_of(
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
-    inventory = None if source is None else load_inventory(source)
+    inventory = None if source is None else load_inventory(source).observing(matrix.observe)
     ends = _ends(pairings, inventory)
     busy = {
         pairing: frozenset(machines) if inventory is None else kept_busy(inventory.pair(pairing))
@@ -145,6 +148,14 @@ def plan_of(
         ends=ends,
         inventory=None if source is None else str(source),
     )
+
+
+def _lead_s(round_: Round) -> float:
+    """What the common window of a round costs, where it has one."""
+    streams = [s for trial in round_.trials if isinstance(s := trial.cell.setup, Stream)]
+    several = len(round_.trials) > 1 or any(s.direction == "both" for s in streams)
+    together = several and is_common([trial.cell.setup for trial in round_.trials])
+    return lead_s(streams) if together else 0.0
 
 
 def _refused(cells: Collection[Cell], inventory: Inventory) -> dict[Cell, str]:

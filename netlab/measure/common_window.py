@@ -70,6 +70,17 @@ class CommonWindow:
         """How far off these agents' times may be, at most."""
         return max(self._offset_of(agent).bound_ns for agent in agents)
 
+    def drift_ns(self, *agents: Agent) -> int:
+        """By how much, at least, one of these agents' clocks has run off the controller's since
+        the window was set; 0 where the exchanges do not show it. Asks them; raises ``HostGone``.
+        """
+        drifts = [0]
+        for agent in agents:
+            before, now = self._offset_of(agent), agent.clock_offset()
+            moved_ns = abs(now.offset_ns - before.offset_ns)
+            drifts.append(moved_ns - now.bound_ns - before.bound_ns)
+        return max(drifts)
+
     def _offset_of(self, agent: Agent) -> ClockOffset:
         pairs = zip(self.agents, self.offsets, strict=True)
         return next(offset for known, offset in pairs if known is agent)
@@ -80,6 +91,21 @@ def is_common(setups: Sequence[Setup]) -> bool:
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     lengths = {stream.duration_s for stream in streams}
     return len(streams) == len(setups) and len(lengths) == 1 and None not in lengths
+
+
+def lead_s(streams: Sequence[Stream]) -> float:
+    """How long these streams take to be asked for together and to get going, in seconds, beyond
+    their own warm-up.
+    """
+    return _ahead_s(streams) + _settle_s(streams) - max(stream.warm_up_s for stream in streams)
+
+
+def _ahead_s(streams: Sequence[Stream]) -> float:
+    return START_AHEAD_S + AHEAD_A_TRIAL_S * (len(streams) - 1)
+
+
+def _settle_s(streams: Sequence[Stream]) -> float:
+    return max(SETTLE_S, *(stream.warm_up_s for stream in streams))
 
 
 def common_window(
@@ -93,9 +119,8 @@ def common_window(
     each = list({id(agent): agent for agent in agents}.values())
     ask = map if executor is None else executor.map
     offsets = list(ask(lambda agent: agent.clock_offset(), each))
-    ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(streams) - 1)
     slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
-    start = time.monotonic_ns() + round(ahead_s * 1e9) + slowest_ns
-    opens = start + round(max(SETTLE_S, *(stream.warm_up_s for stream in streams)) * 1e9)
+    start = time.monotonic_ns() + round(_ahead_s(streams) * 1e9) + slowest_ns
+    opens = start + round(_settle_s(streams) * 1e9)
     closes = opens + round((streams[0].duration_s or 0) * 1e9)
     return CommonWindow(start, opens, closes, each, offsets, len(streams))
