@@ -51,6 +51,7 @@ static const char help[] =
     "  socket_buffer=BYTES     SO_SNDBUF and SO_RCVBUF; absent: the system's own tuning\n"
     "  congestion=NAME nodelay=1 dont_fragment=1 dscp=0..63\n"
     "  rate=BIT/S | message_rate=1/S   open-loop pacing; burst=N messages at most to catch up\n"
+    "  method=plain|batch|packet   sending UDP: a message a call, many, or as frames of our own\n"
     "  streams=N               1 to 64, a thread each\n"
     "  cpu=N                   pins the test's threads\n"
     "  spin=1                  receives without blocking\n"

@@ -172,6 +172,9 @@ int plat_bind(plat_socket socket, const struct plat_address *address);
 int plat_listen(plat_socket socket, int backlog);
 int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
 /* TCP: the handshake, at the longest until until_ns; UDP: strangers are kept out from here on. */
+/* CPUs that the system spreads over what an interface receives: "0-3,8", or "none". */
+#define PLAT_STEERING 256
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING]);
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);
@@ -213,6 +216,11 @@ void plat_finish(plat_socket socket);
 void plat_wake(plat_socket socket);
 
 struct plat_wait {
+/* Sends what stands in `count` places from the place `first` on, each as long as its room, by one
+ * call where the system has such a call (capability "batch"), else one. Returns how many it took,
+ * 1 or more, or the negative error number of the first; of an error behind it the next call tells. */
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count);
     plat_socket socket;
     bool sending; /* in: waits for room to send as well */
     bool ready;   /* out: a call to receive or accept (or to send) would not block, or would fail */
@@ -277,6 +285,21 @@ struct plat_stamp {
 int plat_stamps_on(plat_socket socket, const char *interface);
 /* plat_receive of one datagram, with the time at which it came in. */
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
+/* ---- frames of our own, past the system's UDP and IP: capability "packet" ---- */
+
+#define PLAT_HEADERS 128
+struct plat_headers {
+    unsigned char bytes[PLAT_HEADERS]; /* link, IP, UDP, as they left */
+    unsigned length;
+};
+/* Sends `bytes` on a connected UDP socket and catches the headers in front of them in the frame in
+ * which they leave. *out is a socket that puts whole frames on the same interface, by plat_send and
+ * plat_send_many, with the send buffer and the send timeout of `udp`; it receives nothing. 0 or an
+ * error, PLAT_NO_WIRE for one: what leaves by loopback is taken from the system alone. */
+#define PLAT_NO_WIRE (-3)
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers);
+
                                struct plat_stamp *received);
 /* When the oldest datagram left whose stamp has not been fetched. False: none came within
  * wait_ns; one that is late comes out of a later call, under its number. */

@@ -58,6 +58,14 @@ ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool w
     return got < 0 ? got : 1;
 }
 
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count)
+{
+    (void)count;
+    ptrdiff_t put = plat_send(socket, batch->bytes + (size_t)first * batch->room, batch->room);
+    return put < 0 ? put : 1;
+}
+
 /* ---- options of their own ---- */
 
 int posix_set_dont_fragment(int socket, bool on)
@@ -160,5 +168,25 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     (void)socket;
     memset(sent, 0, sizeof *sent);
     plat_sleep_ns(wait_ns);
+    return false;
+}
+
+/* ---- frames of our own: BPF would do, and is not asked ---- */
+
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers)
+{
+    (void)udp;
+    (void)bytes;
+    (void)length;
+    (void)headers;
+    *out = PLAT_NO_SOCKET;
+    return ENOPROTOOPT;
+}
+
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
+{
+    (void)name;
+    into[0] = 0;
     return false;
 }

@@ -45,7 +45,8 @@ static void read_word(const char *path, char *into, size_t capacity)
     fclose(file);
 }
 
-/* What an emulated Linux lacks, though its kernel has it, is found by trying. */
+/* What an emulated Linux lacks, though its kernel has it, and what this account may not do, is found
+ * by trying. */
 static char capabilities[256];
 
 static void name_capabilities(void)
@@ -53,9 +54,10 @@ static void name_capabilities(void)
     int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     snprintf(capabilities, sizeof capabilities,
              "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
-             "queue-drops,raw-clock,lock,facts,cpu%s%s",
+             "queue-drops,raw-clock,lock,facts,cpu,batch%s%s%s",
              trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
-             trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "");
+             trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
+             linux_frames_allowed() ? ",packet" : "");
     if (trial >= 0)
         close(trial);
 }

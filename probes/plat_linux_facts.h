@@ -17,9 +17,6 @@ bool facts_number_in(const char *path, uint64_t *value);
 void facts_cpu(struct json *out);
 /* Of the card at a PCI address, as ethtool names its bus: its memory node and its interrupts. */
 void facts_bus(struct json *out, const char *bus);
-/* Which CPUs the kernel spreads an interface's packets over (RPS); nothing where /sys does not show
- * the one with that name, number and hardware address. */
-void facts_spreading(struct json *out, const char *name, unsigned index, const char *hardware);
 
 /* The route to a numeric address, and the interface that it leaves by. */
 void facts_route(struct json *out, const char *to);

@@ -282,22 +282,6 @@ static void driver(struct json *out, const struct device *device)
     }
 }
 
-/* In /sys, that is, where it may have been mounted from another network namespace: the interface of
- * that name there is ours when it has our number and our hardware address as well. */
-static void spreading(struct json *out, const struct device *device, unsigned index)
-{
-    struct ifreq request;
-    char text[24];
-    memset(&request, 0, sizeof request);
-    memcpy(request.ifr_name, device->name, sizeof device->name);
-    if (ioctl(device->asker, SIOCGIFHWADDR, &request) != 0)
-        return;
-    const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
-    snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2],
-             byte[3], byte[4], byte[5]);
-    facts_spreading(out, device->name, index, text);
-}
-
 void facts_route(struct json *out, const char *to)
 {
     struct plat_address address;
@@ -314,6 +298,8 @@ void facts_route(struct json *out, const char *to)
     if (device.asker < 0)
         return;
     driver(out, &device);
-    spreading(out, &device, index);
     close(device.asker);
 }
+    char steering[PLAT_STEERING];
+    if (plat_receive_steering(device.name, steering))
+        json_text(out, "interface_rps_cpus", steering);

@@ -2,9 +2,13 @@
  * the kernel's own spreading (RPS) take. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "plat.h"
 #include "plat_linux_facts.h"
@@ -44,24 +48,22 @@ static void add_mask(struct cpus *cpus, const char *mask)
     cpus->known = true;
 }
 
-/* Written as a list with ranges; "none" where there is no member, nothing where nothing is known. */
-static void say(struct json *out, const char *key, const struct cpus *cpus)
+/* Written as a list with ranges; "none" where there is no member. False: nothing is known. */
+static bool write_list(const struct cpus *cpus, char *into, size_t capacity)
 {
-    char list[512] = "";
     size_t used = 0;
-    if (!cpus->known)
-        return;
-    for (unsigned first = 0; first < PLAT_CPUS && used + 16 < sizeof list; first++) {
+    snprintf(into, capacity, "%s", cpus->known ? "none" : "");
+    for (unsigned first = 0; first < PLAT_CPUS && used + 16 < capacity; first++) {
         unsigned last = first;
         if (!cpus->member[first])
             continue;
         while (last + 1 < PLAT_CPUS && cpus->member[last + 1])
             last++;
-        used += (size_t)snprintf(list + used, sizeof list - used, first == last ? "%s%u" : "%s%u-%u",
+        used += (size_t)snprintf(into + used, capacity - used, first == last ? "%s%u" : "%s%u-%u",
                                  used > 0 ? "," : "", first, last);
         first = last;
     }
-    json_text(out, key, used > 0 ? list : "none");
+    return cpus->known;
 }
 
 /* ---- the card on its bus, which is the same one in every network namespace ---- */
@@ -80,7 +82,7 @@ static void add_interrupt(struct cpus *cpus, const char *number)
 
 void facts_bus(struct json *out, const char *bus)
 {
-    char path[128], line[64];
+    char path[128], line[64], list[512];
     struct cpus cpus = {.known = false};
     if (bus[0] == 0 || strchr(bus, '/') != NULL || strlen(bus) > 32)
         return;
@@ -101,36 +103,49 @@ void facts_bus(struct json *out, const char *bus)
                 add_interrupt(&cpus, entry->d_name);
         closedir(folder);
     }
-    say(out, "interface_irq_cpus", &cpus);
+    if (write_list(&cpus, list, sizeof list))
+        json_text(out, "interface_irq_cpus", list);
 }
 
 /* ---- the interface in /sys ---- */
 
-static bool is_ours(const char *name, unsigned index, const char *hardware)
+/* Which may have been mounted from another network namespace: the interface of that name there is
+ * ours when it has our number and our hardware address as well. */
+static bool is_ours(const char *name)
 {
-    char path[96], address[64];
+    struct ifreq request;
+    char path[96], address[64], ours[24];
     uint64_t found;
+    int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (asker < 0)
+        return false;
+    memset(&request, 0, sizeof request);
+    strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+    const bool known = ioctl(asker, SIOCGIFHWADDR, &request) == 0;
+    close(asker);
+    const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
+    snprintf(ours, sizeof ours, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2], byte[3],
+             byte[4], byte[5]);
     /* Loopback is the same everywhere. */
-    if (strcmp(hardware, "00:00:00:00:00:00") == 0)
+    if (!known || strcmp(ours, "00:00:00:00:00:00") == 0)
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/ifindex", name);
-    if (!facts_number_in(path, &found) || found != index)
+    if (!facts_number_in(path, &found) || found != if_nametoindex(name))
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/address", name);
-    return facts_line_of(path, address, sizeof address) && strcmp(address, hardware) == 0;
+    return facts_line_of(path, address, sizeof address) && strcmp(address, ours) == 0;
 }
 
-void facts_spreading(struct json *out, const char *name, unsigned index, const char *hardware)
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 {
     char path[96], line[512];
     struct cpus cpus = {.known = false};
-    if (!is_ours(name, index, hardware))
-        return;
-    for (unsigned queue = 0; queue < 1024; queue++) {
+    const bool ours = is_ours(name);
+    for (unsigned queue = 0; queue < 1024 && ours; queue++) {
         snprintf(path, sizeof path, "/sys/class/net/%.32s/queues/rx-%u/rps_cpus", name, queue);
         if (!facts_line_of(path, line, sizeof line))
             break;
         add_mask(&cpus, line);
     }
-    say(out, "interface_rps_cpus", &cpus);
+    return write_list(&cpus, into, PLAT_STEERING);
 }

@@ -53,6 +53,15 @@ ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool w
     return posix_moved(got);
 }
 
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count)
+{
+    struct mmsghdr *message = (struct mmsghdr *)batch->system;
+    if (!batch->prepared)
+        prepare_batch(batch);
+    return posix_moved(sendmmsg((int)socket, message + first, count, 0));
+}
+
 int posix_receive_timeout_ms(int asked_ms)
 {
     return asked_ms;

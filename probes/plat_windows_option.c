@@ -1,4 +1,5 @@
-/* Windows: options of sockets, what stands in their queues, and stamps. */
+/* Windows: options of sockets, what stands in their queues, and what it does not have: stamps and
+ * frames of our own. */
 #include "plat_windows.h"
 
 #include <string.h>
@@ -136,6 +137,28 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     plat_sleep_ns(wait_ns);
     return false;
 }
+
+/* ---- frames of our own: Windows has no such socket ---- */
+
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers)
+{
+    (void)udp;
+    (void)bytes;
+    (void)length;
+    (void)headers;
+    *out = PLAT_NO_SOCKET;
+    return WSAENOPROTOOPT;
+}
+
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
+{
+    (void)name;
+    into[0] = 0;
+    return false;
+}
+
+/* ---- queues ---- */
 
 /* UDP: what stands in the queue as payload. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)

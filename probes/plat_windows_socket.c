@@ -301,6 +301,14 @@ ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool w
     return got < 0 ? got : 1;
 }
 
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count)
+{
+    (void)count;
+    ptrdiff_t put = plat_send(socket, batch->bytes + (size_t)first * batch->room, batch->room);
+    return put < 0 ? put : 1;
+}
+
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from)
 {

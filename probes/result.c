@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "send_loop.h"
+
 /* ---- receiving ---- */
 
 uint64_t result_strangers(const struct test *test)
@@ -93,7 +95,10 @@ void result_receiving(struct test *test, struct json *record)
     json_u64(record, "total_messages", total.messages);
     if (test->sent_known)
         json_u64(record, "sent_messages", test->sent_messages);
-    if (test->settings.udp)
+    if (test->settings.udp) {
+        json_text(record, "receive_method", "plain");
+        json_text(record, "receive_steering",
+                  samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
     json_u64(record, "strangers", result_strangers(test));
     add_resolution(test, record);
@@ -123,6 +128,21 @@ static void add_calls(struct test *test, struct json *record)
     struct calltime calls = test->stream[0].calls;
     uint64_t median_ns, p90_ns, pairs[2 * CALLTIME_BUCKETS];
     for (unsigned i = 1; i < test->settings.streams; i++)
+static void add_method(struct test *test, struct json *record)
+{
+    static const char *const methods[] = {
+        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet"};
+    uint64_t calls = 0;
+    if (!test->settings.udp)
+        return;
+    json_text(record, "send_method", methods[test->settings.method]);
+    if (test->settings.method == METHOD_PLAIN)
+        return;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        calls += send_batch_calls(&test->stream[i]);
+    json_u64(record, "send_calls", calls);
+}
+
         calltime_merge(&calls, &test->stream[i].calls);
     if (calltime_percentile(&calls, 500, &median_ns) && calltime_percentile(&calls, 900, &p90_ns)) {
         json_u64(record, "send_call_median_ns", median_ns);
@@ -183,7 +203,9 @@ void result_sending(struct test *test, struct json *record)
     json_u64(record, "last_send_ns", last_ns);
     json_u64(record, "local_drops", drops);
     json_u64(record, "refused_messages", refused);
-    add_calls(test, record);
+    add_method(test, record);
+    if (test->settings.method == METHOD_PLAIN)
+        add_calls(test, record);
     if (test->settings.rate_numerator != 0)
         add_pacing(test, record);
 }

@@ -95,3 +95,6 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
         closing->queue_drops += closing->drops ? drops : 0;
     }
 }
+    if (!test->settings.udp || test->settings.role != ROLE_RECEIVE ||
+        !plat_receive_steering(opened->interface, opened->steering))
+        opened->steering[0] = 0;

@@ -54,6 +54,7 @@ struct closing {
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing);
 
 /* Fragments of all that this system carries: before the first packet of the test, and after its
+    char steering[PLAT_STEERING]; /* of a UDP receiver's interface; empty: unknown */
  * last. */
 struct fragments {
     bool told_before, told_after;

@@ -1,10 +1,10 @@
 /* The sending loop. One send call a message; the only clock read a message is the one that the
  * message carries, and two more around a call in 64, which is timed (calltime.h); behind one of 32
  * of these it is looked whether the socket has room. Windows are the conductor's: it reads the
- * counters that stand here. */
+ * counters that stand here. Many messages a call: send_batch.c. */
 #include <string.h>
 
-#include "traffic.h"
+#include "send_loop.h"
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
 #define REFUSALS_OF_A_PEER 3 /* one may be the answer to a hello that came too early */
@@ -74,8 +74,7 @@ static const struct work *work_of(const struct settings *settings)
 
 /* ---- the loop ---- */
 
-/* False: the loop ends. Else the message was not sent, and the next may be. */
-static bool go_on_after(struct stream *stream, int error, uint64_t sent)
+bool send_may_go_on(struct stream *stream, int error, uint64_t sent)
 {
     struct test *test = stream->test;
     if (test_halted(test))
@@ -101,9 +100,7 @@ static bool go_on_after(struct stream *stream, int error, uint64_t sent)
     return false;
 }
 
-/* Sleeps while the next message's time is farther off than the worst sleep, then spins.
- * False: halted. */
-static bool wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
+bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
 {
     const uint64_t worst_ns = stream->test->worst_sleep_ns;
     while (!test_halted(stream->test)) {
@@ -141,7 +138,7 @@ static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint
     return put;
 }
 
-static void count_sent(struct stream *stream, uint64_t sent, uint64_t bytes)
+void send_count(struct stream *stream, uint64_t sent, uint64_t bytes)
 {
     atomic_store_explicit(&stream->marks.messages, sent, memory_order_relaxed);
     atomic_store_explicit(&stream->marks.bytes, bytes, memory_order_relaxed);
@@ -163,7 +160,7 @@ void send_run(struct stream *stream)
                     test->settings.rate_denominator, test->settings.burst);
     while (sent < limit && !test_halted(test)) {
         if (paced) {
-            if (!wait_until_due(stream, &due_ns, &now_ns))
+            if (!send_wait_until_due(stream, &due_ns, &now_ns))
                 break;
         } else if (work->stamped) {
             due_ns = plat_now_ns();
@@ -175,16 +172,16 @@ void send_run(struct stream *stream)
         if (paced)
             pacing_sent(&stream->pacing, now_ns);
         if (put <= 0) {
-            if (!go_on_after(stream, (int)-put, sent))
+            if (!send_may_go_on(stream, (int)-put, sent))
                 break;
             continue;
         }
         sent++;
-        count_sent(stream, sent, sent * size);
+        send_count(stream, sent, sent * size);
         if (sent == 1)
             traffic_begun(stream);
     }
     atomic_store(&stream->last_send_ns, plat_now_ns());
-    count_sent(stream, sent, sent * size + stream->partial_bytes);
+    send_count(stream, sent, sent * size + stream->partial_bytes);
     work->finish(stream, sent);
 }

@@ -22,7 +22,7 @@
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
     "burst",     "streams",        "receive_call",    "interval", "drain",
-    NULL};
+    "method",    NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -188,6 +188,17 @@ static void read_role(struct keys *keys, struct settings *out)
                                      : (kind == 0 ? KIND_STREAM : KIND_CHECK);
 }
 
+static void read_method(struct keys *keys, struct settings *out)
+{
+    static const char *const methods[] = {"plain", "batch", "packet"};
+    unsigned method = METHOD_PLAIN;
+    keys_note(keys, request_choice(keys->request, "method", methods, 3, &method), "method",
+              "plain, batch or packet");
+    out->method = (enum method)method;
+    if (out->method != METHOD_PLAIN && (!out->udp || out->role != ROLE_SEND))
+        keys_note(keys, "bad-value", "method", "batch and packet only of who sends over UDP");
+}
+
 /* What protocols and this combination of keys cannot do. */
 static void check_together(struct keys *keys, const struct settings *out)
 {
@@ -232,6 +243,7 @@ struct complaint settings_read(const struct request *request, bool by_hand, stru
     const char *word =
         request_text(request, "congestion", out->congestion, sizeof out->congestion);
     keys_note(&keys, word, "congestion", "not the name of a congestion control");
+    read_method(&keys, out);
     read_numbers(&keys, out);
     read_times(&keys, out);
     read_rate(&keys, out);

@@ -23,10 +23,18 @@ enum kind {
     KIND_CONNECT     /* the same, with a TCP connection for each */
 };
 
+/* How a sender of datagrams hands them to its system. */
+enum method {
+    METHOD_PLAIN,
+    METHOD_BATCH, /* many by one call */
+    METHOD_PACKET /* the same as frames of our own */
+};
+
 struct settings {
     char id[REQUEST_ID_MAX + 1];
     enum role role;
     enum kind kind;
+    enum method method;
     bool by_hand; /* there is no controller */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;

@@ -10,12 +10,12 @@
 #include "open.h"
 #include "records.h"
 #include "round_trip.h"
-#include "traffic.h"
+#include "send_loop.h"
 
 /* ---- failing, halting, telling ---- */
 
-static void fail(struct test *test, const char *word, int error, const char *key,
-                 const char *detail)
+void test_fail_saying(struct test *test, const char *word, int error, const char *key,
+                      const char *detail)
 {
     plat_mutex_lock(&test->lock);
     if (test->failure.word == NULL) {
@@ -31,7 +31,7 @@ static void fail(struct test *test, const char *word, int error, const char *key
 
 void test_fail(struct test *test, const char *word, int error, const char *detail)
 {
-    fail(test, word, error, "", detail);
+    test_fail_saying(test, word, error, "", detail);
 }
 
 void test_fail_system(struct test *test, int error, const char *call)
@@ -39,14 +39,14 @@ void test_fail_system(struct test *test, int error, const char *call)
     char text[120], detail[200];
     plat_describe(error, text, sizeof text);
     snprintf(detail, sizeof detail, "%s: %s", call, text);
-    fail(test, plat_word(error), error, "", detail);
+    test_fail_saying(test, plat_word(error), error, "", detail);
 }
 
 void test_fail_key(struct test *test, const char *word, int error, const char *key)
 {
     char text[120];
     plat_describe(error, text, sizeof text);
-    fail(test, word, error, key, text);
+    test_fail_saying(test, word, error, key, text);
 }
 
 bool test_failed(struct test *test)
@@ -104,7 +104,7 @@ static bool claim_cpus(struct test *test)
     const struct settings *settings = &test->settings;
     struct plat_identity identity;
     if (settings->cpu >= 0 && !plat_cpu_usable((unsigned)settings->cpu)) {
-        fail(test, "cannot-pin", 0, "cpu", "this CPU does not exist or may not be used");
+        test_fail_saying(test, "cannot-pin", 0, "cpu", "this CPU does not exist or may not be used");
         return false;
     }
     if (!settings->spin || settings->role == ROLE_SEND)
@@ -115,7 +115,7 @@ static bool claim_cpus(struct test *test)
         return true;
     }
     atomic_fetch_sub(&spinning, settings->streams);
-    fail(test, "cannot-pin", 0, "spin", "spinning would take all CPUs of this host");
+    test_fail_saying(test, "cannot-pin", 0, "spin", "spinning would take all CPUs of this host");
     return false;
 }
 
@@ -123,7 +123,7 @@ static bool claim_cpus(struct test *test)
 
 static bool prepare(struct test *test)
 {
-    if (!claim_cpus(test))
+    if (!claim_cpus(test) || !send_method_known(test))
         return false;
     if (test->settings.rate_numerator != 0)
         test->worst_sleep_ns = calibration_worst_sleep_ns();
@@ -140,7 +140,7 @@ static void (*loop_of(const struct settings *settings))(struct stream *)
     const bool connections = settings->kind == KIND_CONNECT;
     switch (settings->role) {
     case ROLE_SEND:
-        return send_run;
+        return settings->method == METHOD_PLAIN ? send_run : send_batch_run;
     case ROLE_ASK:
         return connections ? ask_connect_run : ask_run;
     case ROLE_MIRROR:
@@ -287,6 +287,7 @@ static void free_test(struct test *test)
 {
     for (unsigned i = 0; i < test->settings.streams; i++) {
         free(test->stream[i].buffer);
+        send_batch_free(test->stream[i].batch);
         ask_free(test->stream[i].ask);
         mirror_free(test->stream[i].mirror);
     }

@@ -28,6 +28,7 @@
 struct test;
 struct ask;
 struct mirror;
+struct send_batch;
 
 /* One data flow. Counters have one writer, the stream's own thread; others only read them. */
 struct stream {
@@ -58,6 +59,7 @@ struct stream {
     struct pacing pacing;
     struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
+    struct send_batch *batch; /* of a sender of many messages a call, else NULL */
     struct ask *ask;       /* of an asker, else NULL */
     struct mirror *mirror; /* of a mirror, else NULL */
     struct low_water low_water; /* of a TCP receiver that does not spin */
@@ -112,6 +114,9 @@ bool test_join(struct test *test);
 void test_fail(struct test *test, const char *word, int error, const char *detail);
 /* The same with the word that the system's number stands for. */
 void test_fail_system(struct test *test, int error, const char *call);
+/* The same for a key of the request, for a reason of our own. */
+void test_fail_saying(struct test *test, const char *word, int error, const char *key,
+                      const char *detail);
 /* The same for a key of the request that cannot be had here. */
 void test_fail_key(struct test *test, const char *word, int error, const char *key);
 bool test_failed(struct test *test);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "round_trip.h"
+#include "send_loop.h"
 
 #define BATCH_BYTES 65536
 #define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
@@ -20,7 +21,8 @@ size_t traffic_room(const struct settings *settings)
 /* No more than a processor's cache holds. */
 unsigned traffic_batch(const struct settings *settings)
 {
-    if (!settings->udp || settings->role != ROLE_RECEIVE)
+    const bool sends_many = settings->role == ROLE_SEND && settings->method != METHOD_PLAIN;
+    if (!settings->udp || !(settings->role == ROLE_RECEIVE || sends_many))
         return 1;
     size_t count = BATCH_BYTES / traffic_room(settings);
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
@@ -36,7 +38,9 @@ bool traffic_prepare(struct stream *stream)
     /* Filled on the receiving side as well: its pages are to be there before the first message. */
     if (stream->buffer != NULL)
         dataport_fill(stream->buffer, size, stream->number);
-    return stream->buffer != NULL && (settings->role != ROLE_ASK || ask_prepare(stream)) &&
+    return stream->buffer != NULL &&
+           (settings->method == METHOD_PLAIN || send_batch_prepare(stream)) &&
+           (settings->role != ROLE_ASK || ask_prepare(stream)) &&
            (settings->role != ROLE_MIRROR || mirror_prepare(stream));
 }
 

@@ -8,7 +8,7 @@
 bool traffic_prepare(struct stream *stream);
 /* Room of the stream's buffer for one receive call; a datagram that is too long shows. */
 size_t traffic_room(const struct settings *settings);
-/* Datagrams that one receive call of a stream may bring; the buffer has room for them all. */
+/* Datagrams that one call of a stream may bring, and the buffer has room for them all; or may take. */
 unsigned traffic_batch(const struct settings *settings);
 /* This stream's part of `count`; UINT64_MAX where seconds bound the test. */
 uint64_t traffic_share(const struct stream *stream);

@@ -68,6 +68,10 @@ BAD_LINES = [
     (f"x send rate=0 {TO}", "bad-value", "rate"),
     (f"x send message_rate=1e9 {TO}", "bad-value", "message_rate"),
     (f"x send burst=3 {TO}", "bad-value", "burst"),
+    (f"x send method=gso proto=udp {TO}", "bad-value", "method"),
+    (f"x send method=batch {TO}", "bad-value", "method"),
+    (f"x receive method=packet proto=udp {LISTEN}", "bad-value", "method"),
+    (f"x ask method=plain {TO}", "unknown-key", "method"),
     (f"x send proto=udp message=65508 {TO}", "message-too-long", "message"),
     (f"x receive proto=udp message=65508 {LISTEN}", "message-too-long", "message"),
     (

@@ -422,6 +422,9 @@ def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
             asked = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
             assert (asked["error"], asked["key"]) == ("capability-missing", key)
             assert asked["errno"] == 10042
+        for method in ("batch", "packet"):
+            asked = agent.ask("send", proto="udp", to="127.0.0.1:9", token=TOKEN, method=method)
+            assert (asked["error"], asked["key"]) == ("capability-missing", "method")
         asked = agent.ask("receive", bind="192.0.2.1", token=TOKEN)
         assert (asked["error"], asked["errno"]) == ("address-not-available", 10049)
 

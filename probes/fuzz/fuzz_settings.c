@@ -21,6 +21,8 @@ static void demand_stream(const struct settings *settings)
     demand(settings->receive_call_bytes >= 1 && settings->interval_ns > 0);
     demand((settings->open_ns == 0) == (settings->close_ns == 0));
     demand(settings->count == 0 || settings->count >= settings->streams);
+    demand(settings->method <= METHOD_PACKET);
+    demand(settings->method == METHOD_PLAIN || (settings->udp && settings->role == ROLE_SEND));
 }
 
 static void demand_round_trip(const struct settings *settings)

@@ -97,6 +97,54 @@ TEST(datagrams_that_stand_in_the_queue_are_taken_together)
     plat_close(other);
 }
 
+/* Each place as long as the room, from any place on; who connects has an order. */
+TEST(places_of_a_batch_are_sent_in_their_order)
+{
+    static unsigned char bytes[] = "onetwotenend";
+    struct plat_batch batch = {.bytes = bytes, .room = 3, .count = 4};
+    plat_socket one, other;
+    struct plat_address here, there;
+    char text[16];
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    for (unsigned sent = 1; sent < 4;) {
+        ptrdiff_t put = plat_send_many(other, &batch, sent, 4 - sent);
+        CHECK(put >= 1 && put <= (ptrdiff_t)(4 - sent));
+        if (put < 1)
+            break;
+        CHECK(put == (ptrdiff_t)(4 - sent) || !capable("batch"));
+        sent += (unsigned)put;
+    }
+    for (unsigned i = 1; i < 4 && wait_for(one, 5000); i++) {
+        CHECK_U64((uint64_t)plat_receive_now(one, text, sizeof text), 3);
+        CHECK(memcmp(text, bytes + 3 * (size_t)i, 3) == 0);
+    }
+    CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
+    plat_close(one);
+    plat_close(other);
+}
+
+/* A host passes no frame of ours to itself; where there are none, a word says so. */
+TEST(there_are_no_frames_of_our_own_over_loopback)
+{
+    struct plat_headers headers;
+    plat_socket one, other, frames;
+    struct plat_address here, there;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    int error = plat_frames_open(&frames, other, "which way?", 10, &headers);
+    CHECK(frames == PLAT_NO_SOCKET);
+    if (capable("packet"))
+        CHECK(error == PLAT_NO_WIRE || emulated);
+    else
+        CHECK(error > 0 && (strcmp(plat_word(error), "capability-missing") == 0 ||
+                            strcmp(plat_word(error), "permission-denied") == 0));
+    plat_close(one);
+    plat_close(other);
+}
+
 TEST(what_no_datagram_can_carry_is_too_long)
 {
     static char much[70000];
@@ -198,6 +246,8 @@ const struct unit_test contract_udp_tests[] = {
     ENTRY(a_datagram_longer_than_the_room_fills_the_room),
     ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
     ENTRY(what_no_datagram_can_carry_is_too_long),
+    ENTRY(places_of_a_batch_are_sent_in_their_order),
+    ENTRY(there_are_no_frames_of_our_own_over_loopback),
     ENTRY(a_closed_port_does_not_break_the_socket),
     ENTRY(options_of_datagrams_are_set_and_read_back),
     ENTRY(a_blocked_receiver_of_datagrams_is_woken),

@@ -1,0 +1,204 @@
+"""How datagrams are handed over: one a call, many by one, or as frames of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netprobe_agents import Agent, Reply, agents, netprobe
+from round_trip_peers import TOKEN
+from test_netprobe_datagrams import cable
+
+__all__ = ["agents", "cable", "netprobe"]
+
+METHODS = ("plain", "batch", "packet")
+ENTER = ("ip", "netns", "exec")
+
+
+def stream_over(
+    cable: tuple[str, str],
+    netprobe: Path,
+    *words: str,
+    sending: tuple[str, ...] = (),
+    to: str = "10.9.7.1",
+    deadline_s: float = 8,
+) -> tuple[Reply, Reply]:
+    """The last records of a sender in the second namespace and of a receiver in the first."""
+    environment = os.environ | {"NETPROBE_TOKEN": TOKEN}
+    at = f"[{to}]:5001" if ":" in to else f"{to}:5001"
+    with subprocess.Popen(
+        [*ENTER, cable[0], netprobe, "receive", "proto=udp", f"bind={to}", "port=5001",
+         f"deadline={deadline_s}", *words],
+        stdout=subprocess.PIPE, env=environment, text=True,
+    ) as receiving:  # fmt: skip
+        assert receiving.stdout is not None
+        assert json.loads(receiving.stdout.readline())["type"] == "ready"
+        sent = subprocess.run(
+            [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sending],
+            capture_output=True, env=environment, text=True, timeout=20, check=False,
+        ).stdout  # fmt: skip
+        received = receiving.stdout.read()
+    return json.loads(sent.splitlines()[-1]), json.loads(received.splitlines()[-1])
+
+
+def checksum_errors(namespace: str) -> int:
+    """UDP datagrams over IPv4 with a wrong checksum that a namespace has seen."""
+    text = subprocess.run(
+        [*ENTER, namespace, "cat", "/proc/net/snmp"], capture_output=True, check=True, text=True
+    ).stdout
+    names, values = (line.split() for line in text.splitlines() if line.startswith("Udp:"))
+    return int(dict(zip(names, values, strict=True))["InCsumErrors"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [1, 18, 64, 1371])
+def test_every_method_sends_the_same_messages(
+    cable: tuple[str, str], netprobe: Path, method: str, size: int
+) -> None:
+    """Slow enough for any receiver: each arrives once, whole, and its checksum is right."""
+    words = ("count=300", f"message={size}")
+    sent, received = stream_over(
+        cable, netprobe, *words, sending=(f"method={method}", "message_rate=5000")
+    )
+    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
+    assert received["lost_messages"] == received["foreign_messages"] == 0
+    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
+    assert received["total_bytes"] == 300 * size
+    assert checksum_errors(cable[0]) == 0
+    assert sent["send_method"] == method
+    assert ("send_calls" in sent) == (method != "plain")
+    assert ("send_call_median_ns" in sent) == (method == "plain")
+    assert received["receive_method"] == "plain"
+    assert received["receive_steering"] == "none"
+    if method == "packet":
+        assert sent["dont_fragment"] == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_sends_over_ipv6_with_several_streams(
+    cable: tuple[str, str], netprobe: Path, method: str
+) -> None:
+    for number, name in enumerate(cable, 1):
+        subprocess.run(
+            ["ip", "-n", name, "addr", "add", f"fd09::{number}/64", "dev", "cable", "nodad"],
+            check=True,
+        )
+    sent, received = stream_over(
+        cable, netprobe, "count=500", "message=101",
+        sending=(f"method={method}", "message_rate=5000"), to="fd09::1",
+    )  # fmt: skip
+    assert sent["sent_messages"] == received["total_messages"] == 500
+
+
+@pytest.mark.parametrize("method", ["batch", "packet"])
+def test_paced_a_batch_takes_what_is_due_and_unpaced_all_it_has_room_for(
+    cable: tuple[str, str], netprobe: Path, method: str
+) -> None:
+    slow, _ = stream_over(
+        cable, netprobe, "count=200", "message=64",
+        sending=(f"method={method}", "message_rate=1000"),
+    )  # fmt: skip
+    # At a thousand a second hardly two are ever due at once, but on a machine that stands still.
+    assert 100 < slow["send_calls"] <= slow["sent_messages"] == 200
+    assert slow["elapsed_ns"] > 0.9 * 199e6
+    fast, received = stream_over(
+        cable, netprobe, "count=20001", "message=64", sending=(f"method={method}",)
+    )
+    assert fast["sent_messages"] == 20001
+    assert 20001 / 32 <= fast["send_calls"] < 20001 / 8
+    assert received["total_messages"] + received["lost_messages"] == 20001
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_shaper_holds_what_every_method_sends(
+    cable: tuple[str, str], netprobe: Path, method: str
+) -> None:
+    shape = "qdisc add dev cable root tbf rate 8mbit burst 5000 latency 20ms"
+    subprocess.run([*ENTER, cable[1], "tc", *shape.split()], check=True)
+    _, received = stream_over(
+        cable, netprobe, "seconds=0.4", "message=1000", "socket_buffer=20000",
+        sending=(f"method={method}",),
+    )  # fmt: skip
+    # 8 Mbit/s of frames of 1042 bytes, and never more.
+    assert 0.5 * 8e6 < received["throughput_bit_per_s"] < 1.02 * 8e6
+
+
+def test_a_message_that_fits_no_frame_is_too_long_for_frames_alone(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    words = ("count=20", "message=1373")
+    error, _ = stream_over(cable, netprobe, *words, sending=("method=packet",), deadline_s=0.5)
+    assert (error["error"], error["key"]) == ("message-too-long", "message")
+    assert error["path_mtu_bytes"] == 1400
+    sent, received = stream_over(cable, netprobe, *words, sending=("method=batch",))
+    assert sent["sent_messages"] == received["total_messages"] == 20
+
+
+def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netprobe: Path) -> None:
+    """Over a router: the frame's address is the router's, the datagram's the peer's."""
+    router, names = f"dgram-r-{os.getpid()}", cable
+    ip = ("ip", "-n", router)
+    subprocess.run(["ip", "netns", "add", router], check=True)
+    try:
+        subprocess.run([*ENTER, router, "sysctl", "-qw", "net.ipv4.ip_forward=1"], check=True)
+        for number, name in enumerate(names, 1):
+            subprocess.run(
+                [*ip, "link", "add", f"to{number}", "type", "veth",
+                 "peer", "name", "routed", "netns", name],
+                check=True,
+            )  # fmt: skip
+            subprocess.run(
+                [*ip, "addr", "add", f"10.9.{number}.254/24", "dev", f"to{number}"], check=True
+            )
+            subprocess.run([*ip, "link", "set", f"to{number}", "up"], check=True)
+            for words in (
+                f"addr add 10.9.{number}.1/24 dev routed",
+                "link set routed up",
+                f"route add 10.9.{3 - number}.0/24 via 10.9.{number}.254",
+            ):
+                subprocess.run(["ip", "-n", name, *words.split()], check=True)
+        sent, received = stream_over(
+            cable, netprobe, "count=300", "message=18",
+            sending=("method=packet", "message_rate=5000"), to="10.9.1.1",
+        )  # fmt: skip
+        assert sent["sent_messages"] == received["total_messages"] == 300
+    finally:
+        subprocess.run(["ip", "netns", "del", router], check=False, capture_output=True)
+
+
+def hello(*words: str | Path) -> set[str]:
+    done = subprocess.run(words, capture_output=True, check=True, text=True)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return set(said["capabilities"].split(","))
+
+
+def test_what_an_account_may_not_do_is_no_capability_of_it(netprobe: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to take a right away")
+    bare = ("setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw")
+    assert {"batch", "packet"} <= hello(netprobe, "hello")
+    assert "batch" in hello(*bare, netprobe, "hello")
+    assert "packet" not in hello(*bare, netprobe, "hello")
+    done = subprocess.run(
+        [*bare, netprobe, "send", "proto=udp", "to=127.0.0.1:5001", "method=packet",
+         f"token={TOKEN}"],
+        capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    refused = json.loads(done.stdout)
+    assert (refused["error"], refused["key"]) == ("capability-missing", "method")
+    assert "CAP_NET_RAW" in refused["detail"]
+
+
+def test_there_are_no_frames_over_loopback(agents: tuple[Agent, Agent]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs the right to packet sockets")
+    receiver, sender = agents
+    keys = {"proto": "udp", "token": TOKEN, "message": 64, "seconds": 0.2}
+    ready = receiver.ask("receive", bind="127.0.0.1", **keys)
+    refused = sender.ask("send", to=f"127.0.0.1:{ready['port']}", method="packet", **keys)
+    assert (refused["error"], refused["key"]) == ("capability-missing", "method")
