@@ -106,16 +106,39 @@ static struct complaint do_clock(struct agent *agent, const struct request *requ
     return nothing_wrong();
 }
 
+/* What each CPU has done so far: of two answers the difference is what it did between them. */
+static void add_cpu_times(struct json *record)
+{
+    struct plat_cpu_times now;
+    uint64_t numbers[PLAT_CPUS], busy[PLAT_CPUS], total[PLAT_CPUS];
+    plat_cpu_times(&now);
+    for (unsigned i = 0; i < now.count; i++) {
+        numbers[i] = now.core[i].cpu;
+        busy[i] = now.core[i].busy;
+        total[i] = now.core[i].total;
+    }
+    if (now.count == 0)
+        return;
+    json_u64s(record, "cpu_numbers", numbers, now.count);
+    json_u64s(record, "cpu_busy_ticks", busy, now.count);
+    json_u64s(record, "cpu_total_ticks", total, now.count);
+}
+
 static struct complaint do_facts(struct agent *agent, const struct request *request)
 {
     struct json record;
     struct plat_address to;
     const char *text = request_value(request, "to");
+    bool cpu_times = false;
     (void)agent;
     if (text != NULL && !plat_address_parse(text, 0, &to))
         return complaint_about("bad-value", "to", "not a numeric address");
+    if (request_flag(request, "cpu_times", &cpu_times) != NULL)
+        return complaint_about("bad-value", "cpu_times", "0 or 1");
     json_begin(&record, "facts", request->id);
     plat_facts(&record, text);
+    if (cpu_times)
+        add_cpu_times(&record);
     record_print(&record);
     return nothing_wrong();
 }
@@ -193,7 +216,7 @@ static struct complaint do_quit(struct agent *agent, const struct request *reque
 }
 
 static const char *const no_keys[] = {NULL};
-static const char *const facts_keys[] = {"to", NULL};
+static const char *const facts_keys[] = {"to", "cpu_times", NULL};
 static const char *const lock_keys[] = {"owner", NULL};
 static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
 

@@ -5,6 +5,8 @@
 #include "records.h"
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
+#define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */
+#define QUEUE_LOOKS 200                     /* most looks in a window, nearly */
 
 static bool never(const struct test *test)
 {
@@ -190,11 +192,23 @@ static bool wait_for_close(struct test *test)
     }
 }
 
+/* A queue that is full at most looks is one that the receiver does not keep up with. */
+static void look_at_queues(struct test *test, uint64_t until_ns)
+{
+    uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;
+    if (span_ns < QUEUE_LOOK_NS)
+        span_ns = QUEUE_LOOK_NS;
+    while ((now = plat_now_ns()) + span_ns < until_ns && !test_failed(test) &&
+           now < await_deadline_ns(test) && !await(test, window_closed, now + span_ns))
+        sample_fill(test, &test->samples.fill);
+}
+
 static void receive_seconds(struct test *test)
 {
     struct window *window = &test->window;
     await(test, window_closed, window->w0_ns);
     sample_edge(test, &test->samples.open);
+    look_at_queues(test, window->w1_ns);
     await(test, window_closed, window->w1_ns);
     sample_edge(test, &test->samples.close);
     if (!wait_for_close(test))

@@ -123,6 +123,19 @@ struct plat_cpu_times {
 };
 void plat_cpu_times(struct plat_cpu_times *out);
 
+/* How long a thread that has not been joined was ready to run and stood in a queue for a CPU.
+ * False: not told. */
+bool plat_thread_delay_ns(plat_thread thread, uint64_t *out);
+
+/* What quotas of CPU time have cost this process and those that share them with it, so far. Without
+ * a quota there are no periods. False: not told. */
+struct plat_throttling {
+    uint64_t periods;           /* of quotas, in which one of them wanted to run */
+    uint64_t throttled_periods; /* in which it was made to wait for the next one */
+    uint64_t throttled_ns;      /* of all CPUs together */
+};
+bool plat_throttling(struct plat_throttling *out);
+
 /* UDP datagrams that found their receive buffer full, system-wide. */
 bool plat_udp_receive_buffer_errors(uint64_t *out);
 
@@ -159,6 +172,9 @@ void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRES
 bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
                             char into[PLAT_INTERFACE_NAME]);
 bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received);
+/* CPUs that the system spreads over what an interface receives: "0-3,8", or "none". */
+#define PLAT_STEERING 256
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING]);
 
 /* ---- sockets ---- */
 
@@ -172,9 +188,6 @@ int plat_bind(plat_socket socket, const struct plat_address *address);
 int plat_listen(plat_socket socket, int backlog);
 int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
 /* TCP: the handshake, at the longest until until_ns; UDP: strangers are kept out from here on. */
-/* CPUs that the system spreads over what an interface receives: "0-3,8", or "none". */
-#define PLAT_STEERING 256
-bool plat_receive_steering(const char *name, char into[PLAT_STEERING]);
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);
@@ -203,6 +216,11 @@ struct plat_batch {
     uint64_t system[PLAT_BATCH * 10]; /* what the system wants to be told in */
 };
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait);
+/* Sends what stands in `count` places from the place `first` on, each as long as its room, by one
+ * call where the system has such a call (capability "batch"), else one. Returns how many it took,
+ * 1 or more, or the negative error number of the first; of an error behind it the next call tells. */
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count);
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);
@@ -216,11 +234,6 @@ void plat_finish(plat_socket socket);
 void plat_wake(plat_socket socket);
 
 struct plat_wait {
-/* Sends what stands in `count` places from the place `first` on, each as long as its room, by one
- * call where the system has such a call (capability "batch"), else one. Returns how many it took,
- * 1 or more, or the negative error number of the first; of an error behind it the next call tells. */
-ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
-                         unsigned count);
     plat_socket socket;
     bool sending; /* in: waits for room to send as well */
     bool ready;   /* out: a call to receive or accept (or to send) would not block, or would fail */
@@ -260,6 +273,8 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes);
 
 /* What stands in the receive queue; for UDP as memory, the only unit that systems tell. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out);
+/* What stands in the receive queue as memory, and how much may. False: not told. */
+bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes);
 /* Datagrams that this socket had no room for. */
 bool plat_queue_drops(plat_socket socket, uint64_t *out);
 
@@ -269,6 +284,21 @@ bool plat_is_too_long(int error);         /* message over what socket or path ta
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
 bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
 bool plat_is_address_in_use(int error);
+
+/* ---- frames of our own, past the system's UDP and IP: capability "packet" ---- */
+
+#define PLAT_HEADERS 128
+struct plat_headers {
+    unsigned char bytes[PLAT_HEADERS]; /* link, IP, UDP, as they left */
+    unsigned length;
+};
+/* Sends `bytes` on a connected UDP socket and catches the headers in front of them in the frame in
+ * which they leave. *out is a socket that puts whole frames on the same interface, by plat_send and
+ * plat_send_many, with the send buffer and the send timeout of `udp`; it receives nothing. 0 or an
+ * error, PLAT_NO_WIRE for one: what leaves by loopback is taken from the system alone. */
+#define PLAT_NO_WIRE (-3)
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers);
 
 /* ---- time in the stack: stamps of datagrams, capability "stamps" ---- */
 
@@ -285,21 +315,6 @@ struct plat_stamp {
 int plat_stamps_on(plat_socket socket, const char *interface);
 /* plat_receive of one datagram, with the time at which it came in. */
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
-/* ---- frames of our own, past the system's UDP and IP: capability "packet" ---- */
-
-#define PLAT_HEADERS 128
-struct plat_headers {
-    unsigned char bytes[PLAT_HEADERS]; /* link, IP, UDP, as they left */
-    unsigned length;
-};
-/* Sends `bytes` on a connected UDP socket and catches the headers in front of them in the frame in
- * which they leave. *out is a socket that puts whole frames on the same interface, by plat_send and
- * plat_send_many, with the send buffer and the send timeout of `udp`; it receives nothing. 0 or an
- * error, PLAT_NO_WIRE for one: what leaves by loopback is taken from the system alone. */
-#define PLAT_NO_WIRE (-3)
-int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
-                     struct plat_headers *headers);
-
                                struct plat_stamp *received);
 /* When the oldest datagram left whose stamp has not been fetched. False: none came within
  * wait_ns; one that is late comes out of a later call, under its number. */

@@ -114,3 +114,18 @@ void plat_lock_release(void)
 void posix_thread_begins(void)
 {
 }
+
+/* ---- what neither system tells ---- */
+
+bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
+{
+    (void)thread;
+    (void)out;
+    return false;
+}
+
+bool plat_throttling(struct plat_throttling *out)
+{
+    (void)out;
+    return false;
+}

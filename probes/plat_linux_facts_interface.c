@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -25,6 +26,7 @@ struct question {
     union {
         struct rtmsg route;
         struct ifinfomsg link;
+        struct tcmsg queue;
     } body;
     char attributes[64];
 };
@@ -167,6 +169,30 @@ static void link_settings(struct json *out, unsigned index)
     statistics(out, found[IFLA_STATS64]);
 }
 
+/* What the queue in front of the interface had no room for, which no counter of the interface has:
+ * a shaper, or a card that is slower than what is sent. */
+static void queue_drops(struct json *out, unsigned index)
+{
+    union answer answer;
+    struct question question;
+    struct rtattr *found[TCA_MAX + 1];
+    struct tc_stats counted;
+    begin_question(&question, RTM_GETQDISC, sizeof question.body.queue);
+    /* Older kernels answer the asker only with ECHO; with ACK something comes in any case. */
+    question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
+    question.body.queue.tcm_ifindex = (int)index;
+    question.body.queue.tcm_parent = TC_H_ROOT;
+    if (!ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), found, TCA_MAX + 1))
+        return;
+    const struct rtattr *attribute = found[TCA_STATS];
+    if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct tc_stats, overlimits))
+        return;
+    memset(&counted, 0, sizeof counted);
+    memcpy(&counted, RTA_DATA(attribute),
+           RTA_PAYLOAD(attribute) < sizeof counted ? RTA_PAYLOAD(attribute) : sizeof counted);
+    json_u64(out, "interface_queue_dropped_packets", counted.drops);
+}
+
 /* ---- the driver ---- */
 
 struct device {
@@ -286,6 +312,7 @@ void facts_route(struct json *out, const char *to)
 {
     struct plat_address address;
     struct device device;
+    char steering[PLAT_STEERING];
     memset(&device, 0, sizeof device);
     if (!plat_address_parse(to, 0, &address))
         return;
@@ -294,12 +321,12 @@ void facts_route(struct json *out, const char *to)
         return;
     json_text(out, "route_interface", device.name);
     link_settings(out, index);
+    queue_drops(out, index);
+    if (plat_receive_steering(device.name, steering))
+        json_text(out, "interface_rps_cpus", steering);
     device.asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (device.asker < 0)
         return;
     driver(out, &device);
     close(device.asker);
 }
-    char steering[PLAT_STEERING];
-    if (plat_receive_steering(device.name, steering))
-        json_text(out, "interface_rps_cpus", steering);

@@ -148,6 +148,16 @@ bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
     return true;
 }
 
+bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes)
+{
+    uint32_t memory[SK_MEMINFO_VARS];
+    if (!read_memory((int)socket, memory, SK_MEMINFO_RCVBUF) || memory[SK_MEMINFO_RCVBUF] == 0)
+        return false;
+    *memory_bytes = memory[SK_MEMINFO_RMEM_ALLOC];
+    *most_bytes = memory[SK_MEMINFO_RCVBUF];
+    return true;
+}
+
 bool plat_queue_drops(plat_socket socket, uint64_t *out)
 {
     uint32_t memory[SK_MEMINFO_VARS];

@@ -110,6 +110,21 @@ void plat_cpu_times(struct plat_cpu_times *out)
     }
 }
 
+/* Not told of a thread. */
+bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
+{
+    (void)thread;
+    (void)out;
+    return false;
+}
+
+/* Job objects can have a quota, and say nothing of what it cost. */
+bool plat_throttling(struct plat_throttling *out)
+{
+    (void)out;
+    return false;
+}
+
 /* ---- counters ---- */
 
 /* The counters of the machine have one for all errors of reception, and a full socket is not surely

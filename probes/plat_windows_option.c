@@ -171,6 +171,14 @@ bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
     return true;
 }
 
+bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes)
+{
+    (void)socket;
+    (void)memory_bytes;
+    (void)most_bytes;
+    return false;
+}
+
 bool plat_queue_drops(plat_socket socket, uint64_t *out)
 {
     (void)socket;

@@ -79,6 +79,11 @@ static void add_resolution(struct test *test, struct json *record)
         json_u64(record, "queue_open_bytes", open->bytes);
     if (close->known)
         json_u64(record, "queue_close_bytes", close->bytes);
+    if (test->samples.fill.looks > 0) {
+        json_u64(record, "queue_looks", test->samples.fill.looks);
+        json_double(record, "queue_full_share",
+                    (double)test->samples.fill.full / (double)test->samples.fill.looks);
+    }
     json_flag(record, "coarse",
               window_coarse(window->b.bytes - window->a.bytes, window->largest_bytes,
                             open->known ? open->bytes : 0, close->known ? close->bytes : 0));
@@ -100,6 +105,7 @@ void result_receiving(struct test *test, struct json *record)
         json_text(record, "receive_steering",
                   samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
+    }
     json_u64(record, "strangers", result_strangers(test));
     add_resolution(test, record);
     json_u64(record, "drain_ns", test->drain_ns);
@@ -122,12 +128,6 @@ static bool sent_bytes(const struct test *test, uint64_t *bytes)
     return !acknowledged || (close->acked && open->acked);
 }
 
-/* Of all streams, over the whole test. */
-static void add_calls(struct test *test, struct json *record)
-{
-    struct calltime calls = test->stream[0].calls;
-    uint64_t median_ns, p90_ns, pairs[2 * CALLTIME_BUCKETS];
-    for (unsigned i = 1; i < test->settings.streams; i++)
 static void add_method(struct test *test, struct json *record)
 {
     static const char *const methods[] = {
@@ -143,6 +143,12 @@ static void add_method(struct test *test, struct json *record)
     json_u64(record, "send_calls", calls);
 }
 
+/* Of all streams, over the whole test. */
+static void add_calls(struct test *test, struct json *record)
+{
+    struct calltime calls = test->stream[0].calls;
+    uint64_t median_ns, p90_ns, pairs[2 * CALLTIME_BUCKETS];
+    for (unsigned i = 1; i < test->settings.streams; i++)
         calltime_merge(&calls, &test->stream[i].calls);
     if (calltime_percentile(&calls, 500, &median_ns) && calltime_percentile(&calls, 900, &p90_ns)) {
         json_u64(record, "send_call_median_ns", median_ns);

@@ -83,6 +83,30 @@ static void add_threads(struct test *test, struct json *record)
         json_u64(record, "thread_ns", busiest_ns);
 }
 
+/* What kept threads off a CPU that were ready to run: others on it, or a quota. */
+static void add_waiting(struct test *test, struct json *record)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    uint64_t longest_ns = 0;
+    bool any = false;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        if (!open->delay[i] || !close->delay[i])
+            continue;
+        uint64_t delay_ns = close->delay_ns[i] - open->delay_ns[i];
+        any = true;
+        longest_ns = delay_ns > longest_ns ? delay_ns : longest_ns;
+    }
+    if (any)
+        json_u64(record, "run_queue_delay_ns", longest_ns);
+    if (!open->throttling || !close->throttling)
+        return;
+    json_u64(record, "quota_periods", close->throttled.periods - open->throttled.periods);
+    json_u64(record, "quota_throttled_periods",
+             close->throttled.throttled_periods - open->throttled.throttled_periods);
+    json_u64(record, "quota_throttled_ns",
+             close->throttled.throttled_ns - open->throttled.throttled_ns);
+}
+
 static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cpu_times *close,
                          struct json *record)
 {
@@ -199,6 +223,7 @@ void result_both(struct test *test, struct json *record)
         json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
     if (samples->open.taken && samples->close.taken) {
         add_threads(test, record);
+        add_waiting(test, record);
         add_host_cpu(&samples->open.cpu, &samples->close.cpu, record);
         add_clocks(test, record);
     }

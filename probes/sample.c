@@ -36,6 +36,10 @@ void sample_edge(struct test *test, struct edge *edge)
     if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        edge->delay[i] = test->stream[i].running &&
+                         plat_thread_delay_ns(test->stream[i].thread, &edge->delay_ns[i]);
+    edge->throttling = plat_throttling(&edge->throttled);
     plat_cpu_times(&edge->cpu);
     if (test->settings.udp && test->settings.role != ROLE_SEND)
         edge->errors = plat_udp_receive_buffer_errors(&edge->receive_buffer_errors);
@@ -51,6 +55,20 @@ void sample_queues(struct test *test, struct queue *queue)
         queue->known = plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
         queue->bytes += bytes;
     }
+}
+
+void sample_fill(struct test *test, struct fill *fill)
+{
+    uint64_t memory_bytes = 0, most_bytes = 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        uint64_t memory, most;
+        if (!plat_queue_fill(test->stream[i].socket, &memory, &most))
+            return;
+        memory_bytes += memory;
+        most_bytes += most;
+    }
+    fill->looks++;
+    fill->full += memory_bytes * 100 >= most_bytes * QUEUE_FULL_PERCENT;
 }
 
 static int option_of(plat_socket socket, enum plat_option option)
@@ -80,6 +98,9 @@ void sample_opened(struct test *test, struct opened *opened)
                                  &opened->interface_received_bytes);
     else
         opened->interface[0] = 0;
+    if (!test->settings.udp || test->settings.role != ROLE_RECEIVE ||
+        !plat_receive_steering(opened->interface, opened->steering))
+        opened->steering[0] = 0;
 }
 
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing)
@@ -95,6 +116,3 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
         closing->queue_drops += closing->drops ? drops : 0;
     }
 }
-    if (!test->settings.udp || test->settings.role != ROLE_RECEIVE ||
-        !plat_receive_steering(opened->interface, opened->steering))
-        opened->steering[0] = 0;

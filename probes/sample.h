@@ -17,6 +17,10 @@ struct edge {
     bool process;
     uint64_t thread_ns[STREAMS_MAX];
     bool thread[STREAMS_MAX];
+    uint64_t delay_ns[STREAMS_MAX]; /* ready to run, and in a queue for a CPU */
+    bool delay[STREAMS_MAX];
+    bool throttling;
+    struct plat_throttling throttled;
     bool errors;
     uint64_t receive_buffer_errors; /* system-wide */
     bool acked;
@@ -32,6 +36,13 @@ struct queue {
 };
 void sample_queues(struct test *test, struct queue *queue);
 
+/* Looks at the receive queues of all streams while the window is open. */
+struct fill {
+    uint64_t looks, full; /* full: to QUEUE_FULL_PERCENT and more */
+};
+#define QUEUE_FULL_PERCENT 80
+void sample_fill(struct test *test, struct fill *fill);
+
 /* Counters first, then what takes longer to read. */
 void sample_edge(struct test *test, struct edge *edge);
 
@@ -43,6 +54,7 @@ struct opened {
     struct plat_tcp_info tcp;
     int send_buffer_bytes, receive_buffer_bytes, nodelay, dont_fragment, dscp; /* -1: unknown */
     char congestion[32];
+    char steering[PLAT_STEERING]; /* of a UDP receiver's interface; empty: unknown */
 };
 void sample_opened(struct test *test, struct opened *opened);
 
@@ -54,7 +66,6 @@ struct closing {
 void sample_closing(struct test *test, const struct opened *opened, struct closing *closing);
 
 /* Fragments of all that this system carries: before the first packet of the test, and after its
-    char steering[PLAT_STEERING]; /* of a UDP receiver's interface; empty: unknown */
  * last. */
 struct fragments {
     bool told_before, told_after;
@@ -67,6 +78,7 @@ struct samples {
     struct opened opened;
     struct edge open, close;
     struct queue queue_open, queue_close;
+    struct fill fill;
     struct closing closing;
 };
 

@@ -151,6 +151,15 @@ TEST(counters_of_the_udp_stack_are_there_or_absent)
     CHECK(!known || after >= before);
 }
 
+TEST(what_a_quota_cost_is_there_or_absent)
+{
+    struct plat_throttling before, after;
+    bool told = plat_throttling(&before);
+    CHECK(plat_throttling(&after) == told);
+    CHECK(!told || (after.periods >= before.periods && after.throttled_ns >= before.throttled_ns));
+    CHECK(!told || after.throttled_periods <= after.periods);
+}
+
 TEST(words_and_sentences_stand_for_error_numbers)
 {
     char text[128] = "";
@@ -172,6 +181,7 @@ const struct unit_test contract_process_tests[] = {
     ENTRY(clocks_run_forward_and_agree),
     ENTRY(cpu_times_grow_with_work_and_cover_every_cpu),
     ENTRY(counters_of_the_udp_stack_are_there_or_absent),
+    ENTRY(what_a_quota_cost_is_there_or_absent),
     ENTRY(words_and_sentences_stand_for_error_numbers),
     {NULL, NULL},
 };

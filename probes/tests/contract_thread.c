@@ -89,9 +89,46 @@ TEST(a_thread_is_tied_to_a_cpu_where_the_system_does_that)
     CHECK(plat_pin(100000) != 0);
 }
 
+struct rivals {
+    unsigned cpu;
+    _Atomic bool over;
+};
+
+static void keep_a_cpu_busy(void *argument)
+{
+    struct rivals *rivals = argument;
+    plat_pin(rivals->cpu);
+    for (uint64_t until = soon_ns(20000); !rivals->over && plat_now_ns() < until;)
+        ;
+}
+
+TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
+{
+    struct rivals rivals = {.over = false};
+    plat_thread threads[2];
+    uint64_t before[2] = {0}, after[2] = {0}, waited_ns = 0;
+    bool told = true;
+    while (rivals.cpu < 1024 && !plat_cpu_usable(rivals.cpu))
+        rivals.cpu++;
+    for (int i = 0; i < 2; i++)
+        CHECK_ERROR(plat_thread_start(&threads[i], keep_a_cpu_busy, &rivals));
+    for (int i = 0; i < 2; i++)
+        told = plat_thread_delay_ns(threads[i], &before[i]) && told;
+    plat_sleep_ns(200 * MILLISECOND_NS);
+    for (int i = 0; i < 2; i++) {
+        CHECK(plat_thread_delay_ns(threads[i], &after[i]) == told);
+        waited_ns += after[i] - before[i];
+    }
+    rivals.over = true;
+    for (int i = 0; i < 2; i++)
+        plat_thread_join(threads[i]);
+    CHECK(!told || !capable("pin") || waited_ns >= 50 * MILLISECOND_NS);
+}
+
 const struct unit_test contract_thread_tests[] = {
     ENTRY(threads_count_together_and_wait_for_each_other),
     ENTRY(a_wait_that_nobody_ends_ends_by_its_time),
     ENTRY(a_thread_is_tied_to_a_cpu_where_the_system_does_that),
+    ENTRY(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells),
     {NULL, NULL},
 };

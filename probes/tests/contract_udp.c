@@ -182,7 +182,7 @@ TEST(options_of_datagrams_are_set_and_read_back)
     plat_socket one;
     struct plat_address here;
     int value = -1;
-    uint64_t drops = 0;
+    uint64_t drops = 0, memory = 0, most = 0;
     open_udp(&one, &here);
     CHECK_ERROR(plat_option_get(one, PLAT_DONT_FRAGMENT, &value));
     CHECK(value == 0);
@@ -198,6 +198,7 @@ TEST(options_of_datagrams_are_set_and_read_back)
     bool known = plat_queue_drops(one, &drops);
     CHECK(known == capable("queue-drops") || (emulated && !known));
     CHECK_U64(drops, 0);
+    CHECK(!plat_queue_fill(one, &memory, &most) || (memory == 0 && most >= 65536));
     plat_close(one);
 }
 
@@ -245,9 +246,9 @@ const struct unit_test contract_udp_tests[] = {
     ENTRY(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone),
     ENTRY(a_datagram_longer_than_the_room_fills_the_room),
     ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
-    ENTRY(what_no_datagram_can_carry_is_too_long),
     ENTRY(places_of_a_batch_are_sent_in_their_order),
     ENTRY(there_are_no_frames_of_our_own_over_loopback),
+    ENTRY(what_no_datagram_can_carry_is_too_long),
     ENTRY(a_closed_port_does_not_break_the_socket),
     ENTRY(options_of_datagrams_are_set_and_read_back),
     ENTRY(a_blocked_receiver_of_datagrams_is_woken),
