@@ -185,7 +185,19 @@ def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> 
     assert place(sheet, "a → b", "offered, Mbit/s").value == 50.0
 
 
-def test_trials_at_the_same_time_are_told_and_one_that_missed_the_window_is_marked() -> None:
+def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent() -> None:
+    udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
+    sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
+    sent = {"sent_bit_per_s": 4.99e7}
+    found = said([reading("a+b", 49.0, settings=each, values=sent) for each in sizes])
+    sheet = sheet_of(found, "offered, sent, received")
+    assert [line.label for line in sheet.lines] == ["UDP 64: b → a", "UDP 1472: b → a"]
+    back = {**sizes[0], "direction": "server-sends"}
+    sheet = sheet_of(said([reading("a+b", 49.0, settings=back, values=sent)]), "offered, sent")
+    assert [line.label for line in sheet.lines] == ["a → b"]
+
+
+def test_a_trial_that_missed_its_window_is_marked() -> None:
     together = {"common_window_trials": 2, "common_window": True, "clock_bound_ns": 30_000}
     found = said(
         [
@@ -193,13 +205,28 @@ def test_trials_at_the_same_time_are_told_and_one_that_missed_the_window_is_mark
             reading("c+d", 80.0, values={**together, "common_window": False}),
         ]
     )
-    assert any(
-        "2 trials ran at the same time as others, up to 2 at once" in each and "30.00 µs" in each
-        for each in found.paragraphs
-    )
     sheet = sheet_of(found, "TCP")
     assert place(sheet, "b", "a").notes == ()
     assert "did not send over the whole" in why(sheet, place(sheet, "d", "c"))
+
+
+def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_are_not() -> None:
+    pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
+    even = [reading(pair, 90.0 + number / 10) for number, pair in enumerate(pairs)]
+    slow = [*even[:-1], reading(pairs[-1], 26.3)]
+    sheet = sheet_of(said(slow), "TCP")
+    marked = why(sheet, place(sheet, "b", "c"))
+    assert "Far off the median of the pairs that used a cable, 90.15 Mbit/s" in marked
+    assert all("far off" not in text.lower() for _, text in sheet_of(said(even), "TCP").footnotes)
+    # Of four nobody can tell which is the odd one.
+    few = sheet_of(said(slow[-4:]), "TCP")
+    assert all("far off" not in text.lower() for _, text in few.footnotes)
+
+
+def test_what_stayed_within_a_machine_makes_no_other_pair_look_slow() -> None:
+    inside = [reading(f"{name}+{name}", 9000.0) for name in "abcdefg"]
+    sheet = sheet_of(said([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
+    assert all("far off" not in text.lower() for _, text in sheet.footnotes)
 
 
 def test_pairs_by_letters_have_no_part_and_those_by_name_no_tables_of_a_pairing() -> None:

@@ -1,4 +1,4 @@
-"""What a lab is made of, without root: names, addresses, rates, quotas; what is refused in words."""
+"""What a lab is made of, without root: names, addresses, rates, quotas; what is refused."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
     controller = quota.controller(tmp_path)
     if found is None:
         assert controller is None
-        with pytest.raises(HostError, match="--cpu-quota linux-a: nothing in .* sets one"):
+        with pytest.raises(HostError, match=r"--cpu-quota linux-a: nothing in .* sets one"):
             quota.make(a_plan().hosts[0], 0.2, tmp_path)
     else:
         assert controller == quota.Controller(tmp_path / found[0], found[1])

@@ -19,7 +19,8 @@ from netlab.report.nouns import HeatMap, Line, Notes, Part, Place, Sheet
 from netlab.report.quantities import Quantity, names_of, quantities_of
 from netlab.report.readings import Reading
 from netlab.report.words import count, figure
-from netlab.stats import mean
+from netlab.stats import Stray, mean, strays_among_siblings
+from netlab.stats.outliers import SIBLINGS_LIMIT
 from netlab.units import format_rate
 from netlab.wire import IpVersion, best_udp_message
 
@@ -65,9 +66,11 @@ class Spot:
             size = best_udp_message(link.mtu_bytes, ip_version=version)
         return ceiling_of(Column(first.protocol, size), [Bin(self.readings, "")], link)
 
-    def place(self, notes: Notes, link: LinkLike | None, *, imported: bool) -> Place:
+    def place(
+        self, notes: Notes, link: LinkLike | None, stray: Stray | None, *, imported: bool
+    ) -> Place:
         """The figure, as printed in the document or with its number of trials; or why there is
-        none.
+        none. ``stray``: how it does not go with the others, where it does not.
         """
         why = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -80,6 +83,8 @@ class Spot:
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
+        if stray is not None:
+            why.append(_far_off(stray, self.quantity))
         printed = self.readings[0].values.get("printed_mbit_per_s")
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
@@ -105,6 +110,16 @@ class Board:
         value = mean(values)
         return Place(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
 
+    def strays(self) -> dict[tuple[str, str], Stray]:
+        """The pairs that used a cable and do not go with the others, as trials of a cell would."""
+        values = {
+            at: value
+            for at, spot in self.spots.items()
+            if not spot.inside and (value := spot.value) is not None
+        }
+        places = list(values)
+        return {places[s.index]: s for s in strays_among_siblings(list(values.values()))}
+
 
 def part(readings: Sequence[Reading], link: LinkLike | None, *, imported: bool) -> Part | None:
     """What is to be said of pairs by name; ``None`` where a run has none."""
@@ -114,7 +129,8 @@ def part(readings: Sequence[Reading], link: LinkLike | None, *, imported: bool) 
     boards = _boards(by_name)
     tables = [_sheet(board, link, imported=imported) for board in boards]
     many = len(boards[0].roles) > MAX_SHOWN_ROLES
-    further = [asymmetry_sheet(by_name, names_of(by_name)), offered_sheet(by_name)]
+    names = names_of(by_name)
+    further = [asymmetry_sheet(by_name, names), offered_sheet(by_name, names)]
     sheets = [sheet for sheet in further if sheet is not None]
     return Part(
         name="every-host-with-every-other",
@@ -170,15 +186,17 @@ def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
 
 
 def _sheet(board: Board, link: LinkLike | None, *, imported: bool) -> Sheet:
-    notes = Notes()
+    notes, strays = Notes(), board.strays()
     lines = []
     for client in board.roles:
-        row = [board.spots.get((client, server)) for server in board.roles]
+        row = {server: board.spots.get((client, server)) for server in board.roles}
         places = [
-            spot.place(notes, link, imported=imported) if spot else Place(notes=notes([NOT_ASKED]))
-            for spot in row
+            spot.place(notes, link, strays.get((client, server)), imported=imported)
+            if spot
+            else Place(notes=notes([NOT_ASKED]))
+            for server, spot in row.items()
         ]
-        lines.append(Line(client, (*places, board.means([spot for spot in row if spot]))))
+        lines.append(Line(client, (*places, board.means([s for s in row.values() if s]))))
     columns = [
         board.means([s for (_, server), s in board.spots.items() if server == role])
         for role in board.roles
@@ -199,6 +217,13 @@ def _above(ceiling: Ceiling, *, known: bool) -> str:
     return (
         f"above {most} Mbit/s, the most payload{of} that the link’s framing leaves: what was sent "
         "and not what arrived, or a clock that goes wrong."
+    )
+
+
+def _far_off(stray: Stray, quantity: Quantity) -> str:
+    return (
+        f"far off the median of the pairs that used a cable, {figure(stray.expected)} "
+        f"{quantity.unit}: modified z score above {SIBLINGS_LIMIT}."
     )
 
 
@@ -240,16 +265,6 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         said.append(
             f"{count(inside, 'pair')} of them within one machine: marked, and left out of the "
             "means and of the map’s scale."
-        )
-    together = [r for r in readings if (r.number("common_window_trials") or 0) > 1]
-    if together:
-        most = max(int(r.number("common_window_trials") or 0) for r in together)
-        bound_ns = max(r.number("clock_bound_ns") or 0 for r in together)
-        said.append(
-            f"{count(len(together), 'trial')} ran at the same time as others, up to {most} at "
-            "once, on machines that no two of them share: all started together, and were cut by "
-            "one common window in each host’s own clock, known to within "
-            f"{figure(bound_ns / 1e3)} µs."
         )
     return tuple(said)
 

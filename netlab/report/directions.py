@@ -79,18 +79,24 @@ def _figures(readings: Sequence[Reading], names: Mapping[str, str]) -> dict[_Key
     """Trial → figure, of streams one way between machines."""
     found: dict[_Key, dict[int, float]] = {}
     for reading in readings:
-        server, client = labels_of(reading.pairing)
-        one_way = reading.test == "stream" and reading.settings.get("direction") != "both"
-        if not one_way or reading.same_host or role_of(server).host == role_of(client).host:
+        ends = _sender_and_receiver(reading)
+        if ends is None or reading.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
             continue
-        back = reading.settings.get("direction") == "server-sends"
-        ends = (server, client) if back else (client, server)
         for quantity in quantities_of(reading):
             value = quantity.in_unit(reading)
             if value is not None and value > 0:
                 key = (names[reading.cell], quantity, *ends)
                 found.setdefault(key, {})[reading.trial] = value
     return found
+
+
+def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
+    """Which way the data of a stream went; ``None`` where they went both ways."""
+    server, client = labels_of(reading.pairing)
+    direction = reading.settings.get("direction")
+    if reading.test != "stream" or direction == "both":
+        return None
+    return (server, client) if direction == "server-sends" else (client, server)
 
 
 def _geometric(figures: Mapping[int, float], quantity: Quantity) -> Place:
@@ -105,12 +111,14 @@ def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
     return in_words(judged, quantity, taken_back=judged.verdict != before.verdict)
 
 
-def offered_sheet(readings: Sequence[Reading]) -> Sheet | None:
-    """What was offered, sent and received of paced UDP; ``None`` where no sender was recorded."""
+def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sheet | None:
+    """What was offered, sent and received of paced UDP one way, what was lost and how unevenly it
+    came; ``None`` where no sender was recorded. ``names``: cell → what tells its setup from others.
+    """
     paced = [
         reading
         for reading in readings
-        if reading.protocol == "UDP" and reading.test == "stream" and _offered(reading) is not None
+        if reading.protocol == "UDP" and _sender_and_receiver(reading) and _offered(reading)
     ]
     if not any(reading.number("sent_bit_per_s") is not None for reading in paced):
         return None
@@ -118,20 +126,25 @@ def offered_sheet(readings: Sequence[Reading]) -> Sheet | None:
     cells: dict[str, list[Reading]] = {}
     for reading in paced:
         cells.setdefault(reading.cell, []).append(reading)
+    several = len({names[cell] for cell in cells}) > 1
     ordered = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
     left_out = len(ordered) - MAX_LINES
     more = f" (the {MAX_LINES} that lost most, of {len(ordered)})" if left_out > 0 else ""
     return Sheet(
         title=f"UDP: offered, sent, received{more}",
-        corner="client → server",
+        corner="sender → receiver",
         columns=("offered, Mbit/s", "sent, Mbit/s", "received, Mbit/s", "lost, %", "jitter, µs"),
-        lines=tuple(_offered_line(trials, notes) for trials in ordered[:MAX_LINES]),
+        lines=tuple(
+            _offered_line(trials, names if several else {}, notes) for trials in ordered[:MAX_LINES]
+        ),
         footnotes=notes.footnotes,
     )
 
 
-def _offered_line(trials: Sequence[Reading], notes: Notes) -> Line:
-    server, client = labels_of(trials[0].pairing)
+def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> Line:
+    """``names`` is empty where all lines are of one setup."""
+    ends = " → ".join(_sender_and_receiver(trials[0]) or ())
+    setup = names.get(trials[0].cell)
     blanks = notes([r.why_blank for r in trials if r.status != "ok"])
     received = [
         value / 1e6
@@ -141,7 +154,7 @@ def _offered_line(trials: Sequence[Reading], notes: Notes) -> Line:
     ]
     lost = _lost_share(trials)
     return Line(
-        f"{client} → {server}",
+        ends if setup is None else f"{setup}: {ends}",
         (
             _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
             _mean(_numbers(trials, "sent_bit_per_s", 1e6), "Mbit/s", blanks),
