@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from netlab.cli_options import FILE, FOLDER, rate_of
 from netlab.errors import UsageError
+
+Command = Callable[..., Any]
 
 
 @click.group("import")
@@ -15,26 +19,43 @@ def import_() -> None:
     """Make a run folder out of results from elsewhere."""
 
 
-INTO = click.option(
-    "--into",
-    type=FOLDER,
-    metavar="DIR",
-    help="The run folder to make.  [default: runs/ and the file's name]",
+_OPTIONS = (
+    click.argument("table", type=FILE),
+    click.option(
+        "--into",
+        type=FOLDER,
+        metavar="DIR",
+        help="The run folder to make.  [default: runs/ and the file's name]",
+    ),
+    click.option("--title", help="What the table is.  [default: the file's name]"),
+    click.option(
+        "--rate",
+        default="100Mbit",
+        show_default=True,
+        help="Rate of the link it was measured on.",
+    ),
+    click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True),
+    click.option(
+        "--facts",
+        type=FILE,
+        metavar="FILE",
+        help="What the document states beside the table, as YAML: docs/run-folder.md.",
+    ),
 )
-TITLE = click.option("--title", help="What the table is.  [default: the file's name]")
-RATE = click.option(
-    "--rate", default="100Mbit", show_default=True, help="Rate of the link it was measured on."
-)
-MTU = click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True)
+"""What every import takes, in the order of its help."""
+
+
+def _common(command: Command) -> Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @import_.command("table")
-@click.argument("table", type=FILE)
-@INTO
-@TITLE
-@RATE
-@MTU
-def table(table: Path, into: Path | None, title: str | None, rate: str, mtu: int) -> None:
+@_common
+def table(
+    table: Path, into: Path | None, title: str | None, rate: str, mtu: int, facts: Path | None
+) -> None:
     """Make a run folder out of a printed TABLE, and its report.
 
     The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
@@ -42,17 +63,12 @@ def table(table: Path, into: Path | None, title: str | None, rate: str, mtu: int
     """
     from netlab.importer import import_table
 
-    into = into or Path("runs") / table.stem
-    import_table(table, into, title=title, rate_bit_per_s=rate_of(rate), mtu_bytes=mtu)
-    show_report(into, quiet=False)
+    link = {"rate_bit_per_s": rate_of(rate), "mtu_bytes": mtu}
+    _import(import_table, table, into, title=title, facts=facts, **link)
 
 
 @import_.command("repeats")
-@click.argument("table", type=FILE)
-@INTO
-@TITLE
-@RATE
-@MTU
+@_common
 @click.option(
     "--hops",
     type=click.IntRange(0, 16),
@@ -76,6 +92,7 @@ def repeats(
     title: str | None,
     rate: str,
     mtu: int,
+    facts: Path | None,
     hops: int,
     pairing: str,
     mss: int | None,
@@ -90,10 +107,9 @@ def repeats(
 
     if len(pairing) != 2 or not pairing.isascii() or not pairing.isupper():
         raise UsageError(f"--pairing {pairing}: two capitals, server first, such as WL")
-    into = into or Path("runs") / table.stem
     link = Link(rate_of(rate), mtu, hops=hops)
-    import_repeats(table, into, pairing=pairing, title=title, link=link, mss_bytes=mss)
-    show_report(into, quiet=False)
+    known = {"pairing": pairing, "link": link, "mss_bytes": mss}
+    _import(import_repeats, table, into, title=title, facts=facts, **known)
 
 
 def _machines(
@@ -109,11 +125,7 @@ def _machines(
 
 
 @import_.command("pairs")
-@click.argument("table", type=FILE)
-@INTO
-@TITLE
-@RATE
-@MTU
+@_common
 @click.option(
     "--machine",
     "machines",
@@ -128,6 +140,7 @@ def pairs(
     title: str | None,
     rate: str,
     mtu: int,
+    facts: Path | None,
     machines: dict[str, str],
 ) -> None:
     """Make a run folder out of a TABLE of hosts against hosts, and its report.
@@ -138,21 +151,26 @@ def pairs(
     from netlab.header import Link
     from netlab.import_pairs import import_pairs
 
-    into = into or Path("runs") / table.stem
-    link = Link(rate_of(rate), mtu)
-    import_pairs(table, into, machines=machines, title=title, link=link)
-    show_report(into, quiet=False)
+    known = {"machines": machines, "link": Link(rate_of(rate), mtu)}
+    _import(import_pairs, table, into, title=title, facts=facts, **known)
 
 
-def show_report(folder: Path, *, quiet: bool) -> None:
+def _import(make: Callable[..., Path], table: Path, into: Path | None, **known: Any) -> None:
+    """Make the run folder, and its report."""
+    show_report(make(table, into or Path("runs") / table.stem, **known), quiet=False)
+
+
+def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
     from netlab.frame import load
     from netlab.report import overview_text, write_report
+    from netlab.report.wording import wording_in
 
     loaded = load(folder)
-    page = write_report(loaded)
+    wording = wording_in(language, loaded)
+    page = write_report(loaded, wording)
     if quiet:
         click.echo(page, err=True)
     else:
-        click.echo(overview_text(loaded))
+        click.echo(overview_text(loaded, wording))
         click.echo(f"report: {page}")

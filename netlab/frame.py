@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,6 +21,9 @@ from netlab.histogram import from_pairs
 from netlab.journal import Damage
 from netlab.records import Record, Status, Value
 from netlab.stored import Note, StoredRun, read
+
+if TYPE_CHECKING:
+    from netlab.findings import Finding
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,13 @@ class Run:
     def facts(self) -> tuple[Mapping[str, Any], ...]:
         """The hosts' facts, as noted before and after each session, with ``at``."""
         return self._of_kind("facts")
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What may be said about the run, each with its evidence: warnings first."""
+        from netlab.findings import findings
+
+        return findings(self)
 
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:
         return tuple({**note.data, "at": note.at} for note in self.notes if note.kind == kind)

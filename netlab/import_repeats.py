@@ -9,8 +9,6 @@ and the mean round trip are derived from it, as the document does. An empty time
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +16,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from netlab.errors import UsageError
-from netlab.header import Link, Plan, PlannedCell
-from netlab.printed import Form, parse, read_table, shown, text_of
-from netlab.records import Record, Status, Value, utc_now
-from netlab.store import RunFolder
+from netlab.header import Link, PlannedCell
+from netlab.imported import cell_of, read_source, record_of, write_run
+from netlab.printed import Form, parse, shown, wrong_decimal
+from netlab.records import Record, Value
 from netlab.wire import TIMESTAMPS_BYTES, mss_of
 
 COLUMNS = ("test", "message_bytes", "messages", "trial", "elapsed_s", "lost_packets")
@@ -35,10 +33,9 @@ TESTS: Mapping[str, tuple[str, str]] = {
 """Word of the table → kind of test and protocol."""
 
 MAX_TRIAL = 1000
-MAX_ELAPSED_S = Decimal(10**7)
+MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
 
 _WHOLE = re.compile(r"[0-9]{1,12}")
-_DECIMAL = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,39 +65,36 @@ def import_repeats(
     title: str | None = None,
     link: Link | None = None,
     mss_bytes: int | None = None,
+    facts: Path | None = None,
     imported_at: str | None = None,
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
     The table does not name the systems, the link or the segment size of TCP: ``pairing`` (server
-    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere. ``imported_at``
-    (ISO 8601) stands for the wall clock where the same bytes are wanted again. Importing the same
-    table again into its folder changes nothing.
+    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere, and ``facts`` is a
+    file of what else it states (see docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the
+    wall clock where the same bytes are wanted again. Importing the same table again into its folder
+    changes nothing.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    data = read_table(csv_path)
-    rows = parse_repeats(text_of(data, str(csv_path)), str(csv_path))
-    digest = hashlib.sha256(data).hexdigest()
+    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    rows = parse_repeats(source.text, source.name)
     _check_mss(mss_bytes, link)
     repeats = max(row.trial for row in rows)
     cells = _cells(rows, pairing, repeats)
-    plan = _plan(cells, title or csv_path.stem, csv_path.name, digest, repeats, link, mss_bytes)
-    here = csv_path.parent.resolve() == into.resolve()
-    with RunFolder.open_for_writing(
+    content: dict[str, object] = {"cells": [cell.key for cell in cells.values()]}
+    if mss_bytes is not None:
+        content["mss_bytes"] = mss_bytes
+    return write_run(
         into,
-        plan,
-        beside=frozenset({csv_path.name}) if here else frozenset(),
-        clock=lambda: imported_at or utc_now(),
-        run_id=plan.content_hash[:16],
-    ) as run:
-        written = frozenset(run.latest)
-        for row in rows:
-            cell = cells[row.place]
-            if (cell.key, row.trial) not in written:
-                run.append(_record(row, cell, link, mss_bytes), durable=False)
-    return into
+        source,
+        cells.values(),
+        [_record(row, cells[row.place], link, mss_bytes) for row in rows],
+        content=content,
+        repeats=repeats,
+    )
 
 
 def parse_repeats(text: str, file: str) -> tuple[Repeat, ...]:
@@ -132,10 +126,9 @@ def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, most in (("message_bytes", 2**24), ("messages", 10**12), ("trial", MAX_TRIAL)):
         if not _WHOLE.fullmatch(texts[name]) or not 1 <= int(texts[name]) <= most:
             yield name, f"{shown(texts[name])} is not a whole number from 1 to {most}"
-    if elapsed and not _DECIMAL.fullmatch(elapsed):
-        hint = "; write a decimal point" if re.fullmatch(r"[0-9]+,[0-9]+", elapsed) else ""
-        yield "elapsed_s", f"{shown(elapsed)} is not a plain decimal number of seconds{hint}"
-    elif elapsed and not 0 < Decimal(elapsed) <= MAX_ELAPSED_S:
+    faults = list(wrong_decimal(elapsed, "seconds")) if elapsed else []
+    yield from (("elapsed_s", sentence) for sentence in faults)
+    if elapsed and not faults and not MIN_ELAPSED_S <= Decimal(elapsed) <= MAX_ELAPSED_S:
         yield "elapsed_s", f"{elapsed} s is no time that a test takes; leave it empty where unknown"
     if lost:
         yield from _wrong_loss(lost, test, texts["messages"])
@@ -173,46 +166,9 @@ def _cells(
             "count": messages,
         }
         own = max(row.trial for row in rows if row.place == place)
-        content = json.dumps([pairing, test, settings], sort_keys=True)
-        digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-        key = f"{pairing}-{test}-{protocol.lower()}-{message_bytes}-auto-{digest}"
-        fewer = None if own == repeats else own
-        cells[place] = PlannedCell(key, pairing, test, settings, fewer)
+        words = (protocol.lower(), str(message_bytes), "auto")
+        cells[place] = cell_of(pairing, test, settings, words, None if own == repeats else own)
     return cells
-
-
-def _plan(
-    cells: Mapping[tuple[str, int, int], PlannedCell],
-    title: str,
-    source: str,
-    digest: str,
-    repeats: int,
-    link: Link | None,
-    mss_bytes: int | None,
-) -> Plan:
-    content: dict[str, object] = {
-        "table": {"sha256": digest},
-        "cells": [cell.key for cell in cells.values()],
-    }
-    if link is not None:
-        content["link"] = {
-            "rate_bit_per_s": link.rate_bit_per_s,
-            "mtu_bytes": link.mtu_bytes,
-            "hops": link.hops,
-        }
-    if mss_bytes is not None:
-        content["mss_bytes"] = mss_bytes
-    canonical = json.dumps(content, sort_keys=True)
-    return Plan(
-        title=title,
-        content=content,
-        content_hash=hashlib.sha256(canonical.encode()).hexdigest(),
-        matrix_text="",
-        link=link,
-        cells=tuple(cells.values()),
-        repeats=repeats,
-        source=source,
-    )
 
 
 def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | None) -> Record:
@@ -224,20 +180,7 @@ def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | 
             if link is not None:
                 without = mss_of(link.mtu_bytes, timestamps=False)
                 values["tcp_timestamps"] = mss_bytes <= without - TIMESTAMPS_BYTES
-    return Record(
-        cell=cell.key,
-        trial=row.trial,
-        attempt=1,
-        status=Status.OK if row.printed else Status.PENDING,
-        reason=None if row.printed else "not-recorded",
-        pairing=cell.pairing,
-        server="",
-        client="",
-        test=cell.test,
-        started_at="",
-        settings=cell.settings,
-        values=values,
-    )
+    return record_of(cell, values, printed=row.printed, trial=row.trial)
 
 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:

@@ -10,18 +10,25 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from netlab.disk import read_file
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.records import Value
 
 MAX_FILE_BYTES = 16 * 2**20
 MAX_ROWS = 20_000
 MAX_LINE_CHARACTERS = 4096
 MAX_FAULTS = 200
+MAX_MBIT_PER_S = Decimal(10**8)
+"""100 Tbit/s: more is a slip of the pen, or an attack."""
 
 _FIELD = re.compile(r'\s*("(?:[^"]|"")*"|[^,"]*?)\s*(,|$)')
+
+_DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
+_WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
 
 Texts = dict[str, tuple[int, str]]
 """Column name → (place in the line from 1, its text) of one row."""
@@ -189,3 +196,47 @@ def _texts(line: str, number: int, file: str, order: dict[str, int]) -> Texts | 
 def shown(text: str) -> str:
     """A value as a message shows it."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def wrong_decimal(text: str, what: str) -> Iterator[str]:
+    """What is wrong with a plain decimal number of ``what``; nothing where it is one."""
+    if not _DECIMAL.fullmatch(text):
+        hint = "; write a decimal point" if _WITH_COMMA.fullmatch(text) else ""
+        yield f"{shown(text)} is not a plain decimal number of {what}{hint}"
+
+
+def wrong_rate(text: str) -> Iterator[str]:
+    """What is wrong with a printed rate in 10^6 bit/s; an empty one was not measured."""
+    if not text:
+        return
+    faults = list(wrong_decimal(text, "10^6 bit/s"))
+    yield from faults
+    if not faults and Decimal(text) == 0:
+        yield "0 is no throughput; leave it empty where nothing was measured"
+    elif not faults and Decimal(text) > MAX_MBIT_PER_S:
+        yield f"{shown(text)} is more than {MAX_MBIT_PER_S} Mbit/s"
+
+
+def throughput(text: str) -> dict[str, Value]:
+    """A printed rate as values of a record: exact, as its text, and the step of its last digit.
+
+    Empty for an empty text.
+    """
+    if not text:
+        return {}
+    step = Decimal(10**6).scaleb(int(Decimal(text).as_tuple().exponent))
+    return {
+        "throughput_bit_per_s": bit_per_s(text),
+        "printed_mbit_per_s": text,
+        "printed_step_bit_per_s": _number(step),
+    }
+
+
+def bit_per_s(text: str) -> int | float:
+    """A printed rate in 10^6 bit/s, in bit/s."""
+    return _number(Decimal(text) * 10**6)
+
+
+def _number(exact: Decimal) -> int | float:
+    """An int where it is one, so that the last printed digit survives."""
+    return int(exact) if exact == exact.to_integral_value() else float(exact)

@@ -17,6 +17,8 @@ from netlab.errors import LockedError, MatrixError, UsageError
 from netlab.frame import Run, load
 from netlab.importer import COLUMNS, import_table, parse_table
 from netlab.records import Status
+from netlab.stated import stated_of
+from netlab.stated_model import read_stated
 from netlab.store import RunFolder
 
 ROOT = Path(__file__).parent.parent
@@ -398,3 +400,101 @@ def test_any_plain_decimal_is_kept_exactly(value: Decimal, protocol: str, size: 
     (row,) = parse_table(f"{HEADER}\nWL,{protocol},{size},8192,{value:f}\n", "t.csv")
     assert Decimal(row.printed) == value
     assert (row.protocol, row.message_bytes) == (protocol, size)
+
+
+# What the document states beside its table
+
+FACTS = """\
+source: a document
+durations:
+  - {pairings: [LL], asked: 10s, shortest: 11s, longest: 19s, where: page 3}
+hosts:
+  L: {where: page 1, facts: {kernel: Linux 2.4, memory_bytes: 134217728}}
+remarks:
+  - {text: The cable was short., where: page 2}
+"""
+
+
+def with_facts(tmp_path: Path, text: str = FACTS) -> Path:
+    table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
+    facts = tmp_path / "facts.yaml"
+    facts.write_text(text, encoding="utf-8")
+    return import_table(table, tmp_path / "run", facts=facts, imported_at=NOW)
+
+
+def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> None:
+    run = load(with_facts(tmp_path))
+    stated = stated_of(run.plan)
+    (duration,) = stated.durations
+    assert (duration.shortest_s, duration.longest_s) == (11, 19)
+    assert (duration.source, stated.remarks[0].source) == (
+        "a document, page 3",
+        "a document, page 2",
+    )
+    (noted,) = run.facts
+    assert (noted["host"], noted["when"]) == ("L", "stated")
+    assert noted["facts"] == {
+        "kernel": "Linux 2.4",
+        "memory_bytes": 134217728,
+        "source": "a document, page 1",
+    }
+    assert run.frame["duration_s"].isna().all(), "a cell keeps what its table says"
+
+
+def test_importing_facts_again_changes_nothing_and_others_are_refused(tmp_path: Path) -> None:
+    journal = with_facts(tmp_path) / "journal.jsonl"
+    before = journal.read_bytes()
+    with_facts(tmp_path)
+    assert journal.read_bytes() == before
+    with pytest.raises(UsageError, match=r"stated\.durations.*longest_s: 19"):
+        with_facts(tmp_path, FACTS.replace("19s", "18s"))
+
+
+def test_facts_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> None:
+    small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
+    (tmp_path / "facts.yaml").write_text(FACTS)
+    import_table(tmp_path / "table.csv", tmp_path, facts=tmp_path / "facts.yaml")
+    assert stated_of(load(tmp_path).plan).durations
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "fault"),
+    [
+        ("shortest: 11s", "shortest: 11", None),
+        ("longest: 19s", "longest: 9s", "`shortest` is longer than `longest`"),
+        ("longest: 19s", "longest: 19m", "m is no unit of time"),
+        ("asked: 10s", "asked: 0s", "should be more than 0"),
+        ("where: page 3", "wher: page 3", "did you mean `where`"),
+        ("source: a document\n", "", "source"),
+        ("facts: {kernel: Linux 2.4, memory_bytes: 134217728}", "facts: {}", "facts"),
+        ("kernel: Linux 2.4", "kernel: [1, 2]", "kernel"),
+    ],
+)
+def test_facts_that_are_wrong_are_told_with_their_place(
+    wrong: str, right: str, fault: str | None, tmp_path: Path
+) -> None:
+    assert wrong in FACTS
+    text = FACTS.replace(wrong, right)
+    if fault is None:
+        assert with_facts(tmp_path, text).exists()
+        return
+    with pytest.raises(MatrixError) as caught:
+        with_facts(tmp_path, text)
+    assert fault in str(caught.value)
+    assert "facts.yaml:" in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_facts_about_a_pairing_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"table\.csv has no 'WW'; it has LL"):
+        with_facts(tmp_path, FACTS.replace("[LL]", "[LL, WW]"))
+
+
+@pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
+def test_the_facts_of_the_recorded_documents_are_in_their_runs(name: str) -> None:
+    folder = ROOT / "reports" / name
+    stated, run = read_stated(folder / "facts.yaml"), load(folder)
+    assert stated_of(run.plan) == stated
+    assert stated.remarks
+    assert {note["host"] for note in run.facts} == {host.name for host in stated.hosts}
+    assert all(host.source for host in stated.hosts)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.findings.evidence import sendings
-from netlab.findings.limits import DELIVERED, Sending, limits
+from netlab.findings.host_limits import DELIVERED
+from netlab.findings.limits import limits
 from netlab.findings.nouns import Finding, Group, Kind
+from netlab.findings.sending import Sending
+from netlab.report import sentences
 from netlab.report.nouns import Line, Part, Place, Sheet
+from netlab.report.stream_words import CALLED, shown_by
 from netlab.stats import rounded
-from netlab.units import format_seconds
 
 if TYPE_CHECKING:
     from netlab.frame import Run
 
-_LIMITS: Mapping[Kind, str] = {
-    Kind.WIRE_CEILING: "the wire",
-    Kind.SENDER_CPU: "the sender’s CPU",
-    Kind.SENDER_CALL_RATE: "the sender’s call rate",
-}
 _NOT_SHOWN = "not shown"
 
 _MEANS = (
     "What the records show of the limit. The wire: throughput is 98 % of its ceiling and more "
-    "(96 % with data both ways). The sender’s CPU: its one thread was on a CPU for 95 % of the "
-    "window and more. The sender’s call rate: its send calls fill 80 % of the window and more, and "
-    "nine of ten found room in the socket, so they wait for no queue. The last two only below the "
-    "ceiling, and where what was sent arrived.",
+    "(96 % with data both ways); all others only below it. The sender’s CPU: its one thread was on "
+    "a CPU for 95 % of the window and more. The receiver’s: its queue was full to 80 % at most "
+    "looks. Others on a CPU, or a quota: for more than 5 % of the window a thread was ready to run "
+    "and had none, or in more than 5 % of the quota’s periods it was made to wait. The sender’s "
+    "call rate: its send calls fill 80 % of the window and more, and nine of ten found room in the "
+    "socket, so they wait for no queue. Window, buffer and congestion: TCP’s own account, for half "
+    "of the window and more; congestion only where segments were sent again. Not determined: all "
+    "of this is recorded, and nothing shows.",
 )
 
 
@@ -68,11 +70,18 @@ class _Row:
 
 
 def parts(run: Run) -> tuple[Part, ...]:
-    """One part, where something is shown of what limited the run's streams."""
+    """All findings, what limited the run's streams, and what an imported document says of them;
+    each where there is something to say.
+    """
+    found = (sentences.all_findings(run), _limited(run), sentences.stated(run))
+    return tuple(part for part in found if part is not None)
+
+
+def _limited(run: Run) -> Part | None:
     unpaced = [sending for sending in sendings(run) if not sending.paced]
     found = limits(unpaced)
     if not found:
-        return ()
+        return None
     sheet = Sheet(
         title="What limited throughput",
         corner="messages, bytes",
@@ -81,7 +90,7 @@ def parts(run: Run) -> tuple[Part, ...]:
     )
     warned = dict.fromkeys(each.advice for each in found if each.severity == "warning")
     advice = tuple(f"{each[:1].upper()}{each[1:]}." for each in warned)
-    return (Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,)),)
+    return Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,))
 
 
 def _rows(unpaced: Sequence[Sending], found: Iterable[Finding]) -> list[_Row]:
@@ -123,7 +132,7 @@ def _line(row: _Row) -> Line:
     return Line(
         row.label,
         (
-            Place(_NOT_SHOWN if row.kind is None else _LIMITS[row.kind]),
+            Place(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
             Place(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
             Place(_span(shares)),
             Place(_evidence(row)),
@@ -132,35 +141,13 @@ def _line(row: _Row) -> Line:
 
 
 def _evidence(row: _Row) -> str:
-    said = {} if row.finding is None else row.finding.evidence
-    if row.kind is Kind.SENDER_CALL_RATE:
-        return f"{_thousands(said['calls_per_s'])} calls a second{_each_takes(said)}"
-    if row.kind is Kind.SENDER_CPU:
-        calls = said.get("calls_per_s")
-        often = "" if calls is None else f", {_thousands(calls)} calls a second"
-        return f"its thread {rounded(100 * said['thread_share'], 0)} % on a CPU{often}"
+    if row.kind is not None and row.finding is not None:
+        return shown_by(row.kind, row.finding.evidence)
     datagrams = [each for each in row.sendings if each.protocol == "UDP"]
     arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
     if row.kind is None and arrived and min(arrived) < DELIVERED:
         return f"{_span([min(1.0, each) for each in arrived])} % of what was sent arrived"
     return ""
-
-
-def _each_takes(said: Mapping[str, float]) -> str:
-    half_ns, p90_ns = said["send_call_median_ns"], said["send_call_p90_ns"]
-    if p90_ns <= 2 * half_ns:
-        return f", each takes {_time(half_ns)}"
-    return f" of {_time(half_ns)} (nine of ten: {_time(p90_ns)})"
-
-
-def _time(ns: float) -> str:
-    """Two digits that count."""
-    return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
-
-
-def _thousands(per_s: float) -> str:
-    """Two digits that count, in groups of three."""
-    return f"{float(f'{per_s:.2g}'):,.0f}"
 
 
 def _span(shares: Sequence[float]) -> str:

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from netlab.header import LinkLike
 from netlab.report.nouns import Line, Notes, Place, Sheet
+from netlab.report.onwire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.readings import Reading
 from netlab.report.words import figure
-from netlab.wire import GAP_BYTES, IpVersion, packet_wire_bytes, packets
+from netlab.wire import GAP_BYTES, packet_wire_bytes
 
 _COLUMNS = ("bytes a message", "byte/s", "Mbit/s", "share of the link, %")
 
@@ -91,27 +92,15 @@ def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bo
 def _frames_share(reading: Reading, link: LinkLike | None, *, gaps: bool) -> float | str:
     """Bytes on the link a byte of payload, or why that is not known."""
     if reading.same_host:
-        return "server and client are one host: no cable was touched."
+        return SAME_HOST
     if link is None:
-        return "the link was not stated."
-    flow, size = reading.flows[""], reading.message_bytes or 0
-    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
-    tcp = reading.protocol == "TCP"
-    if tcp and flow.mss_bytes is None:
-        return "the segment size of TCP is not recorded."
+        return NO_LINK
     # TCP makes full segments of a stream, whatever the messages are.
-    cut = flow.mss_bytes if tcp and flow.mss_bytes is not None else size
-    try:
-        sent = packets(
-            "TCP" if tcp else "UDP",
-            cut,
-            link.mtu_bytes,
-            ip_version=ip_version,
-            timestamps=flow.tcp_timestamps is not False,
-            mss_bytes=flow.mss_bytes,
-        )
-    except ValueError as error:
-        return f"{error}."
+    sent = packets_of(reading, None, link)
+    if isinstance(sent, str):
+        return sent
+    tcp = reading.protocol == "TCP"
+    cut = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
     gap = 0 if gaps else GAP_BYTES
     return sum(packet_wire_bytes(each, vlan=link.vlan) - gap for each in sent) / cut
 
@@ -122,7 +111,7 @@ def _places(
     whole = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
     mbit = 8 * bytes_per_s / 1e6
     if link is None:
-        share = Place(notes=notes(["the link was not stated."]))
+        share = Place(notes=notes([NO_LINK]))
     else:
         percent = 800 * bytes_per_s / link.rate_bit_per_s
         share = Place(figure(percent), percent, "%")

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from netlab.columns import PERCENTILES
 from netlab.header import LinkLike
 from netlab.report.nouns import Line, Notes, Place, Sheet
+from netlab.report.onwire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.pooled import pooled
 from netlab.report.readings import Reading
 from netlab.report.words import figure
 from netlab.stats import mean
-from netlab.wire import IpVersion, packets, transfer_wire_bytes
+from netlab.wire import transfer_wire_bytes
 
 _COLUMNS = (
     *("round trip, µs", "on the wire, µs", "in the mirror’s stack, µs", "the rest, µs"),
@@ -36,30 +37,18 @@ def wire_ns(reading: Reading, link: LinkLike | None) -> float | str:
     A sentence where that cannot be known.
     """
     if reading.same_host:
-        return "server and client are one host: no cable was touched."
+        return SAME_HOST
     if link is None:
-        return "the link’s rate was not stated."
+        return NO_LINK
     request = reading.message_bytes
     if request is None:
         return "the length of the request was not stated."
     response = reading.settings.get("response_bytes", request)
-    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
-    flow = reading.flows[""]
-    if reading.protocol == "TCP" and flow.mss_bytes is None:
-        return "the segment size of TCP is not recorded."
     total_bytes = 0
     for size in (request, response):
-        try:
-            sent = packets(
-                "UDP" if reading.protocol == "UDP" else "TCP",
-                int(str(size)),
-                link.mtu_bytes,
-                ip_version=ip_version,
-                timestamps=flow.tcp_timestamps is not False,
-                mss_bytes=flow.mss_bytes,
-            )
-        except ValueError as error:
-            return f"{error}."
+        sent = packets_of(reading, int(str(size)), link)
+        if isinstance(sent, str):
+            return sent
         total_bytes += transfer_wire_bytes(sent, vlan=link.vlan, cables=link.hops + 1)
     return 8e9 * total_bytes / link.rate_bit_per_s
 

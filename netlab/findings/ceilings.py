@@ -1,0 +1,114 @@
+"""Ceilings: what a series' place under the wire ceiling tells by itself. Pure.
+
+Both are said where nothing recorded says more: a fall from the ceiling that no evidence explains,
+and TCP figures that only fit under the ceiling without timestamps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
+from netlab.findings.nouns import Finding, Kind, finding
+from netlab.findings.series import Point, Series
+from netlab.stats import median, median_absolute_deviation
+from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
+
+LEAST_FULL, LEAST_FALLEN = 4, 3
+"""Cells at the ceiling that show what the series can do, and cells behind them that fall: two
+adjacent ones are a step."""
+
+TOLERANCE, IMPORTED_TOLERANCE = 0.001, 0.002
+"""How far above a ceiling clocks alone may put a figure."""
+
+
+def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
+    """Series that run at the wire ceiling and fall off it towards the largest buffers.
+
+    ``explained`` are the cells whose limit the records show: theirs is no finding of this kind.
+    """
+    return tuple(found for each in series if (found := _fall(each, explained)) is not None)
+
+
+def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Finding, ...]:
+    """TCP whose options nobody recorded, above the ceiling with timestamps in most of its cells
+    and above that without in none.
+    """
+    tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
+    return tuple(found for each in series if (found := _without(each, tolerance)) is not None)
+
+
+def _fall(series: Series, explained: Collection[str]) -> Finding | None:
+    filled = FILLED_BOTH_WAYS if series.group.flow else FILLED
+    wired = [p for p in series.on_axis if p.values and p.lowest_ceiling and not p.same_host]
+    full = [point for point in wired if _share(point) >= filled]
+    if len(full) < LEAST_FULL:
+        return None
+    # The cells behind the last one that is full.
+    fallen = wired[wired.index(full[-1]) + 1 :]
+    figures = [_middle(point) for point in full]
+    expected = median(figures)
+    scale = max(
+        TO_DEVIATION * median_absolute_deviation(figures),
+        0.01 * expected,
+        3 * max(point.print_step for point in wired),
+    )
+    if (
+        len(fallen) < LEAST_FALLEN
+        or any(expected - _middle(point) <= STEP_LIMIT * scale for point in fallen)
+        or any(point.cell in explained for point in fallen)
+    ):
+        return None
+    return finding(
+        Kind.FALL,
+        series.group,
+        tuple(point.cell for point in fallen),
+        {
+            "from_socket_buffer_bytes": fallen[0].buffer_bytes,
+            "expected": expected,
+            "least": min(_middle(point) for point in fallen),
+            "last": _middle(fallen[-1]),
+            "ceiling_bit_per_s": fallen[-1].lowest_ceiling,
+            "cells": len(wired),
+            "full_cells": len(full),
+        },
+    )
+
+
+def _without(series: Series, tolerance: float) -> Finding | None:
+    points = [point for point in series.measured if not point.same_host]
+    if series.group.protocol != "TCP" or not points:
+        return None
+    if any(point.of_flow("tcp_timestamps") or point.of_flow("mss_bytes") for point in points):
+        return None
+    above = []
+    for point in points:
+        lowest, highest = point.lowest_ceiling, point.highest_ceiling
+        if lowest is None or highest is None or highest <= lowest:
+            return None
+        if _middle(point) > highest * (1 + tolerance):
+            return None
+        if _middle(point) > lowest * (1 + tolerance):
+            above.append(point)
+    if 2 * len(above) <= len(points):
+        return None
+    return finding(
+        Kind.NO_TIMESTAMPS,
+        series.group,
+        tuple(point.cell for point in above),
+        {
+            "throughput_bit_per_s": median([_middle(point) for point in above]),
+            "ceiling_without_bit_per_s": above[0].highest_ceiling,
+            "ceiling_with_bit_per_s": above[0].lowest_ceiling,
+            "cells": len(points),
+        },
+    )
+
+
+def _share(point: Point) -> float:
+    return _middle(point) / (point.lowest_ceiling or float("inf"))
+
+
+def _middle(point: Point) -> float:
+    """Of a point that has values."""
+    return point.middle or 0.0

@@ -1,0 +1,65 @@
+"""Fragments: UDP messages that are longer than a frame, and the longest that is not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.findings.series import Point, Series
+from netlab.header import LinkLike
+from netlab.wire import IP_BYTES, UDP_BYTES, IpVersion, best_udp_message, fragments
+
+
+def fragmented(series: Iterable[Series], link: LinkLike | None) -> tuple[Finding, ...]:
+    """One finding a message size and IP version: it is about the link, whoever sends over it.
+
+    Only of cells that have a result, sent over a wire whose MTU is known.
+    """
+    cells: dict[tuple[Group, IpVersion, int], dict[str, None]] = {}
+    for each in series:
+        size = each.group.message_bytes
+        if each.group.protocol != "UDP" or size is None:
+            continue
+        for point in each.measured:
+            mtu_bytes = _mtu_bytes(point, link)
+            if mtu_bytes is None or point.same_host:
+                continue
+            version: IpVersion = 6 if point.settings.get("ip_version") == 6 else 4
+            group = Group(protocol="UDP", message_bytes=size)
+            cells.setdefault((group, version, mtu_bytes), {})[point.cell] = None
+    return tuple(
+        found
+        for (group, version, mtu_bytes), keys in cells.items()
+        if (found := _of_size(group, version, mtu_bytes, tuple(keys))) is not None
+    )
+
+
+def _of_size(
+    group: Group, version: IpVersion, mtu_bytes: int, cells: tuple[str, ...]
+) -> Finding | None:
+    try:
+        pieces = len(fragments(group.message_bytes or 0, mtu_bytes=mtu_bytes, ip_version=version))
+    except ValueError:
+        return None
+    if pieces < 2:
+        return None
+    return finding(
+        Kind.FRAGMENTED,
+        group,
+        cells,
+        {
+            "fragments": pieces,
+            "largest_whole_message_bytes": mtu_bytes - IP_BYTES[version] - UDP_BYTES,
+            "best_message_bytes": best_udp_message(mtu_bytes, ip_version=version),
+            "mtu_bytes": mtu_bytes,
+            "ip_version": version,
+        },
+    )
+
+
+def _mtu_bytes(point: Point, link: LinkLike | None) -> int | None:
+    """Of the path as the sender's system takes it, else as the link was stated."""
+    told = [mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)]
+    if told:
+        return min(told)
+    return None if link is None else link.mtu_bytes

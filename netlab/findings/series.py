@@ -1,0 +1,233 @@
+"""Series: the cells that differ in their socket buffer only, and what each came to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.findings.evidence import FLOWS, ceiling_of
+from netlab.findings.nouns import Group
+from netlab.header import LinkLike, PlannedCell
+from netlab.records import Record, Status, Value
+
+if TYPE_CHECKING:
+    from netlab.frame import Run
+
+AXIS = "socket_buffer_bytes"
+
+QUANTITIES: Mapping[str, str] = {
+    "stream": "throughput_bit_per_s",
+    "round_trip": "rtt_mean_ns",
+    "connect": "rtt_mean_ns",
+}
+"""Kind of test → the figure that its cells are compared by."""
+
+_IN_GROUP = frozenset({AXIS, "protocol", "message_bytes"})
+_PACED = ("rate_bit_per_s", "message_rate_per_s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One cell of a series, looked at one way."""
+
+    cell: str
+    """Its key."""
+    buffer_bytes: int | None
+    """Asked for; ``None``: the system's tuning."""
+    settings: Mapping[str, Value]
+    records: tuple[Record | None, ...]
+    """Of its trials, in their order; ``None``: not measured yet."""
+    prefix: str
+    """Of the flow's values: a key of ``evidence.FLOWS``."""
+    quantity: str
+    lowest_ceiling: float | None = None
+    """Of the wire in payload bit/s, with the TCP options that leave least of those it may have."""
+    highest_ceiling: float | None = None
+
+    @cached_property
+    def figures(self) -> tuple[float | None, ...]:
+        """What each trial came to; ``None`` where it has no figure."""
+        return tuple(
+            _number(record.values, self.prefix + self.quantity)
+            if record is not None and record.status is Status.OK
+            else None
+            for record in self.records
+        )
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The figures there are."""
+        return tuple(figure for figure in self.figures if figure is not None)
+
+    @cached_property
+    def middle(self) -> float | None:
+        """Their median, which one stray trial does not move; ``None`` where there are none."""
+        values = self.values
+        return median(values) if values else None
+
+    @cached_property
+    def mean(self) -> float | None:
+        """Their mean, as the tables have it."""
+        values = self.values
+        return sum(values) / len(values) if values else None
+
+    @property
+    def print_step(self) -> float:
+        """One in the last digit of an imported figure, else 0."""
+        steps = [number for each in self.of("printed_step_bit_per_s") if (number := _float(each))]
+        return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
+
+    @property
+    def same_host(self) -> bool:
+        """No wire was touched."""
+        return True in self.of("same_host")
+
+    @property
+    def paced(self) -> bool:
+        """It was offered at a rate."""
+        return any(name in self.settings for name in _PACED)
+
+    def of(self, name: str) -> tuple[Value, ...]:
+        """A value of each trial that is ok and has it."""
+        return tuple(
+            record.values[name]
+            for record in self.records
+            if record is not None and record.status is Status.OK and name in record.values
+        )
+
+    def of_flow(self, name: str) -> tuple[Value, ...]:
+        """The same of the values of its flow."""
+        return self.of(self.prefix + name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The points of one group in the order of their buffers, that of the system's tuning last."""
+
+    group: Group
+    test: str
+    quantity: str
+    points: tuple[Point, ...]
+
+    @property
+    def on_axis(self) -> tuple[Point, ...]:
+        """Those with a buffer of a stated size: the others have no place on the axis."""
+        return tuple(point for point in self.points if point.buffer_bytes is not None)
+
+    @property
+    def measured(self) -> tuple[Point, ...]:
+        """Those with a figure."""
+        return tuple(point for point in self.points if point.values)
+
+
+def series_of(run: Run) -> tuple[Series, ...]:
+    """All series of a run, in the plan's order."""
+    conditions = _varying(run.plan.cells)
+    found: dict[tuple[Group, str], list[Point]] = {}
+    records: dict[str, list[Record | None]] = {}
+    for cell, _, record in run.stored.trials():
+        records.setdefault(cell.key, []).append(record)
+    for cell in run.plan.cells:
+        if cell.test not in QUANTITIES:
+            continue
+        for prefix, flow in _flows(cell):
+            group = _group(cell, flow, conditions[cell.test, _protocol(cell)])
+            point = _point(cell, prefix, tuple(records.get(cell.key, ())), run.plan.link)
+            found.setdefault((group, cell.test), []).append(point)
+    return tuple(
+        Series(
+            group=group,
+            test=test,
+            quantity=QUANTITIES[test],
+            points=tuple(sorted(points, key=_place)),
+        )
+        for (group, test), points in found.items()
+    )
+
+
+def _point(
+    cell: PlannedCell, prefix: str, records: tuple[Record | None, ...], link: LinkLike | None
+) -> Point:
+    size = cell.settings.get(AXIS)
+    lowest = highest = None
+    if cell.test == "stream":
+        known: Mapping[str, Value] = next(
+            (r.values for r in records if r is not None and r.status is Status.OK), {}
+        )
+        lowest = _ceiling(cell.settings, known, prefix, link)
+        without = {f"{prefix}tcp_timestamps": False, **known}
+        highest = _ceiling(cell.settings, without, prefix, link)
+    return Point(
+        cell=cell.key,
+        buffer_bytes=size if isinstance(size, int) else None,
+        settings=cell.settings,
+        records=records,
+        prefix=prefix,
+        quantity=QUANTITIES[cell.test],
+        lowest_ceiling=lowest,
+        highest_ceiling=highest,
+    )
+
+
+def _ceiling(
+    settings: Mapping[str, Value], values: Mapping[str, Value], prefix: str, link: LinkLike | None
+) -> float | None:
+    """``None`` also where a printed table does not say how long its messages were."""
+    if not isinstance(settings.get("message_bytes"), int) or "protocol" not in settings:
+        return None
+    return ceiling_of(settings, values, prefix, link)
+
+
+def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
+    both = cell.settings.get("direction") == "both" and cell.test == "stream"
+    return [(prefix, flow) for prefix, flow in FLOWS.items() if bool(prefix) == both]
+
+
+def _group(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
+    size = cell.settings.get("message_bytes")
+    return Group(
+        pairing=cell.pairing,
+        protocol=_protocol(cell),
+        message_bytes=size if isinstance(size, int) else None,
+        flow=flow,
+        conditions=tuple((name, _plain(cell.settings.get(name))) for name in conditions),
+    )
+
+
+def _varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """(test, protocol) → the settings that differ between its cells, but for the group's own."""
+    kinds: dict[tuple[str, str], list[PlannedCell]] = {}
+    for cell in cells:
+        kinds.setdefault((cell.test, _protocol(cell)), []).append(cell)
+    return {
+        kind: tuple(
+            name
+            for name in dict.fromkeys(name for cell in those for name in cell.settings)
+            if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in those}) > 1
+        )
+        for kind, those in kinds.items()
+    }
+
+
+def _place(point: Point) -> float:
+    return float("inf") if point.buffer_bytes is None else point.buffer_bytes
+
+
+def _protocol(cell: PlannedCell) -> str:
+    return str(cell.settings.get("protocol", ""))
+
+
+def _plain(value: Value | None) -> str | int | float | bool | None:
+    return str(value) if isinstance(value, list) else value
+
+
+def _number(values: Mapping[str, Value], name: str) -> float | None:
+    return _float(values.get(name))
+
+
+def _float(value: object) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else None  # type: ignore[arg-type]
