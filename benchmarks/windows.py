@@ -26,8 +26,9 @@ from windows_life import ends, goes_on_after_its_lab_was_taken_down
 
 from netlab import load
 from netlab.findings.evidence import sendings
-from netlab.findings.limits import Sending, limit_of
+from netlab.findings.limits import limit_of
 from netlab.findings.nouns import Kind
+from netlab.findings.sending import Sending
 from netlab.frame import Run
 from netlab.lab import LabState
 

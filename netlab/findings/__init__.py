@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netlab.findings.buffers import buffers
 from netlab.findings.ceilings import falls, without_timestamps
 from netlab.findings.coverage import fewer_cells, missing
+from netlab.findings.doubts import doubts
 from netlab.findings.durations import off_time
 from netlab.findings.evidence import sendings
 from netlab.findings.fragments import fragmented
@@ -47,6 +48,7 @@ def findings(run: Run) -> tuple[Finding, ...]:
     found = (
         *links(series, link, of_hosts),
         *hosts(_facts(run), link, _wired(run)),
+        *doubts(given, run.facts),
         *off_time(series, stated_of(run.plan)),
         *outliers(series),
         *limited,

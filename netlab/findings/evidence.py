@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.findings.limits import Sending
+from netlab.findings.sending import End, Losses, Sending, TcpAccount
 from netlab.header import LinkLike
 from netlab.histogram import Histogram, from_pairs
 from netlab.records import Record, Status
-from netlab.wire import IpVersion, ceiling_bit_per_s, mss_of
+from netlab.wire import IpVersion, ceiling_bit_per_s, fragments, mss_of
 
 if TYPE_CHECKING:
     from netlab.frame import Run
 
 FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
 """Prefix of a flow's values → how it is called where a test sends both ways."""
+
+_WINDOW_OF_SEGMENTS = 4
+"""A window of fewer makes Linux cut smaller segments than the path would carry."""
 
 
 def sendings(run: Run) -> tuple[Sending, ...]:
@@ -27,65 +32,211 @@ def sendings(run: Run) -> tuple[Sending, ...]:
         sending
         for cell, _, record in run.stored.trials()
         if cell.test == "stream" and record is not None
-        for sending in _of_record(record, run.plan.link)
+        for sending in _of_record(record, run.plan.link, imported=run.plan.source is not None)
     )
 
 
-def _of_record(record: Record, link: LinkLike | None) -> Iterator[Sending]:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The values of one flow of a record, by name; each absent where it is of another type."""
+
+    values: Mapping[str, Any]
+    prefix: str
+
+    def whole(self, name: str) -> int | None:
+        """A whole number."""
+        value = self.values.get(self.prefix + name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def number(self, name: str) -> float | None:
+        """A number."""
+        value = self.values.get(self.prefix + name)
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if known else None  # type: ignore[arg-type]
+
+    def text(self, name: str) -> str | None:
+        """A word."""
+        value = self.values.get(self.prefix + name)
+        return value if isinstance(value, str) else None
+
+    def grown(self, name: str) -> int | None:
+        """By how much a counter of the sender's TCP grew over its window."""
+        begin, end = self.whole(f"sender_tcp_begin_{name}"), self.whole(f"sender_tcp_end_{name}")
+        return None if begin is None or end is None or end < begin else end - begin
+
+    def histogram(self, name: str) -> Histogram | None:
+        """A histogram, where it is whole."""
+        pairs, bits = self.values.get(self.prefix + name), self.whole(f"{name}_bits")
+        if not isinstance(pairs, list | tuple) or bits is None:
+            return None
+        try:
+            return from_pairs([int(each) for each in pairs], bits)
+        except ValueError:
+            return None
+
+
+def _of_record(record: Record, link: LinkLike | None, *, imported: bool) -> Iterator[Sending]:
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
         return
     for prefix, flow in FLOWS.items():
-        throughput = values.get(prefix + "throughput_bit_per_s")
-        size = settings.get("message_bytes")
-        if not isinstance(throughput, int | float) or not isinstance(size, int):
+        said = _Said(values, prefix)
+        throughput, size = said.number("throughput_bit_per_s"), settings.get("message_bytes")
+        if throughput is None or not isinstance(size, int):
             continue
-
-        def whole(name: str, prefix: str = prefix) -> int | None:
-            value = values.get(f"{prefix}sender_{name}")
-            return value if isinstance(value, int) else None
-
-        share = values.get(f"{prefix}sender_send_room_share")
+        sender, receiver = _hosts(record, prefix)
+        protocol = str(settings["protocol"])
+        others = {name: value for name, value in settings.items() if name != "message_bytes"}
+        offered = _offered_bit_per_s(settings, size)
         yield Sending(
             cell=record.cell,
             pairing=record.pairing,
-            protocol=str(settings["protocol"]),
+            protocol=protocol,
             message_bytes=size,
             flow=flow,
-            throughput_bit_per_s=float(throughput),
+            conditions=json.dumps(others, sort_keys=True),
+            imported=imported,
+            throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),
+            highest_ceiling_bit_per_s=ceiling_of(settings, values, prefix, link, highest=True),
+            coarse=said.whole("receiver_coarse") == 1,
             same_host=values.get("same_host") is True,
-            paced="rate_bit_per_s" in settings or "message_rate_per_s" in settings,
+            offered_bit_per_s=offered,
             streams=_whole(settings.get("streams")) or 1,
-            window_ns=whole("elapsed_ns"),
-            calls=whole("sent_messages_window"),
-            call_times=_histogram(values, f"{prefix}sender_send_call_histogram"),
-            room_looks=whole("send_room_looks"),
-            room_share=share if isinstance(share, int | float) else None,
-            send_buffer_bytes=whole("send_buffer_bytes"),
-            thread_ns=whole("thread_ns"),
+            sender=_end(said, "sender", sender, spins=offered is not None),
+            receiver=_end(said, "receiver", receiver, spins=said.whole("receiver_spin") == 1),
+            calls=said.whole("sender_sent_messages_window"),
+            call_times=said.histogram("sender_send_call_histogram"),
+            room_looks=said.whole("sender_send_room_looks"),
+            room_share=said.number("sender_send_room_share"),
+            send_buffer_bytes=said.whole("sender_send_buffer_bytes"),
+            queue_looks=said.whole("receiver_queue_looks"),
+            queue_full_share=said.number("receiver_queue_full_share"),
+            tcp=_account(said) if protocol == "TCP" else TcpAccount(),
+            losses=_losses(said) if protocol == "UDP" else Losses(),
+            congestion=said.text("sender_congestion"),
+            congestion_asked=settings.get("congestion") is not None,
+            packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
+            path_mtu_bytes=_path_mtu_bytes(said, protocol, settings),
+            link_mtu_bytes=None if link is None else link.mtu_bytes,
         )
 
 
+def _hosts(record: Record, prefix: str) -> tuple[str, str]:
+    """Who sends and who receives."""
+    sends = prefix == "to_client_" or record.settings.get("direction") == "server-sends"
+    ends = (record.server or "", record.client or "")
+    return ends if sends else (ends[1], ends[0])
+
+
+def _offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
+    rate, messages = settings.get("rate_bit_per_s"), settings.get("message_rate_per_s")
+    if isinstance(rate, int | float):
+        return float(rate)
+    return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
+
+
+def _end(said: _Said, which: str, host: str, *, spins: bool) -> End:
+    return End(
+        host=host,
+        window_ns=said.whole(f"{which}_elapsed_ns"),
+        thread_ns=said.whole(f"{which}_thread_ns"),
+        run_queue_delay_ns=said.whole(f"{which}_run_queue_delay_ns"),
+        quota_periods=said.whole(f"{which}_quota_periods"),
+        throttled_periods=said.whole(f"{which}_quota_throttled_periods"),
+        steal_share=said.number(f"{which}_host_steal_share"),
+        busiest_core=said.whole(f"{which}_host_busiest_core"),
+        busiest_core_share=said.number(f"{which}_host_busiest_core_share"),
+        cpu=said.whole(f"{which}_cpu"),
+        spins=spins,
+        clock_ppm=said.number(f"{which}_raw_clock_ppm"),
+        clock_step_ns=said.whole(f"{which}_wall_step_ns"),
+    )
+
+
+def _account(said: _Said) -> TcpAccount:
+    edges = [said.whole(f"sender_tcp_{edge}_snd_wnd") for edge in ("begin", "end")]
+    return TcpAccount(
+        busy_us=said.grown("busy_time_us"),
+        rwnd_limited_us=said.grown("rwnd_limited_us"),
+        sndbuf_limited_us=said.grown("sndbuf_limited_us"),
+        retransmissions=said.grown("total_retrans"),
+        window_bytes=max((each for each in edges if each is not None), default=None),
+        min_rtt_us=said.whole("sender_tcp_end_min_rtt_us"),
+    )
+
+
+def _losses(said: _Said) -> Losses:
+    return Losses(
+        sent=said.whole("sent_messages"),
+        lost=said.whole("lost_messages"),
+        receive_queue=said.whole("receiver_queue_drops"),
+        local=said.whole("sender_local_drops"),
+    )
+
+
+def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> int | None:
+    """What the sender's system knows of the path; over TCP also by the segments that it cuts."""
+    if protocol != "TCP":
+        return said.whole("sender_path_mtu_bytes")
+    told, mss = said.whole("sender_tcp_end_pmtu"), said.whole("sender_tcp_end_snd_mss")
+    window = _account(said).window_bytes
+    if told is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
+        return told
+    version = _version(settings)
+    timestamps = said.values.get(said.prefix + "tcp_timestamps") is True
+    headers = told - mss_of(told, ip_version=version, timestamps=timestamps)
+    return min(told, mss + headers)
+
+
+def _mtu(said: _Said, link: LinkLike | None) -> int | None:
+    """Of the path where it is known to be smaller than the link's."""
+    path = said.whole("sender_path_mtu_bytes")
+    if link is None:
+        return None
+    return link.mtu_bytes if path is None else min(path, link.mtu_bytes)
+
+
+def _packets(
+    protocol: str, message_bytes: int, settings: Mapping[str, Any], mtu_bytes: int | None
+) -> int | None:
+    if protocol != "UDP" or mtu_bytes is None:
+        return None
+    try:
+        cut = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=_version(settings))
+    except ValueError:
+        return None
+    return len(cut)
+
+
 def ceiling_of(
-    settings: Mapping[str, Any], values: Mapping[str, Any], prefix: str, link: LinkLike | None
+    settings: Mapping[str, Any],
+    values: Mapping[str, Any],
+    prefix: str,
+    link: LinkLike | None,
+    *,
+    highest: bool = False,
 ) -> float | None:
     """The wire ceiling of one flow in payload bit/s; ``None`` where the link is not known.
 
-    Where no end told whether TCP timestamps were in use it is the lower one, with them.
+    Where no end told whether TCP timestamps were in use it is the lower one, with them, unless
+    the ``highest`` is asked for. A path known to have a smaller MTU than the link has its own.
     """
     if link is None or values.get("same_host") is True:
         return None
-    version: IpVersion = 6 if settings.get("ip_version") == 6 else 4
-    timestamps = values.get(prefix + "tcp_timestamps") is not False
-    mss_bytes = _whole(values.get(prefix + "mss_bytes"))
+    said = _Said(values, prefix)
+    version = _version(settings)
+    timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
+    udp = settings["protocol"] == "UDP"
+    mtu_bytes = (_mtu(said, link) if udp else None) or link.mtu_bytes
+    mss_bytes = said.whole("mss_bytes")
     try:
-        most = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
+        most = mss_of(mtu_bytes, ip_version=version, timestamps=timestamps)
         return ceiling_bit_per_s(
             link.rate_bit_per_s,
-            "UDP" if settings["protocol"] == "UDP" else "TCP",
+            "UDP" if udp else "TCP",
             settings["message_bytes"],
-            link.mtu_bytes,
+            mtu_bytes,
             ip_version=version,
             timestamps=timestamps,
             mss_bytes=mss_bytes if mss_bytes is not None and mss_bytes <= most else None,
@@ -95,14 +246,8 @@ def ceiling_of(
         return None
 
 
-def _histogram(values: Mapping[str, Any], key: str) -> Histogram | None:
-    pairs, bits = values.get(key), _whole(values.get(f"{key}_bits"))
-    if not isinstance(pairs, list | tuple) or bits is None:
-        return None
-    try:
-        return from_pairs([int(each) for each in pairs], bits)
-    except ValueError:
-        return None
+def _version(settings: Mapping[str, Any]) -> IpVersion:
+    return 6 if settings.get("ip_version") == 6 else 4
 
 
 def _whole(value: object) -> int | None:

@@ -1,144 +1,88 @@
 """What limited a stream, as far as its records show it. Pure.
 
-Where the evidence does not show it there is no finding. The rules stand in ``_LIMITS``.
+Where the evidence does not show it there is no finding. The rules stand in ``_RULES``, what each
+of them looks at in host_limits.py and path_limits.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from netlab.findings.nouns import ADVICE, SEVERITY, Finding, Group, Kind
-from netlab.histogram import Histogram, middle_of
+from netlab.findings.figures import evidence
+from netlab.findings.host_limits import (
+    core_saturated,
+    receiver_behind,
+    receiver_held_up,
+    robbed,
+    sender_in_calls,
+    sender_on_cpu,
+    sender_starved,
+    starved,
+    throttled,
+)
+from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.findings.path_limits import (
+    congested,
+    packet_bound,
+    path_loss,
+    receive_queue_drops,
+    send_buffer_limited,
+    sender_queue_drops,
+    window_limited,
+)
+from netlab.findings.sending import Sending
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
 """Share of the wire ceiling from which on the wire is the limit; with data both ways the ceiling
 is an upper bound, since acknowledgements take room."""
 
-WINDOW_NS = 200_000_000
-"""Least window that shares of CPU time are judged over: kernels count it in ticks of 1 to 16 ms."""
+OFFERED = 0.98
+"""Share of the offered rate from which on it is the limit."""
 
-ON_CPU = 0.95
-"""Share of the window on a CPU from which on a thread is CPU-bound."""
+TOLERANCE, IMPORTED_TOLERANCE = 0.001, 0.002
+"""How far above a ceiling clocks alone may put a figure; of a printed table's, little is known."""
 
-IN_CALLS = 0.8
-"""Share of the window that send calls must fill."""
+_Rule = Callable[[Sending], bool]
 
-ORDINARY, IN_ORDINARY_CALLS = 0.98, 0.5
-"""All but the longest fiftieth of the calls must fill half of it: an interrupt or another program
-makes a few of them long, and that is not what a call costs."""
-
-SAMPLES = 50
-"""Least send calls timed that tell how long they take."""
-
-ROOM = 0.9
-"""Share of the send calls that must have found room in the socket: these wait for no queue."""
-
-LOOKS = 8
-"""How often it must have been looked for room."""
-
-OF_BUFFER = 8
-"""Least messages that fit the send buffer: with fewer, each call may wait for the queue."""
-
-DELIVERED = 0.95
-"""Least share of what was sent that must arrive for the sender to be the limit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
-    """The messages that went one way in one trial that is ok; ``None`` is not known."""
-
-    cell: str
-    """Key of the cell."""
-    pairing: str
-    protocol: str
-    message_bytes: int
-    flow: str = ""
-    """``to server`` or ``to client`` where the test sends both ways."""
-    throughput_bit_per_s: float
-    """By the receiver."""
-    ceiling_bit_per_s: float | None
-    """Of the wire, the lowest that the TCP options may leave."""
-    same_host: bool = False
-    """No wire was touched."""
-    paced: bool = False
-    streams: int = 1
-    window_ns: int | None = None
-    """The sender's."""
-    calls: int | None = None
-    """Send calls in that window, of all streams."""
-    call_times: Histogram | None = None
-    """ns inside a call, of a sample of them."""
-    room_looks: int | None = None
-    """How often it was looked whether the next call would find room in the socket."""
-    room_share: float | None = None
-    """Share of these looks that found some."""
-    send_buffer_bytes: int | None = None
-    """As read back."""
-    thread_ns: int | None = None
-    """Time on a CPU of the busiest thread of the sender, within the window."""
-
-    @property
-    def group(self) -> Group:
-        """Which group its cell is of."""
-        return Group(self.pairing, self.protocol, self.message_bytes, self.flow)
-
-    @property
-    def ceiling_share(self) -> float | None:
-        """Throughput as a share of the wire ceiling."""
-        ceiling = self.ceiling_bit_per_s
-        return None if ceiling is None else self.throughput_bit_per_s / ceiling
-
-    @property
-    def calls_per_s(self) -> float | None:
-        """Of all streams."""
-        if self.calls is None or not self.window_ns:
-            return None
-        return self.calls * 1e9 / self.window_ns
-
-    @property
-    def delivered_share(self) -> float | None:
-        """What arrived, as a share of what the send calls took; near 1 where nothing is lost."""
-        per_s = self.calls_per_s
-        return None if not per_s else self.throughput_bit_per_s / (8 * self.message_bytes * per_s)
-
-    @property
-    def thread_share(self) -> float | None:
-        """Share of the window that the busiest thread was on a CPU."""
-        if self.thread_ns is None or not self.window_ns:
-            return None
-        return self.thread_ns / self.window_ns
-
-    def call_percentile_ns(self, share: float) -> int | None:
-        """Time inside a send call that ``share`` of them do not exceed."""
-        times = self.call_times
-        return None if times is None or times.count < SAMPLES else times.percentile(share)
-
-    @property
-    def in_calls_share(self) -> float | None:
-        """Share of the window inside send calls, as the sample tells: above 1 by its scatter."""
-        return self._inside(None)
-
-    @property
-    def in_ordinary_calls_share(self) -> float | None:
-        """The same of all calls but the longest."""
-        return self._inside(self.call_percentile_ns(ORDINARY))
-
-    def _inside(self, most_ns: int | None) -> float | None:
-        times = self.call_times
-        if times is None or times.count < SAMPLES or self.calls is None or not self.window_ns:
-            return None
-        each = ((middle_of(bucket, times.bits), n) for bucket, n in times.counts.items())
-        sampled_ns = sum(ns * n for ns, n in each if most_ns is None or ns <= most_ns)
-        return sampled_ns / times.count * self.calls / self.window_ns / self.streams
+_RULES: Sequence[tuple[Kind, _Rule]] = (
+    # What takes the CPU away, before what that leads to: a receiver without one closes its window
+    # and drops, a sender without one calls more seldom.
+    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and receiver_held_up(each)),
+    (Kind.SENDER_QUOTA, lambda each: throttled(each.sender)),
+    (Kind.STOLEN_CPU, lambda each: robbed(each.receiver) or robbed(each.sender)),
+    (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver) and receiver_held_up(each)),
+    (Kind.RECEIVER_WINDOW, window_limited),
+    (Kind.SENDER_STARVED, sender_starved),
+    # A thread that is on its CPU all the time may well be so inside its send calls.
+    (Kind.SENDER_CPU, sender_on_cpu),
+    (Kind.RECEIVER_CPU, receiver_behind),
+    (Kind.SENDER_CALL_RATE, sender_in_calls),
+    (Kind.SENDER_BUFFER, send_buffer_limited),
+    (Kind.RECEIVE_QUEUE_DROPS, receive_queue_drops),
+    (Kind.SENDER_QUEUE_DROPS, sender_queue_drops),
+    (Kind.SATURATED_CORE, core_saturated),
+    # What the path does shows where the hosts are not to blame.
+    (Kind.CONGESTION, congested),
+    (Kind.PATH_LOSS, path_loss),
+    # Waits for a CPU by themselves, where nothing says what they led to.
+    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver)),
+    (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver)),
+    (Kind.SENDER_STARVED, lambda each: starved(each.sender)),
+)
+"""The first that is shown is the limit."""
 
 
 def limit_of(sending: Sending) -> Kind | None:
-    """What limited it; ``None`` where it was paced, or where nothing recorded shows it."""
-    if sending.paced:
+    """What limited it; ``None`` where too little is recorded to say even that nothing shows it."""
+    if fills_the_wire(sending):
+        return Kind.WIRE_CEILING
+    if sending.imported or not (sending.same_host or sending.ceiling_bit_per_s):
         return None
-    return next((kind for kind, shown in _LIMITS.items() if shown(sending)), None)
+    offered = sending.offered_bit_per_s
+    if offered is not None and sending.throughput_bit_per_s >= OFFERED * offered:
+        return Kind.PACING
+    shown = next((kind for kind, rule in _RULES if rule(sending)), None)
+    return Kind.NOT_DETERMINED if shown is None and _is_all_known(sending) else shown
 
 
 def limits(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
@@ -146,106 +90,63 @@ def limits(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
 
     A cell is counted where more than half of its trials show the same.
     """
+    given = tuple(sendings)
+    bound = packet_bound(given)
+
+    def limit(sending: Sending) -> Kind | None:
+        """A rate in packets is seen over several cells, and only where nothing else is shown."""
+        kind = limit_of(sending)
+        if kind in _LESS_THAN_PACKETS and (sending.cell, sending.flow) in bound:
+            return Kind.PACKET_RATE
+        return kind
+
+    return tuple(findings_of(given, limit))
+
+
+_LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.NOT_DETERMINED})
+
+
+def findings_of(
+    sendings: Iterable[Sending], kind_of: Callable[[Sending], Kind | None]
+) -> Iterator[Finding]:
+    """One finding a group and kind, over the cells where more than half of the trials show it."""
     groups: dict[Group, dict[str, list[Sending]]] = {}
     for each in sendings:
         groups.setdefault(each.group, {}).setdefault(each.cell, []).append(each)
-    found = []
     for group, cells in groups.items():
-        by_cell = {cell: _limit_of_cell(trials) for cell, trials in cells.items()}
-        for kind in dict.fromkeys(limit for limit in by_cell.values() if limit is not None):
-            shown = tuple(cell for cell, limit in by_cell.items() if limit is kind)
-            trials = [trial for cell in shown for trial in cells[cell] if limit_of(trial) is kind]
-            found.append(
-                Finding(
-                    kind=kind,
-                    severity=SEVERITY[kind],
-                    group=group,
-                    cells=shown,
-                    evidence=_evidence(trials),
-                    advice=ADVICE[kind],
-                )
-            )
-    return tuple(found)
+        shown: dict[Kind, dict[str, list[Sending]]] = {}
+        for cell, trials in cells.items():
+            kinds = [kind_of(trial) for trial in trials]
+            most = max(kinds, key=kinds.count)
+            if most is not None and 2 * kinds.count(most) > len(kinds):
+                its = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is most]
+                shown.setdefault(most, {})[cell] = its
+        for kind, those in shown.items():
+            trials = [trial for its in those.values() for trial in its]
+            yield finding(kind, group, tuple(those), evidence(kind, trials))
 
 
-def _limit_of_cell(trials: list[Sending]) -> Kind | None:
-    limits = [limit_of(trial) for trial in trials]
-    most = max(limits, key=limits.count)
-    return most if 2 * limits.count(most) > len(limits) else None
-
-
-def _fills_the_wire(sending: Sending) -> bool:
+def fills_the_wire(sending: Sending) -> bool:
+    """Whether the wire carries no more of it."""
     share = sending.ceiling_share
     if share is None or sending.same_host:
         return False
     return share >= (FILLED_BOTH_WAYS if sending.flow else FILLED)
 
 
-def _is_the_senders(sending: Sending) -> bool:
-    """Below what the wire carries, and what was sent arrived: then the limit may be the sender.
-
-    TCP loses nothing; only the windows of its two ends are not quite the same.
-    """
-    delivered = 1.0 if sending.protocol == "TCP" else sending.delivered_share
-    known = sending.same_host or sending.ceiling_bit_per_s is not None
-    return (
-        known
-        and not _fills_the_wire(sending)
-        and delivered is not None
-        and delivered >= DELIVERED
-        and (sending.window_ns or 0) >= WINDOW_NS
+def _is_all_known(sending: Sending) -> bool:
+    """Whether its records would have shown what limited it, were it one of what the rules know."""
+    ends: Sequence[float | None] = (
+        sending.sender.thread_share,
+        sending.sender.run_queue_share,
+        sending.receiver.run_queue_share,
+        sending.queue_full_share,
     )
-
-
-def _is_on_cpu(sending: Sending) -> bool:
-    """Its one thread was on a CPU all the time: it waited for nothing, neither queue nor CPU."""
-    share = sending.thread_share
-    return sending.streams == 1 and share is not None and share >= ON_CPU
-
-
-def _is_in_calls(sending: Sending) -> bool:
-    """Send calls fill the window, and what they wait for is not the queue.
-
-    That calls take equally long shows nothing: a call that waits for room in a full buffer may
-    take as long as a message is on the wire, each time anew. So the socket is asked. It has room
-    for a small message only: of a large one a call may wait half way.
-    """
-    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
-    buffer_bytes = sending.send_buffer_bytes
-    if inside is None or ordinary is None or buffer_bytes is None:
-        return False
-    return (
-        inside >= IN_CALLS
-        and ordinary >= IN_ORDINARY_CALLS
-        and (sending.room_looks or 0) >= LOOKS
-        and sending.room_share is not None
-        and sending.room_share >= ROOM
-        and OF_BUFFER * sending.message_bytes <= buffer_bytes
-    )
-
-
-_LIMITS: Mapping[Kind, Callable[[Sending], bool]] = {
-    Kind.WIRE_CEILING: _fills_the_wire,
-    Kind.SENDER_CPU: lambda sending: _is_the_senders(sending) and _is_on_cpu(sending),
-    Kind.SENDER_CALL_RATE: lambda sending: _is_the_senders(sending) and _is_in_calls(sending),
-}
-"""The first that is shown is the limit: a thread that is on its CPU all the time may well be so
-inside its send calls."""
-
-
-def _evidence(trials: list[Sending]) -> dict[str, float]:
-    """Medians of what is known of each; one that some trial lacks is left out."""
-    of_each: dict[str, list[float | int | None]] = {
-        "throughput_bit_per_s": [each.throughput_bit_per_s for each in trials],
-        "ceiling_bit_per_s": [each.ceiling_bit_per_s for each in trials],
-        "ceiling_share": [each.ceiling_share for each in trials],
-        "calls_per_s": [each.calls_per_s for each in trials],
-        "send_call_median_ns": [each.call_percentile_ns(0.5) for each in trials],
-        "send_call_p90_ns": [each.call_percentile_ns(0.9) for each in trials],
-        "in_calls_share": [each.in_calls_share for each in trials],
-        "in_ordinary_calls_share": [each.in_ordinary_calls_share for each in trials],
-        "send_room_share": [each.room_share for each in trials],
-        "thread_share": [each.thread_share for each in trials],
-    }
-    known = {name: [v for v in values if v is not None] for name, values in of_each.items()}
-    return {name: median(values) for name, values in known.items() if len(values) == len(trials)}
+    if sending.protocol == "TCP":
+        known = None not in (sending.cwnd_limited_us, sending.tcp.retransmissions)
+    else:
+        losses = sending.losses
+        known = sending.lost_share is not None and None not in (losses.receive_queue, losses.local)
+    judged = sending.sender.judged and sending.receiver.judged
+    wire = sending.ceiling_bit_per_s is not None and not sending.same_host
+    return wire and judged and known and sending.streams == 1 and None not in ends

@@ -1,0 +1,167 @@
+"""Whether one of a stream's two hosts limited it: its CPU, what took it away, its calls. Pure.
+
+Each rule says yes or no to one stream, and no where a figure that it needs is not known. They are
+asked below the wire ceiling only: limits.py.
+"""
+
+from __future__ import annotations
+
+from netlab.findings.sending import End, Sending
+
+ON_CPU = 0.95
+"""Share of the window on a CPU from which on a thread is CPU-bound."""
+
+WAITED = 0.02
+"""Share of the window that a CPU-bound thread may wait for its CPU, and for anything else."""
+
+STARVED = 0.05
+"""Share of the window without a CPU though ready to run, of CPU time given to other machines, or
+of the periods of a quota with throttling, above which it is that which limits."""
+
+SATURATED = 0.97
+"""Share of the window that a core must be busy to be saturated."""
+
+CLOSED = 0.5
+"""Share of the window that the receiver's window must have held TCP back."""
+
+COVERED = 0.5
+"""Share of what was lost from which on one place accounts for it."""
+
+QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
+"""Least looks at a receive queue, and the share of them above which it is full most of the time."""
+
+IN_CALLS = 0.8
+"""Share of the window that send calls must fill."""
+
+IN_ORDINARY_CALLS = 0.5
+"""Share of the window that all but the longest calls must fill."""
+
+ROOM = 0.9
+"""Share of the send calls that must have found room in the socket: these wait for no queue."""
+
+LOOKS = 8
+"""How often it must have been looked for room."""
+
+OF_BUFFER = 8
+"""Least messages that fit the send buffer: with fewer, each call may wait for the queue."""
+
+DELIVERED = 0.95
+"""Least share of what was sent that must arrive for the sender to be the limit."""
+
+SENT_ENOUGH = 0.98
+"""Share of the ceiling, or of the offered rate, from which on a sender is not the limit."""
+
+
+def throttled(end: End) -> bool:
+    """Its CPU quota made it wait."""
+    return end.judged and (end.throttled_share or 0) > STARVED
+
+
+def starved(end: End) -> bool:
+    """Other programs had the CPU that it was ready to run on."""
+    return end.judged and (end.run_queue_share or 0) > STARVED
+
+
+def robbed(end: End) -> bool:
+    """The hypervisor gave its CPUs to other machines."""
+    return end.judged and (end.steal_share or 0) > STARVED
+
+
+def sender_starved(sending: Sending) -> bool:
+    """Others had the sender's CPU, and there was nothing else that it waited for."""
+    end = sending.sender
+    return starved(end) and (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
+
+
+def receiver_held_up(sending: Sending) -> bool:
+    """The receiver fell behind: a wait for its CPU alone costs nothing while its queue has room."""
+    lost, dropped = sending.losses.lost, sending.losses.receive_queue
+    closed = (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
+    drops = bool(lost) and dropped is not None and dropped >= COVERED * (lost or 0)
+    return closed or drops or receiver_behind(sending)
+
+
+def sender_on_cpu(sending: Sending) -> bool:
+    """The sender's one thread was on a CPU all the time: it waited for nothing."""
+    end = sending.sender
+    share, waiting = end.thread_share, end.run_queue_share
+    if not _may_be_the_senders(sending) or sending.streams != 1 or share is None or share < ON_CPU:
+        return False
+    if waiting is None:  # nor what it waited for: both together
+        return 1 - share < 2 * WAITED
+    return waiting < WAITED and 1 - share - waiting < WAITED
+
+
+def receiver_behind(sending: Sending) -> bool:
+    """The receive queue was full most of the time: the receiver did not keep up."""
+    full = sending.queue_full_share
+    return (
+        sending.receiver.judged
+        and (sending.queue_looks or 0) >= QUEUE_LOOKS
+        and full is not None
+        and full > QUEUE_FULL
+    )
+
+
+def core_saturated(sending: Sending) -> bool:
+    """One core did all that it could, and not because a thread of ours keeps it busy by itself."""
+    ends = (sending.sender, sending.receiver)
+    return any(
+        end.judged
+        and end.busiest_core is not None
+        and (end.busiest_core_share or 0) >= SATURATED
+        # Two hosts of a lab share their cores.
+        and not any(_may_occupy(other, end.busiest_core) for other in ends)
+        for end in ends
+    )
+
+
+def sender_in_calls(sending: Sending) -> bool:
+    """Send calls fill the window, and what they wait for is not the queue.
+
+    That calls take equally long shows nothing: a call that waits for room in a full buffer may
+    take as long as a message is on the wire, each time anew. So the socket is asked. It has room
+    for a small message only: of a large one a call may wait half way.
+    """
+    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
+    buffer_bytes = sending.send_buffer_bytes
+    if inside is None or ordinary is None or buffer_bytes is None:
+        return False
+    return (
+        _may_be_the_senders(sending)
+        and inside >= IN_CALLS
+        and ordinary >= IN_ORDINARY_CALLS
+        and (sending.room_looks or 0) >= LOOKS
+        and sending.room_share is not None
+        and sending.room_share >= ROOM
+        and OF_BUFFER * sending.message_bytes <= buffer_bytes
+    )
+
+
+def _may_be_the_senders(sending: Sending) -> bool:
+    """It sent as fast as it could, which was less than the wire carries, and what it sent arrived.
+
+    TCP loses nothing; only the windows of its two ends are not quite the same.
+    """
+    if sending.paced or not sending.sender.judged:
+        return False
+    delivered = sending.delivered_share
+    return sending.protocol == "TCP" or (
+        delivered is not None and delivered >= DELIVERED and not sent_enough(sending)
+    )
+
+
+def sent_enough(sending: Sending) -> bool:
+    """Whether a sender over UDP sent what the wire carries, or all that it was offered."""
+    sent, ceiling, offered = (
+        sending.sent_bit_per_s,
+        sending.ceiling_bit_per_s,
+        sending.offered_bit_per_s,
+    )
+    wanted = min((each for each in (ceiling, offered) if each), default=None)
+    return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
+
+
+def _may_occupy(end: End, core: int) -> bool:
+    busy = end.spins or (end.thread_share or 0) >= ON_CPU
+    return busy and end.cpu in (None, core)

@@ -1,0 +1,160 @@
+"""Whether TCP's own account, or what was lost, shows what limited a stream. Pure.
+
+Each rule says yes or no to one stream, and no where a figure that it needs is not known. They are
+asked below the wire ceiling only: limits.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from netlab.findings.host_limits import (
+    CLOSED,
+    COVERED,
+    DELIVERED,
+    receiver_behind,
+    sent_enough,
+)
+from netlab.findings.sending import Sending
+
+LIMITED = 0.5
+"""Share of the window that TCP must have been held back by its buffer, or by congestion."""
+
+WINDOW_FITS = 1.25
+"""The receiver's window a round trip may allow so many times the throughput, and not more."""
+
+SAME_RATE, SIZES, SPAN = 0.05, 3, 4
+"""Frames a second are the same within 5 %, over three sizes that lie a factor of four apart."""
+
+BELOW = 0.95
+"""Each of them below so much of its ceiling."""
+
+
+# ---- TCP's account -------------------------------------------------------------------------------
+
+
+def window_limited(sending: Sending) -> bool:
+    """The receiver's window held TCP back, and it is too small for this round trip.
+
+    A receiver that does not read closes its window as well: then the window is not the cause.
+    """
+    fits = sending.window_limit_bit_per_s
+    return (
+        _one_stream(sending)
+        and (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
+        and fits is not None
+        and fits <= WINDOW_FITS * sending.throughput_bit_per_s
+        and not receiver_behind(sending)
+    )
+
+
+def send_buffer_limited(sending: Sending) -> bool:
+    """The send buffer held TCP back: what it may hold was all on its way."""
+    share = sending.tcp_share(sending.tcp.sndbuf_limited_us)
+    return _one_stream(sending) and (share or 0) >= LIMITED
+
+
+def congested(sending: Sending) -> bool:
+    """The congestion window held TCP back, and segments had to be sent again."""
+    return (
+        _one_stream(sending)
+        and (sending.tcp_share(sending.cwnd_limited_us) or 0) >= LIMITED
+        and (sending.tcp.retransmissions or 0) > 0
+    )
+
+
+def _one_stream(sending: Sending) -> bool:
+    """TCP's account is that of the first stream; of several it is not all."""
+    return sending.streams == 1 and sending.sender.judged
+
+
+# ---- what was lost -------------------------------------------------------------------------------
+
+
+def receive_queue_drops(sending: Sending) -> bool:
+    """Loss is the limit, and the receiving socket had no room for most of it."""
+    share = _share_lost_in_receive_queue(sending)
+    return _loses(sending) and share is not None and share >= COVERED
+
+
+def path_loss(sending: Sending) -> bool:
+    """Loss is the limit, and most of it is not the receiving socket's."""
+    share = _share_lost_in_receive_queue(sending)
+    return _loses(sending) and share is not None and share < COVERED
+
+
+def sender_queue_drops(sending: Sending) -> bool:
+    """The sender's own system dropped what it was to send."""
+    local, sent = sending.losses.local, sending.losses.sent
+    return (
+        sending.protocol == "UDP"
+        and local is not None
+        and sent is not None
+        and local > (1 - DELIVERED) * (sent + local)
+    )
+
+
+def _share_lost_in_receive_queue(sending: Sending) -> float | None:
+    dropped, lost = sending.losses.receive_queue, sending.losses.lost
+    return None if dropped is None or not lost else dropped / lost
+
+
+def _loses(sending: Sending) -> bool:
+    """However little, where enough was sent; else more than a sender may fall short of."""
+    share = sending.lost_share
+    if sending.protocol != "UDP" or share is None:
+        return False
+    return share > (0 if sent_enough(sending) else 1 - DELIVERED)
+
+
+# ---- frames a second -----------------------------------------------------------------------------
+
+
+def packet_bound(sendings: Iterable[Sending]) -> frozenset[tuple[str, str]]:
+    """(cell, flow) of the streams that run at the same frames a second as others of other sizes.
+
+    Over UDP, and in messages of one frame: those of several have frames of one size, and TCP cuts
+    its own, so that a limit in bit/s would look the same.
+    """
+    alike: dict[tuple[str, str, str], dict[int, list[Sending]]] = {}
+    for each in sendings:
+        if _shows_frames(each):
+            key = (each.pairing, each.flow, each.conditions)
+            alike.setdefault(key, {}).setdefault(each.message_bytes, []).append(each)
+    found: set[tuple[str, str]] = set()
+    for sizes in alike.values():
+        for size in _same_rate(sizes):
+            found |= {(each.cell, each.flow) for each in sizes[size]}
+    return frozenset(found)
+
+
+def frames_per_s(sending: Sending) -> float:
+    """Messages that arrived a second; of one frame each."""
+    return sending.throughput_bit_per_s / (8 * sending.message_bytes)
+
+
+def _shows_frames(sending: Sending) -> bool:
+    share = sending.ceiling_share
+    return (
+        sending.packets_a_message == 1
+        and not sending.imported
+        and not sending.same_host
+        and not sending.paced
+        and share is not None
+        and share < BELOW
+    )
+
+
+def _same_rate(sizes: dict[int, list[Sending]]) -> Sequence[int]:
+    """The longest run of neighbouring sizes that share a rate; empty where there is none."""
+    order = sorted(sizes)
+    rates = [median(frames_per_s(each) for each in sizes[size]) for size in order]
+    runs = [
+        order[start:end]
+        for start in range(len(order))
+        for end in range(start + SIZES, len(order) + 1)
+        if order[end - 1] >= SPAN * order[start]
+        and max(rates[start:end]) <= (1 + SAME_RATE) * min(rates[start:end])
+    ]
+    return max(runs, key=len, default=[])

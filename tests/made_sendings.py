@@ -1,0 +1,59 @@
+"""Streams made up for the tests of findings: nothing about them shows why they are not faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netlab.findings.sending import End, Losses, Sending, TcpAccount
+
+SECOND_NS = 1_000_000_000
+CEILING = 95_708_713.0
+IDLE = End(
+    host="a",
+    window_ns=SECOND_NS,
+    thread_ns=300_000_000,
+    run_queue_delay_ns=1_000_000,
+    quota_periods=0,
+    throttled_periods=0,
+    steal_share=0.0,
+    busiest_core=0,
+    busiest_core_share=0.4,
+)
+ACCOUNT = TcpAccount(
+    busy_us=900_000,
+    rwnd_limited_us=0,
+    sndbuf_limited_us=0,
+    retransmissions=0,
+    window_bytes=3_000_000,
+    min_rtt_us=200,
+)
+
+
+def udp(**other: Any) -> Sending:
+    """Half of the ceiling sent, all of it arrived, and nothing shows why it was not more."""
+    sent = other.pop("sent", 4_000)
+    lost = other.pop("lost", 0)
+    known: dict[str, Any] = {
+        "cell": "a",
+        "pairing": "LL",
+        "protocol": "UDP",
+        "message_bytes": 1472,
+        "throughput_bit_per_s": (sent - lost) * 1472 * 8.0,
+        "ceiling_bit_per_s": CEILING,
+        "highest_ceiling_bit_per_s": CEILING,
+        "sender": IDLE,
+        "receiver": IDLE,
+        "calls": sent,
+        "send_buffer_bytes": 425_984,
+        "queue_looks": 90,
+        "queue_full_share": 0.0,
+        "losses": Losses(sent=sent, lost=lost, receive_queue=0, local=0),
+        "packets_a_message": 1,
+    }
+    return Sending(**(known | other))
+
+
+def tcp(**other: Any) -> Sending:
+    """The same over TCP."""
+    known = {"protocol": "TCP", "losses": Losses(), "packets_a_message": None, "tcp": ACCOUNT}
+    return udp(**(known | other))
