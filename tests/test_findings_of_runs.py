@@ -457,6 +457,45 @@ def test_a_cable_at_a_tenth_of_its_rate_is_suspected_and_a_slow_host_is_not() ->
         assert of_kind(findings(other), Kind.LINK_FAR_BELOW) == []
 
 
+def both_ways(there: float, back: float, pairings: tuple[str, str] = ("a+b", "b+a")) -> Run:
+    one = measured({16 * KIB: [there]}, pairing=pairings[0])
+    other = measured({16 * KIB: [back]}, pairing=pairings[1])
+    plan = replace(one.plan, cells=(*one.plan.cells, *other.plan.cells))
+    return run_of(plan, (*one.records, *other.records))
+
+
+def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
+    for pairings in (("a+b", "b+a"), ("WL", "LW")):
+        run = both_ways(26.3, 85.9, pairings)
+        (found,) = of_kind(findings(run), Kind.ONE_WAY)
+        assert (found.group.pairing, found.words["against"]) == pairings
+        assert "3.3 times as much the other way round" in sentence(found, Speaker(run))
+    assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
+    assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
+
+
+def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -> None:
+    run = load(FOLDER.parent / "connection-kinds")
+    assert [str(each.group) for each in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
+        "linux+colinux-winpcap-bridge UDP"
+    ]
+    assert [str(each.group) for each in of_kind(run.findings, Kind.ONE_WAY)] == [
+        "linux+colinux-winpcap-bridge TCP"
+    ]
+    said = leading(run)
+    assert said[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire’s ceiling")
+    assert "Of 50 cells without a result: 12, the imported document" in said[2]
+
+
+def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
+    run = load(FOLDER.parent / "nettest")
+    assert [each for each in run.findings if each.severity == "warning"] == []
+    assert [str(each.group) for each in of_kind(run.findings, Kind.WIRE_CEILING)] == [
+        "LL TCP 1448",
+        "LL UDP 1472",
+    ]
+
+
 def facts_note(host: str, when: str, **facts: Value) -> Note:
     return Note("facts", "", {"host": host, "when": when, "facts": facts}, 0)
 

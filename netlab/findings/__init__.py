@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.findings.buffers import buffers
-from netlab.findings.ceilings import falls, without_timestamps
+from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.coverage import fewer_cells, missing
 from netlab.findings.doubts import doubts
 from netlab.findings.durations import off_time
@@ -18,6 +18,7 @@ from netlab.findings.outliers import outliers
 from netlab.findings.series import series_of
 from netlab.findings.suspicion import hosts, links
 from netlab.findings.unrepeated import unrepeated
+from netlab.findings.ways import one_way
 from netlab.stated import stated_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def findings(run: Run) -> tuple[Finding, ...]:
         *off_time(series, stated_of(run.plan)),
         *outliers(series),
         *limited,
+        *above_any(series, link, imported=imported),
+        *one_way(series),
         *falls(series, explained),
         *without_timestamps(series, imported=imported),
         *buffers(series),

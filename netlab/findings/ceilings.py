@@ -1,7 +1,7 @@
 """Ceilings: what a series' place under the wire ceiling tells by itself. Pure.
 
-Both are said where nothing recorded says more: a fall from the ceiling that no evidence explains,
-and TCP figures that only fit under the ceiling without timestamps.
+Said where nothing recorded says more: a fall from the ceiling that no evidence explains, TCP
+figures that only fit under the ceiling without timestamps, and figures that fit under none.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterable
 from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.findings.nouns import Finding, Kind, finding
 from netlab.findings.series import Point, Series
+from netlab.header import LinkLike
 from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
+from netlab.wire import IpVersion, best_udp_message, ceiling_bit_per_s
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Cells at the ceiling that show what the series can do, and cells behind them that fall: two
@@ -36,6 +38,40 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
     """
     tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
     return tuple(found for each in series if (found := _without(each, tolerance)) is not None)
+
+
+def above_any(
+    series: Iterable[Series], link: LinkLike | None, *, imported: bool
+) -> tuple[Finding, ...]:
+    """Figures of messages of an unknown length that are above what the link carries of any."""
+    if link is None:
+        return ()
+    tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
+    found = []
+    for each in series:
+        group = each.group
+        if each.test != "stream" or group.message_bytes is not None:
+            continue
+        version: IpVersion = 6 if ("ip_version", 6) in group.conditions else 4
+        most = ceiling_bit_per_s(
+            link.rate_bit_per_s,
+            "TCP" if group.protocol == "TCP" else "UDP",
+            best_udp_message(link.mtu_bytes, ip_version=version),
+            link.mtu_bytes,
+            ip_version=version,
+            timestamps=False,
+            vlan=link.vlan,
+        )
+        wired = [point for point in each.measured if not point.same_host]
+        above = [point for point in wired if _middle(point) > most * (1 + tolerance)]
+        if above:
+            figures = {
+                "throughput_bit_per_s": max(_middle(point) for point in above),
+                "highest_ceiling_bit_per_s": most,
+            }
+            cells = tuple(point.cell for point in above)
+            found.append(finding(Kind.ABOVE_CEILING, group, cells, figures))
+    return tuple(found)
 
 
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:

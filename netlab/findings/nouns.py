@@ -57,6 +57,7 @@ class Kind(StrEnum):
     SAME_BUFFER = "same-buffer"
     FRAGMENTED = "fragmented"
     LINK_FAR_BELOW = "link-far-below"
+    ONE_WAY = "one-way"
     LINK_SPEED = "link-speed"
     LINK_MTU = "link-mtu"
     DUPLEX = "duplex"
@@ -109,6 +110,7 @@ SEVERITY: Mapping[Kind, Severity] = {
     Kind.SAME_BUFFER: "note",
     Kind.FRAGMENTED: "note",
     Kind.LINK_FAR_BELOW: "warning",
+    Kind.ONE_WAY: "note",
     Kind.LINK_SPEED: "warning",
     Kind.LINK_MTU: "warning",
     Kind.DUPLEX: "warning",
@@ -166,6 +168,7 @@ ADVICE: Mapping[Kind, str] = {
     Kind.FRAGMENTED: "one lost fragment loses the message: use the next smaller size that fits",
     Kind.LINK_FAR_BELOW: "look at speed, duplex, cable and driver at both ends, and at the rate "
     "stated for the link",
+    Kind.ONE_WAY: "look at what differs between the ends: system, driver, way of connection",
     Kind.LINK_SPEED: "state the rate that the interfaces negotiated, or mend the cable",
     Kind.LINK_MTU: "state the MTU that the interfaces have, or set it",
     Kind.DUPLEX: "let both ends negotiate, or set both to full duplex",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netlab.findings.nouns import Finding, Group, Kind
 from netlab.findings.series import AXIS
 from netlab.records import REASONS, Status
+from netlab.report.stream_words import said_of_stream
 from netlab.report.words import count, figure, setting
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
@@ -67,7 +68,8 @@ def _common(cell: PlannedCell) -> tuple[object, ...]:
 def sentence(finding: Finding, speaker: Speaker) -> str:
     """What it states, of what, and by which figures: one sentence with its full stop."""
     words = _WORDS.get(finding.kind)
-    said = _plainly(finding) if words is None else words(finding, speaker)
+    of_stream = said_of_stream(finding) or finding.kind.replace("-", " ")
+    said = of_stream if words is None else words(finding, speaker)
     where = "" if finding.kind is Kind.UNREPEATED else of_what(finding.group)
     return f"{where}: {said}." if where else f"{said[:1].upper()}{said[1:]}."
 
@@ -242,6 +244,16 @@ def _far_below(finding: Finding, _: Speaker) -> str:
     )
 
 
+def _one_way(finding: Finding, _: Speaker) -> str:
+    said = finding.evidence
+    ratio = said["ratio"]
+    return (
+        f"{amount('', said['throughput_bit_per_s'])}, where {finding.words['against']} has "
+        f"{amount('', said['other_bit_per_s'])}: {float(f'{ratio:.2g}'):g} times as much "
+        "the other way round"
+    )
+
+
 def _link_speed(finding: Finding, _: Speaker) -> str:
     said = finding.evidence
     return (
@@ -272,7 +284,7 @@ def _changed(finding: Finding, _: Speaker) -> str:
 
 def _virtual(finding: Finding, _: Speaker) -> str:
     words = finding.words
-    return f"{words['hosts']}: virtual, under {words['hypervisor']}"
+    return f"virtual, under {words['hypervisor']}: {words['hosts']}"
 
 
 def _off_time(finding: Finding, _: Speaker) -> str:
@@ -287,14 +299,14 @@ def _off_time(finding: Finding, _: Speaker) -> str:
 
 def _failed(finding: Finding, _: Speaker) -> str:
     trials = count(int(finding.evidence["trials"]), "trial")
-    return f"{trials} failed{_of_sizes(finding)}: {_reason(finding)}"
+    return f"{trials} failed{_of_sizes(finding)}: {why(finding)}"
 
 
 def _missing(finding: Finding, _: Speaker) -> str:
     said = finding.evidence
     return (
         f"{said['cells']:.0f} of {count(int(said['of_cells']), 'cell')} without a result"
-        f"{_of_sizes(finding)}: {_reason(finding)}"
+        f"{_of_sizes(finding)}: {why(finding)}"
     )
 
 
@@ -315,19 +327,13 @@ def _unrepeated(finding: Finding, _: Speaker) -> str:
     return f"{both}: cannot tell, n = 1; the means of columns differ by {span} Mbit/s"
 
 
-def _plainly(finding: Finding) -> str:
-    """A kind without words of its own."""
-    share = finding.evidence.get("ceiling_share")
-    of = "" if share is None else f", at {_percent(share)} of the wire ceiling"
-    return f"{finding.kind.replace('-', ' ')}{of}"
-
-
 def _of_sizes(finding: Finding) -> str:
     sizes = finding.words.get("message_bytes", "")
     return f", messages of {sizes} bytes" if sizes else ""
 
 
-def _reason(finding: Finding) -> str:
+def why(finding: Finding) -> str:
+    """The reason of blanks: its sentence and its word."""
     word = finding.words["reason"]
     known = REASONS.get(word)
     return word if known is None else f"{known.sentence.rstrip('.')} ({word})"
@@ -363,6 +369,7 @@ _WORDS: Mapping[Kind, Callable[[Finding, Speaker], str]] = {
     Kind.SAME_BUFFER: _same_buffer,
     Kind.FRAGMENTED: _fragmented,
     Kind.LINK_FAR_BELOW: _far_below,
+    Kind.ONE_WAY: _one_way,
     Kind.LINK_SPEED: _link_speed,
     Kind.LINK_MTU: _link_mtu,
     Kind.DUPLEX: _duplex,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.nouns import Finding, Kind
-from netlab.report.finding_words import Speaker, fall, of_what, outlier, sentence
+from netlab.report.finding_words import Speaker, fall, of_what, outlier, sentence, why
 from netlab.report.nouns import Line, Part, Place, Sheet
 from netlab.report.words import count
 
@@ -30,7 +30,14 @@ _FIRST = (
 )
 _LAST = (
     *(Kind.WIRE_CEILING, Kind.FALL, Kind.UNREPEATED, Kind.OFF_TIME, Kind.BUFFER_CAPPED),
-    *(Kind.STEP, Kind.NO_TIMESTAMPS, Kind.PACKET_RATE, Kind.CONGESTION, Kind.STRAY_TRIAL),
+    *(
+        Kind.ONE_WAY,
+        Kind.STEP,
+        Kind.NO_TIMESTAMPS,
+        Kind.PACKET_RATE,
+        Kind.CONGESTION,
+        Kind.STRAY_TRIAL,
+    ),
     *(Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED, Kind.PACING),
 )
 """What matters most first. Warnings that neither names stand between the two, notes at the end."""
@@ -156,6 +163,15 @@ def _in_turn(found: Sequence[Finding], speaker: Speaker) -> str:
     return f"{head} Likewise, with other figures: {_named(others)}." if any(others) else head
 
 
+def _blanks(found: Sequence[Finding], speaker: Speaker) -> str:
+    """All cells of one reason together: their names stand in the table."""
+    reasons: dict[str, set[str]] = {}
+    for each in found:
+        reasons.setdefault(why(each), set()).update(each.cells)
+    said = [f"{len(cells)}, {reason[:1].lower()}{reason[1:]}" for reason, cells in reasons.items()]
+    return f"Of {count(len(speaker.cells), 'cell')} without a result: {'; '.join(said)}."
+
+
 def _outliers(found: Sequence[Finding], speaker: Speaker) -> str:
     told = [f"{of_what(each.group)}: {outlier(each, speaker)}" for each in found[:MOST_TOGETHER]]
     more = len(found) - len(told)
@@ -207,6 +223,7 @@ def _named(names: Iterable[str]) -> str:
 
 _TOGETHER: dict[Kind, Callable[[Sequence[Finding], Speaker], str]] = {
     Kind.OUTLIER: _outliers,
+    Kind.MISSING: _blanks,
     Kind.WIRE_CEILING: _ceiling,
     Kind.UNREPEATED: _comparisons,
 }
