@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.nouns import Finding, Kind
-from netlab.report.finding_words import Speaker, fall, of_what, outlier, sentence, why
+from netlab.report.finding_words import fall, of_what, outlier, sentence, why
 from netlab.report.nouns import Line, Part, Place, Sheet
+from netlab.report.speaker import Speaker
 from netlab.report.words import count
 
 if TYPE_CHECKING:
