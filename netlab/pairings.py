@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 SEPARATOR = "+"
 AT = "@"
@@ -42,6 +43,7 @@ def named(server: str, client: str) -> str:
     return f"{server}{SEPARATOR}{client}"
 
 
+@lru_cache(maxsize=4096)
 def role_of(text: str) -> Role:
     """A role as people write it; ValueError with a sentence."""
     found = ROLE.fullmatch(text)

@@ -13,11 +13,11 @@ from netlab.asking import Ask, beyond_hosts
 from netlab.cells import Cell, expand
 from netlab.errors import UsageError
 from netlab.estimate import Estimate, estimate
-from netlab.hosts import Inventory, kept_busy, load_inventory
+from netlab.hosts import Host, kept_busy, load_inventory
 from netlab.matrix import Matrix, load_matrix
 from netlab.measure import address_of
 from netlab.measure.common_window import is_common, lead_s
-from netlab.pairings import is_by_name, roles_of
+from netlab.pairings import is_by_name, labels_of, role_of
 from netlab.plan_text import plan_text
 from netlab.progress import OVERHEAD_S
 from netlab.schedule import Round, Trial, rounds
@@ -26,6 +26,9 @@ from netlab.unmeasured import beyond_server
 
 Ends = Mapping[str, tuple[str, str]]
 """Machines of server and client by pairing."""
+
+Pair = tuple[Host, Host]
+"""Server and client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +116,11 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else load_inventory(source).observing(matrix.observe)
-    ends = _ends(pairings, inventory)
-    busy = {
-        pairing: frozenset(machines) if inventory is None else kept_busy(inventory.pair(pairing))
-        for pairing, machines in ends.items()
-    }
-    refused: dict[Cell, str] = {} if inventory is None else _refused(chosen, inventory)
+    pairs = {} if inventory is None else {each: inventory.pair(each) for each in pairings}
+    ends = _ends(pairings, pairs)
+    busy = {each: kept_busy(pair) for each, pair in pairs.items()}
+    busy = busy or {each: frozenset(machines) for each, machines in ends.items()}
+    refused = _refused(chosen, pairs) if pairs else {}
     notes: tuple[str, ...] = ()
     if inventory is not None and ask is not None:
         told = ask(inventory.needed(pairings))
@@ -127,24 +129,26 @@ def plan_of(
         )
         refused |= beyond
     measured = tuple(cell for cell in chosen if cell not in refused)
-    fewest, most = (
-        rounds(
+    meeting_of = None if inventory is None else inventory.meeting
+
+    def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
+        return rounds(
             _trials(measured, times),
             order=matrix.order,
             seed=matrix.seed,
             hosts_of=lambda cell: busy[cell.pairing],
             parallel=matrix.parallel,
-            meeting_of=None if inventory is None else inventory.meeting,
+            meeting_of=meeting_of,
         )
-        for times in (matrix.fewest_of, matrix.repeats_of)
-    )
+
+    most = drawn(matrix.repeats_of)
     return Planned(
         matrix=matrix,
         cells=chosen,
         refused=refused,
         notes=notes,
         rounds=most,
-        fewest=fewest,
+        fewest=most if matrix.until is None else drawn(matrix.fewest_of),
         ends=ends,
         inventory=None if source is None else str(source),
     )
@@ -158,11 +162,11 @@ def _lead_s(round_: Round) -> float:
     return lead_s(streams) if together else 0.0
 
 
-def _refused(cells: Collection[Cell], inventory: Inventory) -> dict[Cell, str]:
+def _refused(cells: Collection[Cell], pairs: Mapping[str, Pair]) -> dict[Cell, str]:
     """What needs no asking: a host without an agent, and one without an address for the cell."""
     refused = {}
     for cell in cells:
-        pair = inventory.pair(cell.pairing)
+        pair = pairs[cell.pairing]
         beyond = beyond_server(cell, pair)
         try:
             _ = address_of(pair[0], cell), address_of(pair[1], cell)
@@ -237,17 +241,16 @@ def plan_json(plan: Planned) -> dict[str, Any]:
     }
 
 
-def _ends(pairings: Collection[str], inventory: Inventory | None) -> dict[str, tuple[str, str]]:
-    """The machines that each pairing keeps busy, by its first choice of hosts."""
+def _ends(pairings: Collection[str], pairs: Mapping[str, Pair]) -> dict[str, tuple[str, str]]:
+    """The machines that each pairing keeps busy; where no hosts are known, two of each system."""
     ends = {}
     for pairing in pairings:
-        if inventory is None and is_by_name(pairing):
-            server_role, client_role = roles_of(pairing)
-            ends[pairing] = server_role.host, client_role.host
-        elif inventory is None:
-            server, client = pairing[0], pairing[1]
-            ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
-        else:
-            first, second = inventory.pair(pairing)
+        server, client = labels_of(pairing)
+        if pairing in pairs:
+            first, second = pairs[pairing]
             ends[pairing] = first.machine_name, second.machine_name
+        elif is_by_name(pairing):
+            ends[pairing] = role_of(server).host, role_of(client).host
+        else:
+            ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
     return ends

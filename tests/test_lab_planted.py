@@ -63,7 +63,7 @@ def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
     # 0.16 s of 0.8 s, and what a period's beginning and end make of it.
     assert float(spent_s) < 0.3
     statistics = dict(zip(words[::2], words[1::2], strict=True))
-    assert int(statistics["nr_throttled"]) >= 4
+    assert int(statistics["nr_throttled"]) >= 1
     assert "linux-a" in planted.as_text() and "20 % of a CPU" in planted.as_text()
 
 

@@ -6,12 +6,15 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.cells import Cell
+from netlab.plan import plan_of
+from netlab.plan_text import plan_text
 from netlab.schedule import Round, Trial, rounds
 from netlab.setups import Stream
 from netlab.tournament import Meeting, fewest, rounds_of
@@ -58,6 +61,23 @@ def test_two_hundred_hosts_take_199_rounds_each_way_and_no_time_to_plan(
     assert len(plan) == 2 * each_way
     assert {len(one) for one in plan} == {hosts // 2}
     check(meetings, plan)
+
+
+def test_the_plan_of_many_hosts_states_its_rounds_and_the_time_against_one_pair_at_a_time(
+    tmp_path: Path,
+) -> None:
+    hosts = "".join(f"  h{n}: {{local: true}}\n" for n in range(40))
+    matrix = tmp_path / "m.yaml"
+    matrix.write_text(
+        "title: t\npairings: {between: all, inside: false}\nparallel: true\n"
+        "tests: [{test: stream, protocol: TCP, message_size: 1448, duration: 10s}]\n"
+        f"hosts:\n{hosts}"
+    )
+    plan = plan_of(matrix, None)
+    assert (plan.trials, len(plan.rounds)) == (40 * 39, 2 * 39)
+    said = plan_text(plan)
+    assert "1560 trials in 78 rounds" in said
+    assert "Up to 20 trials at once: 13 min 40 s in place of 4 h 21 min one by one" in said
 
 
 def test_the_two_directions_of_a_pair_follow_each_other() -> None:

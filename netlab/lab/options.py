@@ -167,8 +167,8 @@ class LabOptions:
                 raise UsageError(f"--mtu-of {host}={mtu}: {LEAST_IPV6_MTU_BYTES} to 65535 bytes")
         for host, share in self.cpu_shares.items():
             if not LEAST_CPU_SHARE <= share <= MOST_CPU_SHARE:
-                given = f"--cpu-quota {host}={100 * share:g}%"
-                raise UsageError(f"{given}: 1 % of a CPU to {100 * MOST_CPU_SHARE:g} %, 64 CPUs")
+                option = f"--cpu-quota {host}={100 * share:g}%"
+                raise UsageError(f"{option}: 1 % of a CPU to {100 * MOST_CPU_SHARE:g} %, 64 CPUs")
 
 
 def options_from_json(plain: Mapping[str, Any]) -> LabOptions:
