@@ -254,7 +254,9 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "latency_max_ns": Column("string", "ns", "longest round trip at each"),
     "latency_p50_ns": Column("string", "ns", "round trip that half of them do not exceed"),
     "latency_p99_ns": Column("string", "ns", "round trip that 99 % of them do not exceed"),
-    "back_to_back_frames": Column("Float64", "", "longest burst without loss, mean of all searches"),
+    "back_to_back_frames": Column(
+        "Float64", "", "longest burst without loss, mean of all searches"
+    ),
     "back_to_back_waiting_frames": Column(
         "Float64", "", "those of it that waited in the device while it came in (RFC 9004)"
     ),
@@ -262,7 +264,12 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
         "string", "", "device, line rate (any burst passes), generator-bound or receiver-bound"
     ),
     "back_to_back_each_frames": Column("string", "", "what each of the searches found"),
-    **{f"{end}_{name}": column for end in ("client", "server") for name, column in _HOST.items() if name != "host"},
+    **{
+        f"{end}_{name}": column
+        for end in ("client", "server")
+        for name, column in _HOST.items()
+        if name != "host"
+    },
 }
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
@@ -353,16 +360,9 @@ def describe(name: str) -> Column:
     The dtype of a column that is not documented is a proposal: the frame widens it where the
     values ask for it, so that none is changed.
     """
-    if name in _KNOWN:
-        return _KNOWN[name]
-    if name in _SOMETIMES:
-        return _SOMETIMES[name]
-    host = _OF_A_HOST.fullmatch(name)
-    if host and host[3] in _HOST:
-        column = _HOST[host[3]]
-        if host[1]:
-            return Column("string", column.unit, f"{host[2]}, in each trial: {column.meaning}")
-        return Column(column.dtype, column.unit, f"{host[2]}: {column.meaning}")
+    listed = _KNOWN.get(name) or _SOMETIMES.get(name) or _of_a_host(name)
+    if listed is not None:
+        return listed
     for prefix, words in PREFIXES.items():
         if name.startswith(prefix):
             inner = describe(name.removeprefix(prefix))
@@ -372,3 +372,14 @@ def describe(name: str) -> Column:
         if name.endswith(ending):
             return Column(dtype, unit, meaning)
     return Column("string", "", meaning)
+
+
+def _of_a_host(name: str) -> Column | None:
+    """A column that a search has of some host, or of each trial of it; ``None``: it is none."""
+    found = _OF_A_HOST.fullmatch(name)
+    column = _HOST.get(found[3]) if found else None
+    if found is None or column is None:
+        return None
+    if found[1]:
+        return Column("string", column.unit, f"{found[2]}, in each trial: {column.meaning}")
+    return Column(column.dtype, column.unit, f"{found[2]}: {column.meaning}")

@@ -58,6 +58,8 @@ def _demands(cell: Cell) -> Iterator[Demand]:
             yield Demand(role, "no-checksum", "udp_checksum: false")
         if f"{role}_cpu" in settings:
             yield Demand(role, "pin", f"{role}_cpu: {settings[f'{role}_cpu']}")
+        if settings.get("latency"):
+            yield Demand(role, "round_trip", "latency: true")
         if "send_method" in settings and _sends(cell, role):
             method = str(settings["send_method"])
             yield Demand(role, method, f"send_method: {method}")

@@ -110,6 +110,15 @@ class Inventory:
     hosts: tuple[Host, ...]
     pairs: Mapping[str, tuple[str, str]]
     """Pairing → names of its server and client."""
+    observed: tuple[str, ...] = ()
+    """Names of hosts that only look on: no pairing of letters means them."""
+
+    def observing(self, names: Iterable[str]) -> Inventory:
+        """The same with hosts that only look on; UsageError for a stranger, or for a mirror."""
+        for name in names:
+            if self.role(name).mirror is not None:
+                raise UsageError(f"{self.file}: observe: {name} is a mirror, and runs no probe")
+        return replace(self, observed=tuple(names))
 
     def host(self, name: str) -> Host:
         """The host of that name; KeyError without one."""
@@ -123,7 +132,8 @@ class Inventory:
 
         A named pair is the only one. Else the servers and clients with the right letters in the
         inventory's order, mirrors behind the servers that can do more; a machine never measures
-        with itself under its other system, and a mirror is never the client. A pairing by name
+        with itself under its other system, a mirror is never the client, and a host that is
+        observed is neither. A pairing by name
         means its two hosts, which may be one machine, or one and the same.
         """
         if is_by_name(pairing):
@@ -131,10 +141,11 @@ class Inventory:
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
             return ((self.host(server), self.host(client)),)
+        hosts = [host for host in self.hosts if host.name not in self.observed]
         return tuple(
             (server, client)
-            for server in sorted(self.hosts, key=lambda host: host.mirror is not None)
-            for client in self.hosts
+            for server in sorted(hosts, key=lambda host: host.mirror is not None)
+            for client in hosts
             if (server.os + client.os) == pairing
             and server is not client
             and client.mirror is None
@@ -168,11 +179,13 @@ class Inventory:
         return replace(host, only_network=role.network)
 
     def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
-        """Each ordered pair of ``roles`` (``None``: of all hosts); UsageError for a stranger.
+        """Each ordered pair of ``roles`` (``None``: of all hosts but those observed); UsageError
+        for a stranger.
 
         ``inside``: those within one machine as well, each host with itself among them.
         """
-        listed = [host.name for host in self.hosts] if roles is None else list(roles)
+        everyone = [host.name for host in self.hosts if host.name not in self.observed]
+        listed = everyone if roles is None else list(roles)
         hosts = {role: self.role(role) for role in listed}
         return every_pairing(
             listed,

@@ -66,14 +66,16 @@ class Matrix:
     seed: int
     parallel: bool
     """Whether pairings that share no host may run at the same time."""
+    observe: tuple[str, ...]
+    """Hosts that are neither end, by name: searches record their load and their drops."""
     scale: float
     """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
     comparisons: tuple[Comparison, ...]
     content: dict[str, Any]
     """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
 
-    Not the title, the hosts, the order, the pause or what is compared; nor how an axis is written
-    or its values are sorted.
+    Not the title, the hosts, who is observed, the order, the pause or what is compared; nor how an
+    axis is written or its values are sorted.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""
@@ -176,6 +178,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         order=model.order,
         seed=model.seed,
         parallel=model.parallel,
+        observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=_comparisons(model),
         content=content,

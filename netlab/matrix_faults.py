@@ -68,7 +68,8 @@ def _with_pairings(
         return model
     between = BetweenSection(between="all") if said == "all" else said
     roles = None if between.between == "all" else between.between
-    pairings = list(inventory().every_pairing(roles, inside=between.inside))
+    hosts = inventory().observing(model.observe or ())
+    pairings = list(hosts.every_pairing(roles, inside=between.inside))
     if not pairings:
         message = "no two hosts of the inventory can be measured with each other"
         raise MatrixError([document.fault(("pairings",), message)])

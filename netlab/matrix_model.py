@@ -14,6 +14,7 @@ from netlab.matrix_settings import (
     SETTINGS,
     SETTINGS_OF,
     Confidence,
+    HostName,
     Pairing,
     Rate,
     Role,
@@ -237,6 +238,13 @@ class MatrixFile(Running):
     pairings: Pairings = Field(
         description="Server first: systems (WL is Windows and Linux), or hosts by name "
         "(nas+laptop); `all`: every host of the inventory with every other, each way."
+    )
+    observe: Annotated[
+        list[HostName], Field(min_length=1, max_length=9), AfterValidator(distinct)
+    ] = Field(
+        default=None,  # type: ignore[arg-type]  # absent, never null
+        description="Hosts of the inventory that are neither end, such as the device under test: "
+        "their load and their drops stand in the records of searches.",
     )
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
     tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]

@@ -70,6 +70,10 @@ def _method(value: str) -> str | None:
     return None if value == "plain" else value
 
 
+def _or_nothing(value: bool) -> bool | None:
+    return value or None
+
+
 def _number_or(kind: str, example: str) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, _text(example)]})
 
@@ -119,6 +123,7 @@ Rate = Annotated[float, BeforeValidator(_rate), _number_or("number", "100Mbit")]
 PerSecond = Annotated[float, BeforeValidator(_per_second), _number_or("number", "5000/s")]
 Loss = Annotated[float, BeforeValidator(_loss), WithJsonSchema(_text("0.001 %"))]
 Resolution = Annotated[float, BeforeValidator(_resolution), WithJsonSchema(_text("0.5 %"))]
+YesLevel = Annotated[bool, AfterValidator(_or_nothing)]
 SendMethodLevel = Annotated[Literal["plain", "batch", "packet"], AfterValidator(_method)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", max_length=64)]
 Device = Annotated[str, Field(pattern=r"^[^\s/%=,\x00-\x1f]+$", max_length=15)]
@@ -149,6 +154,7 @@ Pairing = Annotated[
         {"type": "string", "pattern": rf"^([A-Z]{{2}}|{_ROLE_PATTERN}\+{_ROLE_PATTERN})$"}
     ),
 ]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
 Role = Annotated[
     str,
     AfterValidator(_role),
@@ -353,6 +359,13 @@ SETTINGS = (
         "search_duration", "search_duration_s", Window, "Of trials before the last, that confirms."
     ),
     _choice("frame_loss", "frame_loss", bool, "Measure the loss at tenths of the line rate too."),
+    _choice("latency", "latency", YesLevel, "Round trips at the rate found, and at parts of it."),
+    _range(
+        "back_to_back",
+        "back_to_back",
+        _whole(1, 100),
+        "How often the longest burst without loss is searched for; the standard: 50.",
+    ),
     _range("residual", "residual_s", Residual, "What late frames are waited for after a trial."),
     _range("settle", "settle_s", WarmUp, "Time between two trials of a search."),
     _choice("sweep", "sweep", bool, "Measure throughput over message sizes around the one found."),

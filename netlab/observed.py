@@ -33,6 +33,4 @@ def look_on(
 def beside(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
     """Those that are neither end, and have not been lost."""
     names = {agent.host.name for agent in ends}
-    return tuple(
-        agent for name, agent in observed.items() if name not in names and not agent.gone
-    )
+    return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

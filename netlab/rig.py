@@ -14,6 +14,7 @@ from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeEr
 from netlab.hostlock import lock_hosts, same_host
 from netlab.hosts import Host, Inventory, kept_busy
 from netlab.measure import Ends, address_of
+from netlab.observed import beside, look_on
 from netlab.pairings import is_by_name
 from netlab.preflight import (
     Preflight,
@@ -52,6 +53,8 @@ class Rig:
         self._wait_s = wait_s
         self._say = say
         self._agents: dict[str, Agent] = {}
+        self._observed: dict[str, Agent] = {}
+        """Those of hosts that only look on, by name."""
         self._away: dict[str, str] = {}
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._preflights: dict[str, Preflight] = {}
@@ -66,7 +69,9 @@ class Rig:
     def __enter__(self) -> Self:
         try:
             self._connect()
-            self._lock(self._agents.values(), self._wait_s)
+            self._observed, away = look_on(self._inventory, self._agents, self._open)
+            self.warnings += away
+            self._lock([*self._agents.values(), *self._observed.values()], self._wait_s)
             self._pair_up()
             self._try_pairs()
         except BaseException:
@@ -85,7 +90,7 @@ class Rig:
     def close(self) -> None:
         """End every agent; trials under way end with ``HostGone``. Safe to call again."""
         self._closing = True
-        agents = list(self._agents.values())
+        agents = [*self._agents.values(), *self._observed.values()]
         if agents:
             with ThreadPoolExecutor(max_workers=len(agents)) as executor:
                 list(executor.map(Agent.close, agents))
@@ -152,6 +157,7 @@ class Rig:
             client=client,
             networks={whose: network for whose, network in networks.items() if network},
             same_host=same_host(server, client),
+            observed=beside((server, client), self._observed),
             connected_by=self._preflights[cell.pairing].connected_by(*addresses),
         )
 
@@ -188,7 +194,7 @@ class Rig:
 
     def described(self) -> dict[str, Any]:
         """Each host as it was found: what changes here between sessions is noted, not refused."""
-        return described(self._pairs.values(), self._agents)
+        return described(self._pairs.values(), self._agents | self._observed)
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that were lost and came back since this was asked last."""

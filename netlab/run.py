@@ -68,7 +68,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     """Measure what is missing of a matrix; every record is on disk before the next trial."""
     matrix = load_matrix(options.matrix, options.overrides, options.hosts)
     cells = expand(matrix)
-    inventory = load_inventory(options.hosts or options.matrix)
+    inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
     chosen = chosen_of(cells, options.only)
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:

@@ -187,6 +187,10 @@ class ThroughputSearch(_Settings):
     """``None``: the matrix's link's, else the interface's."""
     frame_loss: bool = False
     """Whether the share of frames lost is measured as well, from the line rate down by tenths."""
+    latency: Literal[True] | None = None
+    """Whether round trips are measured as well, at the rate found and at parts of it."""
+    back_to_back: int | None = None
+    """How often the longest burst at line rate is searched for as well; ``None``: not at all."""
     residual_s: float = 2.0
     """How long frames that may still be on their way are waited for."""
     settle_s: float = 5.0
@@ -236,9 +240,7 @@ EXCLUSIVE = (("duration_s", "count"), ("rate_bit_per_s", "message_rate_per_s"))
 """Settings of which a cell has one at most: naming one takes the other back."""
 
 ONLY_OF_TCP = frozenset({"congestion", "nodelay"})
-ONLY_OF_UDP = frozenset(
-    {"dont_fragment", "send_method", "timeout_s", "udp_checksum", "stack_time"}
-)
+ONLY_OF_UDP = frozenset({"dont_fragment", "send_method", "timeout_s", "udp_checksum", "stack_time"})
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:

@@ -5,10 +5,13 @@ limit, over a cable that is faster than our own hosts, and on loopback.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 from paths import Inside, needs_namespaces
@@ -18,10 +21,11 @@ from netlab.cells import Cell
 from netlab.hosts import Host
 from netlab.lab import network
 from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabHost, make_plan
-from netlab.measure import Ends, throughput_search
+from netlab.lab.plan import make_plan
+from netlab.measure import Ends, offered_load, throughput_search
+from netlab.measure.bench import line_of
 from netlab.measure.offered_load import Load, offer
-from netlab.probe import Agent
+from netlab.probe import Agent, ClockOffset
 from netlab.records import Record, Status, to_json
 from netlab.schedule import Trial
 from netlab.search import VERDICTS
@@ -47,8 +51,10 @@ def search(ends: Ends, **settings: Any) -> Record:
 
 
 @contextmanager
-def routed(**wish: Any) -> Iterator[Ends]:
-    """Two agents on the cables of a router; everything is gone afterwards."""
+def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
+    """Two agents on the cables of a router, and one in it where it is to be observed; everything is
+    gone afterwards.
+    """
     options = LabOptions(name=f"s{os.getpid()}", topology="router", **wish)
     options.check()
     plan = make_plan(
@@ -63,16 +69,24 @@ def routed(**wish: Any) -> Iterator[Ends]:
         network.make(plan)
         agents = []
         for host in plan.hosts:
-            agents.append(_agent(host))
+            agents.append(_agent(host.name, host.namespace, host.addresses))
             stack.callback(agents[-1].close)
             agents[-1].greet(None)
         client, server = agents
-        yield Ends(server=server, client=client, same_host=False, link_rate_bit_per_s=options.rate)
+        ends = Ends(server=server, client=client, same_host=False, link_rate_bit_per_s=options.rate)
+        if not observe:
+            yield ends
+            return
+        assert plan.router is not None
+        router = _agent("router", plan.router, ())
+        stack.callback(router.close)
+        router.greet(None)
+        yield replace(ends, observed=(router,))
 
 
-def _agent(host: LabHost) -> Agent:
-    of = Host(name=host.name, os="L", local=True, addresses={"test": host.addresses})
-    transport = Inside(of, host.namespace)
+def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
+    of = Host(name=name, os="L", local=True, addresses={"test": addresses})
+    transport = Inside(of, namespace)
     return Agent(of, transport, transport.start([str(local_probe()), "agent"]))
 
 
@@ -156,13 +170,69 @@ class TestRouters:
     def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
         with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
             setup = setup_of(frame_bytes=1518)
-            cell = Cell(pairing="LL", test="throughput_search", setup=setup)
-            (account,) = offer(setup, cell, ends, Load(400, 1600.0, 0.25), lambda _s, _r: None)
+            offered = offer(setup, ends, Load(400, 1600.0, 0.25), lambda _s, _r: None)
+            (account,) = offered.accounts
             assert account.sent == 400
             assert 150 < account.received < 250
             assert account.lost == 400 - account.received
             assert account.own_drops == 0
             assert account.received_per_s() == pytest.approx(frames_per_s(8e6, 1518), rel=0.05)
+
+
+@pytest.mark.lab
+@needs_namespaces[1]
+def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
+    """It forwards 8 of 20 Mbit/s, with a queue of 20 frames."""
+    plant = {"rate": 20e6, "device_rate": 8e6, "device_queue_frames": 20}
+    with routed(observe=True, **plant) as ends:
+        settings = {"duration_s": 0.5, "resolution": 0.1, "burst": 10}
+        record = search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
+    assert record.status is Status.OK, record.detail
+    values: Any = record.values
+    assert values["limit"] == "device"
+    _check_loads(values)
+    _check_drops(values)
+    _check_latency(values)
+    assert values["back_to_back_limit"] == "device"
+    assert len(values["back_to_back_each_frames"]) == 2
+    # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
+    # frames through at once.
+    assert 0.6 * values["back_to_back_frames"] == pytest.approx(22, abs=4)
+
+
+def _check_loads(values: Any) -> None:
+    """Of each host at the rate found and in each trial; the device's busiest core is named."""
+    assert values["limit_host"] == values["observed_1_host"] == "router"
+    assert values["limit_core"] in range(os.cpu_count() or 1)
+    assert 0 <= values["limit_core_share"] <= 1
+    for host in ("client", "server", "observed_1"):
+        assert 0 <= values[f"{host}_busy_share"] <= values[f"{host}_busiest_core_share"] <= 1
+        assert len(values[f"trial_{host}_busiest_core_share"]) == len(values["trial_verdict"])
+    assert values["one_machine"] is True
+    assert not any("softnet" in name for name in values)
+
+
+def _check_drops(values: Any) -> None:
+    """Every frame that was lost stands at the place where it was dropped."""
+    sent, received = (values[f"trial_{what}_frames"] for what in ("sent", "received"))
+    dropped = values["trial_observed_1_queue_dropped_frames"]
+    assert sum(sent) > sum(received)
+    for out, came, queue in zip(sent, received, dropped, strict=True):
+        # The end markers of a stream are no frames of it.
+        assert out - came <= queue <= out - came + 6
+    assert values["observed_1_queue_dropped_frames"] == sum(dropped)
+    assert values["client_interface_dropped_frames"] == 0
+    assert values["server_interface_dropped_frames"] == 0
+
+
+def _check_latency(values: Any) -> None:
+    """At the rate found and at parts of it."""
+    assert values["latency_found_share"] == [0.1, 0.5, 0.9, 1.0]
+    assert "latency_failed_share" not in values
+    assert all(count > 0 for count in values["latency_count"])
+    times = [values[f"latency_{name}_ns"] for name in ("min", "mean", "max")]
+    for least, mean, most in zip(*times, strict=True):
+        assert 0 < least <= mean <= most
 
 
 class TestTesters:
@@ -176,8 +246,11 @@ class TestTesters:
             record = search(ends, frame_bytes=1518, **settings)
             if record.status is Status.FAILED:
                 assert record.reason == "tester-bound"
+                assert "busiest core: CPU" in str(record.detail)
                 return
             assert record.values["limit"] in ("generator-bound", "receiver-bound")
+            assert record.values["limit_host"] in [agent.host.name for agent in ends_of(ends)]
+            assert record.values["limit_core"] in range(os.cpu_count() or 1)
             assert record.values["line_rate_from"] == "setting"
 
     def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
@@ -197,6 +270,25 @@ class TestTesters:
             check(record, 0.8)
             sent: Any = record.values["trial_sent_frames"]
             assert sent[0] == pytest.approx(1.5 * frames_per_s(50e6, 1518), abs=1)
+
+
+def ends_of(ends: Ends) -> tuple[Agent, Agent]:
+    return ends.agent_of_server, ends.client
+
+
+def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None:
+    """An hour apart, and neither is the controller's."""
+    off_ns = {"client": 3_600_000_000_000, "server": -7_000}
+    agents = {
+        whose: cast(Agent, SimpleNamespace(clock_offset=lambda ns=ns: ClockOffset(ns, 5)))
+        for whose, ns in off_ns.items()
+    }
+    ends = Ends(server=agents["server"], client=agents["client"], same_host=False)
+    before_ns = time.monotonic_ns()
+    starts = offered_load._starts(ends)
+    moments = {starts[whose]["start_ns"] - ns for whose, ns in off_ns.items()}
+    assert len(moments) == 1
+    assert moments.pop() >= before_ns + 300_000_000
 
 
 def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
@@ -226,9 +318,7 @@ class TestLineRate:
     pytestmark: ClassVar = needs_namespaces
 
     def line(self, ends: Ends, **settings: Any) -> tuple[float, str]:
-        setup = setup_of(frame_bytes=64, **settings)
-        cell = Cell(pairing="LL", test="throughput_search", setup=setup)
-        line = throughput_search.line_of(setup, cell, ends)
+        line = line_of(setup_of(frame_bytes=64, **settings), ends)
         assert line.frames_per_s == frames_per_s(line.bit_per_s, 64)
         return line.bit_per_s, line.source
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netlab.measure.back_to_back import longest
 from netlab.search import CONFIRMATIONS, Ask, Found, Grid, Search, Try, Verdict
 from netlab.verdict import Account, Terms, forwarded_share, judge
 
@@ -271,3 +272,34 @@ def test_a_try_that_was_not_asked_for_is_refused() -> None:
     ended = searched(device(1.0))[1]
     with pytest.raises(ValueError, match="was not asked for"):
         ended.told(Try(200, True, "passed"))
+
+
+# ---- the longest burst ---------------------------------------------------------------------------
+
+
+@given(st.integers(0, 5000), st.integers(2, 5000), st.integers(0, 5100), st.integers(2, 9))
+def test_the_longest_burst_is_found_wherever_the_search_begins(
+    limit: int, most: int, guess: int, least: int
+) -> None:
+    most = max(most, least)
+    asked: list[int] = []
+
+    def passes(frames: int) -> bool:
+        asked.append(frames)
+        return frames <= limit
+
+    found = longest(passes, least=least, most=most, guess=guess)
+    assert found == (min(limit, most) if limit >= least else 0)
+    assert all(least <= frames <= most for frames in asked)
+    assert len(asked) == len(set(asked)) <= 2 * most.bit_length() + 4
+
+
+def test_a_burst_that_was_found_before_is_confirmed_in_two_tries() -> None:
+    asked: list[int] = []
+
+    def passes(frames: int) -> bool:
+        asked.append(frames)
+        return frames <= 33
+
+    assert longest(passes, least=2, most=20_000, guess=33) == 33
+    assert asked == [33, 34]

@@ -1,4 +1,4 @@
-"""Frames at a given rate, one way or both ways at once, and what both ends counted of them.
+"""Frames at a given rate, one way or both ways at once, and what all hosts counted of them.
 
 Before it, for a tenth of a second and at half the rate, the device learns and wakes up; nothing of
 that counts. The streams of the trial itself are opened with a packet each way, so that what a
@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.cells import Cell
+from netlab.counters import Watched
 from netlab.errors import ProbeError
 from netlab.lines import decimal
 from netlab.measure import Ends
-from netlab.measure.conversation import OnProgress, Side, can, drive, keys_of_connector
+from netlab.measure.common_window import START_AHEAD_S
+from netlab.measure.conversation import (
+    Conversation,
+    OnProgress,
+    Side,
+    can,
+    drive,
+    keys_of_connector,
+    opened_by,
+)
 from netlab.measure.flow import Flow, keys_of
-from netlab.probe import Agent
+from netlab.measure.watching import WHOSE, Watch, dropped_at_socket
 from netlab.setups import Stream, ThroughputSearch
 from netlab.verdict import Account
 from netlab.wire import udp_message_in_frame
@@ -28,17 +37,14 @@ LEARN_S = 0.1
 LEARN_SHARE = 0.5
 """How long the device is warmed up, and at which share of the rate to come."""
 
-AHEAD_S = 0.3
-"""How far ahead the start of both directions is set, for the requests to arrive."""
-
 OVER_S = 0.5
 """What a sender may take longer than asked before it is stopped; it is looked at once a second."""
 
 SLACK_S = 5.0
 """What a probe may take beyond all this before its own deadline ends the test."""
 
-RECEIVER_DROPS = ("queue_drops", "udp_receive_buffer_errors")
-INTERFACE_DROPS = ("interface_dropped_packets", "interface_errors")
+SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
+"""Direction → the ends that send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,27 @@ class Load:
     """What it takes at that rate."""
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What came of a load."""
+
+    accounts: tuple[Account, ...]
+    """Of each direction."""
+    hosts: Mapping[str, Watched]
+    """``client``, ``server``, ``observed_1`` … → what it counted."""
+
+
+def _nothing() -> None:
+    """Nobody wants to know that all has been sent."""
+
+
 @dataclass(slots=True)
-class _Offered(Flow):
+class LoadFlow(Flow):
     """One direction. A sender that is too slow for its frames is stopped in time."""
 
     longest_ns: int = 0
+    on_sent: Callable[[], None] = _nothing
+    """Called when the last frame has been sent."""
 
     def follow(self, side: Side, record: Mapping[str, Any]) -> None:
         """As every flow; and what went out by the end of the time is the trial."""
@@ -65,43 +87,54 @@ class _Offered(Flow):
             self.stopped = True
             self.stop(self.sender)
         Flow.follow(self, side, record)
+        if record["type"] == "result" and side is self.sender:
+            self.on_sent()
 
 
-def learn(setup: ThroughputSearch, cell: Cell, ends: Ends, load: Load, line_per_s: float) -> None:
+def learn(setup: ThroughputSearch, ends: Ends, load: Load, line_per_s: float) -> None:
     """Let frames pass that do not count."""
     rate = LEARN_SHARE * (load.frames_per_s or line_per_s)
     frames = max(2, setup.streams, round(rate * LEARN_S))
-    warm_up = Load(frames, rate, frames / rate)
+    flows = flows_of(setup, ends, Load(frames, rate, frames / rate))
     try:
-        _drive(setup, cell, ends, warm_up, {}, lambda _side, _record: None)
+        drive(flows, lives_s(setup, frames / rate), lambda _side, _record: None)
     except ProbeError as fault:
         if fault.word != "no-traffic":
             raise
 
 
-def offer(
-    setup: ThroughputSearch, cell: Cell, ends: Ends, load: Load, on_progress: OnProgress
-) -> tuple[Account, ...]:
-    """Send a load and wait for what is still on its way; an account of each direction.
+def offer(setup: ThroughputSearch, ends: Ends, load: Load, on_progress: OnProgress) -> Offered:
+    """Send a load and wait for what is still on its way: an account of each direction.
 
     Raises ProbeError where there is none.
     """
-    before = _dropped(ends, cell)
-    flows = _drive(setup, cell, ends, load, {"drain": decimal(setup.residual_s)}, on_progress)
-    after = _dropped(ends, cell)
-    dropped = sum(after[name] - before[name] for name in after if name in before)
-    return tuple(_account(flow, max(0, dropped)) for flow in flows)
+    watch = Watch.begin(ends, setup)
+    flows = flows_of(setup, ends, load, residual_s=setup.residual_s)
+
+    def on_sent() -> None:
+        if all(flow.sender.ended for flow in flows):
+            watch.all_sent()
+
+    for flow in flows:
+        flow.on_sent = on_sent
+    try:
+        drive(flows, lives_s(setup, load.duration_s), on_progress)
+    except ProbeError as fault:
+        # Nothing of what went out arrived: of one stream that is a count.
+        if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
+            raise
+        if flows[0].sender.result is None:
+            raise
+    hosts = watch.end(_results(flows, ends))
+    return Offered(tuple(_account(flow, hosts) for flow in flows), hosts)
 
 
-def _drive(
-    setup: ThroughputSearch,
-    cell: Cell,
-    ends: Ends,
-    load: Load,
-    receiving: Mapping[str, Any],
-    on_progress: OnProgress,
-) -> list[_Offered]:
-    agents = ends.agent_of_server, ends.client
+def flows_of(
+    setup: ThroughputSearch, ends: Ends, load: Load, *, residual_s: float | None = None
+) -> list[LoadFlow]:
+    """A flow a direction, not begun yet. ``residual_s``: how long its receiver waits for frames
+    that are missing; ``None``: as it is used to.
+    """
     stream = Stream(
         protocol="UDP",
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
@@ -112,94 +145,78 @@ def _drive(
         streams=setup.streams,
         send_method=setup.send_method,
         ip_version=setup.ip_version,
-        dont_fragment=all(can(agent, "dont-fragment") for agent in agents),
+        dont_fragment=all(can(ends.agent_of(whose), "dont-fragment") for whose in WHOSE),
         dscp=setup.dscp,
         interface=setup.interface,
         receive=setup.receive,
         network=setup.network,
     )
-    lives_s = AHEAD_S + load.duration_s + OVER_S + 1 + setup.residual_s + SLACK_S
-    common = {"deadline": decimal(lives_s)}
-    senders = {"client-sends": ["client"], "server-sends": ["server"], "both": ["client", "server"]}
+    sending: dict[str, Any] = (
+        {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
+    )
+    receiving: dict[str, Any] = {} if residual_s is None else {"drain": decimal(residual_s)}
+    common: dict[str, Any] = {"deadline": decimal(lives_s(setup, load.duration_s))}
     starts = _starts(ends) if setup.direction == "both" else {}
-    burst = {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
-    flows = [
-        _flow(sender, stream, cell, ends, common, burst | starts.get(sender, {}), receiving)
-        for sender in senders[setup.direction]
-    ]
-    longest_ns = round(1e9 * (load.duration_s + OVER_S + (AHEAD_S if starts else 0)))
-    for flow in flows:
-        flow.longest_ns = longest_ns
-    try:
-        drive(flows, lives_s, on_progress)
-    except ProbeError as fault:
-        # Nothing of what went out arrived: of one stream that is a count.
-        if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
-            raise
-        if flows[0].sender.result is None:
-            raise
+    ahead_s = START_AHEAD_S if starts else 0.0
+    flows = []
+    for sender in SENDERS[setup.direction]:
+        more = {"send": common | sending | starts.get(sender, {}), "receive": common | receiving}
+        flow = _flow(sender, stream, ends, more)
+        flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
+        flows.append(flow)
     return flows
 
 
+def lives_s(setup: ThroughputSearch, duration_s: float) -> float:
+    """How long the probes let a trial of so long a load live."""
+    return START_AHEAD_S + duration_s + OVER_S + 1 + setup.residual_s + SLACK_S
+
+
 def _flow(
-    sender: str,
-    stream: Stream,
-    cell: Cell,
-    ends: Ends,
-    common: Mapping[str, Any],
-    sending: Mapping[str, Any],
-    receiving: Mapping[str, Any],
-) -> _Offered:
+    sender: str, stream: Stream, ends: Ends, more: Mapping[str, Mapping[str, Any]]
+) -> LoadFlow:
+    """``more``: what an end that sends, and one that receives, is asked besides."""
     token = secrets.token_hex(16)
 
     def side(whose: str) -> Side:
-        agent = ends.agent_of_server if whose == "server" else ends.client
+        agent = ends.agent_of(whose)
         verb = "send" if whose == sender else "receive"
-        keys = keys_of(stream, verb, agent, token) | dict(common)
-        keys |= sending if verb == "send" else receiving
-        return Side(agent, verb, ends.address(whose, cell.setup), keys)
+        keys = keys_of(stream, verb, agent, token) | dict(more[verb])
+        return Side(agent, verb, ends.address(whose, stream), keys)
 
-    server, client = side("server"), side("client")
-    turned = ends.connects("UDP") == "server"
-    return _Offered(
-        name="",
-        listener=client if turned else server,
-        connector=server if turned else client,
-        connecting=keys_of_connector(stream),
+    listener, connector = opened_by(
+        ends.connects("UDP"), server=side("server"), client=side("client")
     )
+    return LoadFlow("", connector, listener, connecting=keys_of_connector(stream))
 
 
 def _starts(ends: Ends) -> dict[str, dict[str, int]]:
     """One start for both directions, in each sender's own clock."""
-    agents: dict[str, Agent] = {"server": ends.agent_of_server, "client": ends.client}
-    offsets = {whose: agent.clock_offset().offset_ns for whose, agent in agents.items()}
-    start_ns = time.monotonic_ns() + round(1e9 * AHEAD_S)
+    offsets = {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in WHOSE}
+    start_ns = time.monotonic_ns() + round(1e9 * START_AHEAD_S)
     return {whose: {"start_ns": start_ns + offset} for whose, offset in offsets.items()}
 
 
-def _account(flow: Flow, dropped: int) -> Account:
+def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:
+    """What the probes of both ends said."""
+    return {
+        whose: [
+            side.result
+            for flow in flows
+            for side in flow.sides
+            if side.agent is ends.agent_of(whose) and side.result is not None
+        ]
+        for whose in WHOSE
+    }
+
+
+def _account(flow: Flow, hosts: Mapping[str, Watched]) -> Account:
     sent, received = flow.sender.result or {}, flow.receiver.result or {}
-    # The same frame counts as dropped by the socket and by the system.
-    at_socket = max((received.get(name, 0) for name in RECEIVER_DROPS), default=0)
     return Account(
         sent=sent["sent_messages"],
         received=received.get("total_messages", 0),
         sent_span_ns=max(0, sent["last_send_ns"] - sent["first_send_ns"]),
         received_span_ns=received.get("elapsed_ns", 0),
-        own_drops=dropped + at_socket,
+        own_drops=sum(hosts[whose].dropped_on_the_way for whose in WHOSE)
+        + (dropped_at_socket([received]) or 0),
     )
-
-
-def _dropped(ends: Ends, cell: Cell) -> dict[str, int]:
-    """What our two hosts' interfaces and backlogs have dropped so far, as far as they tell."""
-    pair = {"server": ends.agent_of_server, "client": ends.client}
-    addresses = {whose: ends.address(whose, cell.setup) for whose in pair}
-    peers = {"server": addresses["client"], "client": addresses["server"]}
-    machines = {agent.hello.get("machine_id") for agent in pair.values()}
-    # One machine's backlog is that of whatever else it plays, the device as well.
-    names = INTERFACE_DROPS + (("softnet_dropped_packets",) if len(machines) == 2 else ())
-    counted: dict[str, int] = {}
-    for whose, agent in pair.items():
-        facts = agent.facts(to=peers[whose])
-        counted |= {f"{whose}_{name}": facts[name] for name in names if name in facts}
-    return counted

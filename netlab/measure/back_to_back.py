@@ -1,0 +1,104 @@
+"""Back-to-back frames: the longest burst at line rate that a device takes without loss (RFC 2544,
+26.4), and what of it waited in the device (RFC 9004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from netlab.errors import ProbeError
+from netlab.measure.bench import Bench
+from netlab.measure.offered_load import LEARN_S, Load, learn
+from netlab.records import Value
+from netlab.stats import mean
+from netlab.verdict import Account
+
+LONGEST_S = 2.0
+"""A device that takes so long a burst takes any."""
+
+AT_LINE_RATE = 0.99
+"""A burst that went out more slowly than this share of the line rate is none."""
+
+LEAST_FRAMES = 2
+
+Outcome = Literal["passed", "lost", "receiver-bound", "generator-bound"]
+
+
+class _OwnLimitError(Exception):
+    """Our own hosts are in the way; ``args[0]`` says which, by the word of a search's limit."""
+
+
+def back_to_back(bench: Bench, times: int, found_share: float) -> dict[str, Value]:
+    """The longest burst, searched for ``times`` times, and what became of it.
+
+    ``found_share``: of the line rate, what the device forwards without loss; 0: not even the lowest
+    rate. Forwarding all of it, it takes any burst: none is tried. Where our own hosts lose frames
+    or cannot send so fast, nothing is known of the device.
+    """
+    if found_share >= 1:
+        return {"back_to_back_limit": "line rate"}
+    setup, line_per_s = bench.setup, bench.line.frames_per_s
+    least = max(LEAST_FRAMES, setup.streams)
+    most = max(least, round(LONGEST_S * line_per_s))
+    learn(setup, bench.ends, Load(most, line_per_s, LEARN_S), line_per_s)
+
+    def passes(frames: int) -> bool:
+        outcome = _tried(bench, frames)
+        if outcome in ("receiver-bound", "generator-bound"):
+            raise _OwnLimitError(outcome)
+        return outcome == "passed"
+
+    found: list[int] = []
+    try:
+        for _ in range(times):
+            found.append(longest(passes, least=least, most=most, guess=found[-1] if found else 0))
+    except _OwnLimitError as limit:
+        return {"back_to_back_limit": str(limit.args[0])}
+    values: dict[str, Value] = {"back_to_back_each_frames": found}
+    if min(found) == most:
+        return values | {"back_to_back_limit": "line rate", "back_to_back_frames": float(most)}
+    longest_mean = mean([float(frames) for frames in found])
+    values |= {"back_to_back_limit": "device", "back_to_back_frames": longest_mean}
+    # While a burst comes in, the device sends on: what waits in it is the rest (RFC 9004).
+    return values | {"back_to_back_waiting_frames": longest_mean * (1 - found_share)}
+
+
+def longest(passes: Callable[[int], bool], *, least: int, most: int, guess: int = 0) -> int:
+    """The most frames, from ``least`` to ``most``, for which ``passes``; 0 where none does.
+
+    Lengths are doubled until one does not pass, then halved in between; with a ``guess`` it and its
+    neighbours come first. What is longer than one that failed is taken to fail.
+    """
+    passing, failing = least - 1, most + 1
+    near = [each for each in (guess, guess + 1, guess - 1) if least <= each <= most and guess]
+    while failing - passing > 1:
+        unbounded = min(most, max(least, 2 * passing))
+        between = unbounded if failing > most else (passing + failing) // 2
+        at = next((each for each in near if passing < each < failing), between)
+        if passes(at):
+            passing = at
+        else:
+            failing = at
+    return passing if passing >= least else 0
+
+
+def _tried(bench: Bench, frames: int) -> Outcome:
+    """One burst, and who lost frames of it, if any."""
+    line_per_s = bench.line.frames_per_s
+    load = Load(frames, None if bench.link_paces else line_per_s, frames / line_per_s)
+    try:
+        accounts = bench.offer(load).accounts
+    except ProbeError:
+        # Once more: a trial may come to nothing for a reason that is none of the device's.
+        accounts = bench.offer(load).accounts
+    return _outcome(accounts, line_per_s)
+
+
+def _outcome(accounts: tuple[Account, ...], line_per_s: float) -> Outcome:
+    slow = any((each.sent_per_s() or line_per_s) < AT_LINE_RATE * line_per_s for each in accounts)
+    if any(account.lost > account.own_drops for account in accounts):
+        return "lost"
+    if any(account.lost for account in accounts):
+        return "receiver-bound"
+    return "generator-bound" if slow else "passed"

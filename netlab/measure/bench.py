@@ -1,0 +1,154 @@
+"""The bench of a search under test: its line rate, and one trial at a share of it.
+
+What a trial says: ``verdict.py``. What is sent, and who counts: ``offered_load.py``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from netlab import wire
+from netlab.cells import Cell
+from netlab.counters import Watched
+from netlab.errors import ProbeError
+from netlab.measure import Ends, Live
+from netlab.measure.conversation import Side
+from netlab.measure.offered_load import Load, Offered, learn, offer
+from netlab.records import REASONS, reason_of
+from netlab.search import Ask, Try, Verdict
+from netlab.setups import ThroughputSearch
+from netlab.verdict import Account, Terms, forwarded_share, judge
+
+BEARABLE = 2
+"""Trials in a row that may come to nothing for a reason that is none of the device's."""
+
+OUTRUN = 1.25
+"""A sender that is so much faster than the line rate is not held back by a link of that rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The line rate that rates are shares of."""
+
+    bit_per_s: float
+    source: str
+    """Who said so: ``setting``, ``link`` (of the matrix) or ``interface``."""
+    frames_per_s: float
+    """The most frames a second of the size under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One trial with its figures."""
+
+    share: Fraction
+    """Of the line rate, each way."""
+    full: bool
+    """Whether it was as long as one that counts."""
+    load: Load
+    terms: Terms
+    accounts: tuple[Account, ...]
+    hosts: Mapping[str, Watched]
+    """``client``, ``server``, ``observed_1`` … → what it counted."""
+    verdict: Verdict
+
+    @property
+    def sent_per_s(self) -> float | None:
+        """Frames a second that went out, of the slower direction."""
+        rates = [account.sent_per_s() for account in self.accounts]
+        known = [rate for rate in rates if rate is not None]
+        return min(known) if len(known) == len(rates) else None
+
+    def as_try(self, asked: Ask) -> Try:
+        """What the search hears of it."""
+        share = forwarded_share(self.accounts, self.terms)
+        return Try(asked.number, asked.full, self.verdict, share)
+
+
+def line_of(setup: ThroughputSearch, ends: Ends) -> Line:
+    """The line rate: as the test says it, else the matrix's link, else the client's interface.
+
+    Raises ProbeError where nobody says it.
+    """
+    rate, source = setup.line_rate_bit_per_s, "setting"
+    if rate is None:
+        rate, source = ends.link_rate_bit_per_s, "link"
+    if rate is None:
+        peer = ends.address("server", setup)
+        rate, source = ends.client.facts(to=peer).get("interface_speed_bit_per_s"), "interface"
+    if not rate:
+        detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
+        raise ProbeError(ends.client.host.name, "capability-missing", detail=detail)
+    return Line(float(rate), source, wire.frames_per_s(rate, setup.frame_bytes))
+
+
+@dataclass(slots=True)
+class Bench:
+    """A search under way: what does not change from trial to trial, and whether the link paces."""
+
+    setup: ThroughputSearch
+    cell: Cell
+    ends: Ends
+    live: Live
+    line: Line
+    link_paces: bool = True
+    """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
+    link itself does. False once it was faster: then the line rate is that of another link."""
+
+    def trial(self, share: Fraction, *, full: bool) -> Tried:
+        """One trial at a share of the line rate, as long as one that counts where it is ``full``.
+
+        What comes to nothing is tried again, a few times in a row; ProbeError where it stays so.
+        """
+        load, terms = self._terms(float(share), full=full)
+        for left in range(BEARABLE, -1, -1):
+            try:
+                learn(self.setup, self.ends, load, self.line.frames_per_s)
+                offered = self.offer(load)
+            except ProbeError as fault:
+                if not left or REASONS[reason_of(fault.word)].impossible:
+                    raise
+                time.sleep(self.setup.settle_s)
+                continue
+            if load.frames_per_s is None and self._outran(offered.accounts):
+                self.link_paces = False
+                return self.trial(share, full=full)
+            verdict = judge(offered.accounts, terms)
+            return Tried(share, full, load, terms, offered.accounts, offered.hosts, verdict)
+        raise AssertionError("unreachable")
+
+    def offer(self, load: Load) -> Offered:
+        """Send a load, and tell whoever looks on how fast it comes out."""
+        return offer(self.setup, self.ends, load, self.on_progress)
+
+    def on_progress(self, side: Side, record: Mapping[str, Any]) -> None:
+        """Of what a probe says while it goes on, the goodput so far is shown."""
+        elapsed_ns = record.get("elapsed_ns") or 0
+        if side.verb == "receive" and elapsed_ns:
+            self.live(self.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
+
+    def _terms(self, share: float, *, full: bool) -> tuple[Load, Terms]:
+        """What a trial offers, and what it is judged by."""
+        full_s = self.setup.duration_s or 0.0
+        wanted_s = full_s if full else self.setup.search_duration_s or full_s
+        offered = share * self.line.frames_per_s
+        frames = max(2, self.setup.streams, round(offered * wanted_s))
+        paced = share < 1 or not self.link_paces
+        load = Load(frames, offered if paced else None, frames / offered)
+        terms = Terms(
+            offered_per_s=offered,
+            line_per_s=self.line.frames_per_s,
+            step_share=self.setup.resolution,
+            duration_s=load.duration_s,
+            acceptable_loss=self.setup.acceptable_loss,
+        )
+        return load, terms
+
+    def _outran(self, accounts: tuple[Account, ...]) -> bool:
+        """Whether frames went out faster than the line carries them, beyond what a socket holds."""
+        per_s = OUTRUN * self.line.frames_per_s
+        return any((account.sent_per_s() or 0.0) > per_s for account in accounts)
