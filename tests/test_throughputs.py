@@ -10,10 +10,11 @@ import pytest
 from made_readings import failure, plan_of, planned, result
 
 from netlab.cells import expand
-from netlab.errors import MatrixError
+from netlab.errors import MatrixError, UsageError
 from netlab.estimate import least_s
 from netlab.frame import Run, load
 from netlab.header import Plan
+from netlab.hosts import Host, Inventory
 from netlab.matrix import Link, load_matrix
 from netlab.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.report import throughputs, write_report
@@ -60,6 +61,7 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
         "    line_rate: 1Gbit\n    residual: 500ms\n    settle: 0s\n    ip: 6\n    burst: 64\n"
         "    socket_buffer: 4MiB\n    dscp: 46\n    interface: eth1\n    receive: spinning\n"
         "    network: test\n    protocol: UDP\n    frame_loss: true\n"
+        "    latency: true\n    back_to_back: 50\n"
     )
     first, second = written(tmp_path, text)
     assert (first.frame_bytes, second.frame_bytes) == (128, 1518)
@@ -82,7 +84,34 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
         receive="spinning",
         network="test",
         frame_loss=True,
+        latency=True,
+        back_to_back=50,
     )
+
+
+def test_what_is_not_asked_for_is_no_part_of_a_cells_key(tmp_path: Path) -> None:
+    (setup,) = written(tmp_path, "    frame_size: 64\n    latency: false\n")
+    assert setup == ThroughputSearch(frame_bytes=64)
+    assert not {"latency", "back_to_back"} & setup.settings().keys()
+
+
+def test_hosts_to_observe_are_part_of_a_run_and_not_of_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD + "    frame_size: 64\n")
+    (tmp_path / "b.yaml").write_text(HEAD + "    frame_size: 64\nobserve: [dut, switch.lab]\n")
+    plain, observing = (load_matrix(tmp_path / name) for name in ("a.yaml", "b.yaml"))
+    assert (plain.observe, observing.observe) == ((), ("dut", "switch.lab"))
+    assert plain.content_hash == observing.content_hash
+
+
+def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -> None:
+    hosts = tuple(Host(name=name, os="L", local=True) for name in ("a", "dut", "b"))
+    inventory = Inventory("hosts.yaml", hosts, {}).observing(["dut"])
+    server, client = inventory.pair("LL")
+    assert (server.name, client.name) == ("a", "b")
+    assert inventory.every_pairing(None, inside=False) == ("a+b", "b+a")
+    assert inventory.pair("dut+a")[0].name == "dut"
+    with pytest.raises(UsageError, match="no host is called 'nobody'"):
+        inventory.observing(["nobody"])
 
 
 @pytest.mark.parametrize(
@@ -202,7 +231,10 @@ def test_a_table_has_rate_share_theory_bound_and_limit_by_frame_size(tmp_path: P
 def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None:
     share, frames = part_of(seed_run(tmp_path)).charts
     assert isinstance(share, Chart) and isinstance(frames, Chart)
-    assert share.lines[0].points == ((64.0, 50.0), (256.0, 97.0), (1518.0, 100.0))
+    assert share.as_bars and frames.as_bars
+    assert share.alt.startswith("Bar chart: ")
+    assert [label for _, label in share.x_ticks] == ["64", "256", "1518"]
+    assert share.lines[0].points == ((0.0, 50.0), (1.0, 97.0), (2.0, 100.0))
     (theory,) = frames.ceilings
     assert theory.label == "theoretical maximum, 1 Gbit/s"
     assert [round(y or 0) for _, y in theory.points] == [1488, 453, 81]
@@ -234,7 +266,7 @@ def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
     assert place(sheet, "256", "limit").text == "generator-bound"
     share = part.charts[0]
     assert isinstance(share, Chart)
-    assert share.lines[0].points == ((64.0, None), (128.0, None), (256.0, 30.0))
+    assert share.lines[0].points == ((0.0, None), (1.0, None), (2.0, 30.0))
 
 
 def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) -> None:
@@ -262,6 +294,96 @@ def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) 
     (line,) = chart.lines
     assert [(round(x), y) for x, y in line.points] == [(70, 0), (80, 0), (100, 50)]
     assert any("frame loss rate" in each for each in part.paragraphs)
+
+
+WATCHED: dict[str, Value] = {
+    "one_machine": True,
+    "limit_host": "dut",
+    "limit_core": 1,
+    "limit_core_share": 0.994,
+    "observed_1_host": "dut",
+    "observed_1_busy_share": 0.6,
+    "observed_1_busiest_core_share": 0.99,
+    "observed_1_busiest_core": 1,
+    "observed_1_queue_dropped_frames": 1234,
+    "server_busy_share": 0.3,
+    "server_busiest_core_share": 0.5,
+    "server_busiest_core": 0,
+    "server_socket_dropped_frames": 0,
+}
+
+
+def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_places(
+    tmp_path: Path,
+) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", **WATCHED),
+        1518: of_search(1518, 1.0, "line rate"),
+    }
+    run = made(tmp_path, found)
+    sheet, hosts = part_of(run).sheets
+    assert place(sheet, "64", "limit").text == "device (dut: CPU 1, 99 %)"
+    assert place(sheet, "1518", "limit").text == "line rate"
+    assert [line.label for line in hosts.lines] == ["64, server alpha", "64, observed dut"]
+    assert place(hosts, "64, observed dut", "busiest core, %").text == "99.00"
+    assert place(hosts, "64, observed dut", "which").text == "CPU 1"
+    assert place(hosts, "64, observed dut", "by the queues before them").text == "1,234"
+    assert place(hosts, "64, observed dut", "by the receiving socket") == Place()
+    assert place(hosts, "64, server alpha", "by the receiving socket").text == "0"
+    (sentence,) = dict(hosts.footnotes).values()
+    assert "Shared: one machine id" in sentence
+    cpu = part_of(run).charts[2]
+    assert isinstance(cpu, Chart)
+    assert {line.label.split(": ")[1] for line in cpu.lines} == {"server alpha", "observed dut"}
+    assert all(line.points[1][1] is None for line in cpu.lines)
+
+
+def test_round_trips_stand_by_load_and_bursts_with_what_waited_of_them(tmp_path: Path) -> None:
+    latency: dict[str, Value] = {
+        "latency_found_share": [0.1, 1.0],
+        "latency_count": [100, 990],
+        "latency_lost_requests": [0, 10],
+        "latency_lost_frames": [0, 3],
+        **{f"latency_{name}_ns": [50_000, 2_500_000] for name in ("min", "p50", "mean", "max")},
+        "latency_failed_share": [0.5],
+    }
+    bursts: dict[str, Value] = {
+        "back_to_back_each_frames": [33, 34],
+        "back_to_back_frames": 33.5,
+        "back_to_back_waiting_frames": 16.75,
+        "back_to_back_limit": "device",
+    }
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", **latency, **bursts),
+        1518: of_search(1518, 1.0, "line rate", back_to_back_limit="line rate"),
+    }
+    part = part_of(made(tmp_path, found, latency=True, back_to_back=2))
+    _, trips, longest = part.sheets
+    assert [line.label for line in trips.lines] == ["64, 10 %", "64, 50 %", "64, 100 %"]
+    assert place(trips, "64, 100 %", "median, µs").value == 2500
+    assert place(trips, "64, 100 %", "requests lost").text == "10"
+    assert place(trips, "64, 10 %", "99 %, µs") == Place("", None, "µs")
+    blank = place(trips, "64, 50 %", "round trips")
+    assert blank.value is None
+    assert "no round trip" in dict(trips.footnotes)[blank.notes[0]]
+    assert place(longest, "64", "frames").text == "33.5"
+    assert place(longest, "64", "waiting in the device").value == 16.75
+    assert place(longest, "1518", "frames").value is None
+    assert "any burst passes" in dict(longest.footnotes)[place(longest, "1518", "frames").notes[0]]
+    chart = next(each for each in part.charts if each.name == "latency-under-load-1")
+    assert isinstance(chart, Chart)
+    assert chart.lines[0].points == ((10.0, 50.0), (100.0, 2500.0))
+    assert any("asks for 120 s" in each for each in part.paragraphs)
+    assert any("RFC 9004" in each for each in part.paragraphs)
+
+
+def test_a_share_of_a_line_rate_that_the_link_exceeds_is_footnoted(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        1518: of_search(1518, 1.0, "line rate", link_paced=False)
+    }
+    (sheet,) = part_of(made(tmp_path, found)).sheets
+    share = place(sheet, "1518", "of the line rate, %")
+    assert "the link is another one" in dict(sheet.footnotes)[share.notes[0]]
 
 
 def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:

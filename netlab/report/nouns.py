@@ -142,14 +142,17 @@ class Chart:
     unit: str = "Mbit/s"
     log_y: bool = False
     from_zero: bool = True
+    as_bars: bool = False
+    """Bars side by side at each tick of the axis, which are a whole number apart."""
 
     @property
     def alt(self) -> str:
         """What a reader who does not see the diagram is told."""
+        kind = "Bar" if self.as_bars else "Line"
         ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
         bars = " Bars are the 95 % interval of each mean." if self.has_bars else ""
         return (
-            f"Line chart: {self.title}, in {self.unit}, over {self.x_label}. "
+            f"{kind} chart: {self.title}, in {self.unit}, over {self.x_label}. "
             f"{_named(self.lines)}.{ceiling}{bars} The tables hold the same figures."
         )
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netlab.report.bars import draw_bars
 from netlab.report.heat_map import draw_heat_map, heat_map_inches
 from netlab.report.nouns import Chart, Curve, HeatMap, Panel, Strip
 
@@ -41,6 +42,10 @@ _INK = "#1c2126"
 _QUIET = "#6b737b"
 
 _COLOURS = ("#0b3c5d", "#b3541e", "#3a7d44", "#7b3f8c", "#16808a", "#8a6d00")
+_HATCHES = ("", "///", "...", "xxx")
+"""Of bars, from the second round of colours on."""
+_BESIDE_BARS = 0.6
+"""Room beside the first and the last group of bars, which stand one apart."""
 _DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = (
     "-",
     (0, (5, 2)),
@@ -131,10 +136,13 @@ def _chart(chart: Chart) -> Picture:
     axes = figure.add_axes(
         (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, height / high)
     )
-    for ceiling in chart.ceilings:
-        _draw_ceiling(axes, chart, ceiling)
-    for line in chart.lines:
-        _draw_line(axes, line, [x for x, _ in chart.x_ticks])
+    if chart.as_bars:
+        draw_bars(axes, chart, _COLOURS, _HATCHES)
+    else:
+        for ceiling in chart.ceilings:
+            _draw_ceiling(axes, chart, ceiling)
+        for line in chart.lines:
+            _draw_line(axes, line, [x for x, _ in chart.x_ticks])
     _scale(axes, chart)
     axes.set_title(chart.title)
     axes.set_xlabel(chart.x_label, labelpad=3)
@@ -289,7 +297,7 @@ def _scale(axes: Axes, chart: Chart) -> None:
     if chart.log_x:
         axes.set_xlim(low / 1.3, high * 1.3)
     else:
-        margin = 0.03 * (high - low)
+        margin = _BESIDE_BARS if chart.as_bars else 0.03 * (high - low)
         axes.set_xlim(low - margin, high + margin)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from netlab.counters import HOSTS, OF_A_HOST
 from netlab.records import REASONS, Value
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ SERIES = (
     *("captured_frame_bytes", "captured_next_frame_bytes"),
     *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
     *("loss_sent_frames", "loss_received_frames"),
+    *(f"latency_{name}_ns" for name in ("min", "p50", "mean", "p99", "max")),
+    *("latency_found_share", "latency_count", "latency_lost_requests", "latency_lost_frames"),
+    *("latency_failed_share", "back_to_back_each_frames"),
 )
 """Values that are lists of numbers."""
 
@@ -37,7 +41,10 @@ _VALUES = (
     *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
     "client_connect_mean_ns",
     *("frames_per_s", "line_share", "line_frames_per_s", "upper_frames_per_s"),
-    *("line_rate_bit_per_s", "limit", "monotone"),
+    *("line_rate_bit_per_s", "limit", "monotone", "link_paced", "one_machine"),
+    *("limit_host", "limit_core", "limit_core_share"),
+    *("back_to_back_frames", "back_to_back_waiting_frames", "back_to_back_limit"),
+    *(f"{host}_{name}" for host in HOSTS for name in (*OF_A_HOST, "host")),
     *("sent_bit_per_s", "receiver_jitter_ns", "printed_mbit_per_s"),
     *("common_window", "common_window_trials", "clock_bound_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
