@@ -54,21 +54,22 @@ def missing(run: Run) -> tuple[Finding, ...]:
 
 
 def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Means that rest on fewer cells than those beside them: same test, protocol and way.
+    """Means that rest on fewer cells than those beside them: same test, protocol,
+    way and sizes of buffers.
 
     One without any cell is no mean; where all are short of the same number none stands out.
     """
-    beside: dict[tuple[str, str, str], list[Series]] = {}
+    beside: dict[tuple[object, ...], list[Series]] = {}
     for each in series:
-        beside.setdefault((each.test, each.group.protocol, each.group.flow), []).append(each)
+        levels = frozenset(point.buffer_bytes for point in each.points)
+        place = (each.test, each.group.protocol, each.group.flow, levels)
+        beside.setdefault(place, []).append(each)
     return tuple(found for those in beside.values() for found in _fewer(those))
 
 
 def _fewer(series: Sequence[Series]) -> Iterable[Finding]:
+    most = max(len(each.measured) for each in series)
     for each in series:
-        levels = {point.buffer_bytes for point in each.points}
-        alike = [o for o in series if {point.buffer_bytes for point in o.points} == levels]
-        most = max(len(other.measured) for other in alike)
         has = len(each.measured)
         if 0 < has < most:
             yield finding(

@@ -43,9 +43,32 @@ class Point:
     prefix: str
     """Of the flow's values: a key of ``evidence.FLOWS``."""
     quantity: str
-    lowest_ceiling: float | None = None
-    """Of the wire in payload bit/s, with the TCP options that leave least of those it may have."""
-    highest_ceiling: float | None = None
+    link: LinkLike | None
+
+    @cached_property
+    def lowest_ceiling(self) -> float | None:
+        """Of the wire in payload bit/s, with the TCP options that leave least of those it may have;
+        ``None`` where that is not known.
+        """
+        return self._ceiling(highest=False)
+
+    @cached_property
+    def highest_ceiling(self) -> float | None:
+        """The same with the options that leave most."""
+        return self._ceiling(highest=True)
+
+    def _ceiling(self, *, highest: bool) -> float | None:
+        if self.quantity != "throughput_bit_per_s" or not isinstance(
+            self.settings.get("message_bytes"), int
+        ):
+            return None
+        known = next((record.values for record in self._ok), {})
+        return ceiling_of(self.settings, known, self.prefix, self.link, highest=highest)
+
+    @cached_property
+    def _ok(self) -> tuple[Record, ...]:
+        """The records of trials that have a result."""
+        return tuple(r for r in self.records if r is not None and r.status is Status.OK)
 
     @cached_property
     def figures(self) -> tuple[float | None, ...]:
@@ -74,36 +97,32 @@ class Point:
         values = self.values
         return sum(values) / len(values) if values else None
 
-    @property
+    @cached_property
     def print_step(self) -> float:
         """One in the last digit of an imported figure, else 0."""
         steps = [number for each in self.of("printed_step_bit_per_s") if (number := _float(each))]
         return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
 
-    @property
+    @cached_property
     def same_host(self) -> bool:
         """No wire was touched."""
         return True in self.of("same_host")
 
-    @property
+    @cached_property
     def paced(self) -> bool:
         """It was offered at a rate."""
         return any(name in self.settings for name in _PACED)
 
     def of(self, name: str) -> tuple[Value, ...]:
         """A value of each trial that is ok and has it."""
-        return tuple(
-            record.values[name]
-            for record in self.records
-            if record is not None and record.status is Status.OK and name in record.values
-        )
+        return tuple(record.values[name] for record in self._ok if name in record.values)
 
     def of_flow(self, name: str) -> tuple[Value, ...]:
         """The same of the values of its flow."""
         return self.of(self.prefix + name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Series:
     """The points of one group in the order of their buffers, that of the system's tuning last."""
 
@@ -112,12 +131,12 @@ class Series:
     quantity: str
     points: tuple[Point, ...]
 
-    @property
+    @cached_property
     def on_axis(self) -> tuple[Point, ...]:
         """Those with a buffer of a stated size: the others have no place on the axis."""
         return tuple(point for point in self.points if point.buffer_bytes is not None)
 
-    @property
+    @cached_property
     def measured(self) -> tuple[Point, ...]:
         """Those with a figure."""
         return tuple(point for point in self.points if point.values)
@@ -152,14 +171,6 @@ def _point(
     cell: PlannedCell, prefix: str, records: tuple[Record | None, ...], link: LinkLike | None
 ) -> Point:
     size = cell.settings.get(AXIS)
-    lowest = highest = None
-    if cell.test == "stream":
-        known: Mapping[str, Value] = next(
-            (r.values for r in records if r is not None and r.status is Status.OK), {}
-        )
-        lowest = _ceiling(cell.settings, known, prefix, link)
-        without = {f"{prefix}tcp_timestamps": False, **known}
-        highest = _ceiling(cell.settings, without, prefix, link)
     return Point(
         cell=cell.key,
         buffer_bytes=size if isinstance(size, int) else None,
@@ -167,18 +178,8 @@ def _point(
         records=records,
         prefix=prefix,
         quantity=QUANTITIES[cell.test],
-        lowest_ceiling=lowest,
-        highest_ceiling=highest,
+        link=link,
     )
-
-
-def _ceiling(
-    settings: Mapping[str, Value], values: Mapping[str, Value], prefix: str, link: LinkLike | None
-) -> float | None:
-    """``None`` also where a printed table does not say how long its messages were."""
-    if not isinstance(settings.get("message_bytes"), int) or "protocol" not in settings:
-        return None
-    return ceiling_of(settings, values, prefix, link)
 
 
 def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
