@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from netlab.cli_compare import check, compare
 from netlab.cli_import import import_, show_report
 from netlab.cli_lab import lab
 from netlab.cli_options import FILE, FOLDER, HOSTS, ONLY, SET
@@ -281,5 +282,7 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     click.echo(as_table(build_all(TARGETS if every else targets_named(targets), into, say)))
 
 
+cli.add_command(check)
+cli.add_command(compare)
 cli.add_command(lab)
 cli.add_command(import_)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,12 +20,13 @@ from netlab.cells import Cell, Grid, expansion
 from netlab.comparisons import Comparison
 from netlab.document import Document, check, load_document, read_document
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.expectations import Expectation
 from netlab.hosts import load_inventory
+from netlab.matrix_asked import comparisons_of, expectations_of, idle
 from netlab.matrix_faults import checked
 from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_many
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_set import Overrides, overrides_of
-from netlab.matrix_settings import FIELD_OF
 from netlab.repeats import Until
 from netlab.setups import Level
 
@@ -71,11 +72,12 @@ class Matrix:
     scale: float
     """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
     comparisons: tuple[Comparison, ...]
+    expectations: tuple[Expectation, ...]
     content: dict[str, Any]
     """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
 
-    Not the title, the hosts, who is observed, the order, the pause or what is compared; nor how an
-    axis is written or its values are sorted.
+    Not the title, the hosts, who is observed, the order, the pause, what is compared or expected;
+    nor how an axis is written or its values are sorted.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""
@@ -115,7 +117,7 @@ def load_matrix(
     faults: list[Fault] = []
     document = read_document(path, faults)
     model = checked(document, faults, lambda: load_inventory(hosts_file or path))
-    faults += _idle_comparisons(document, model)
+    faults += idle(document, model)
     if faults:
         raise MatrixError(faults)
     said = overrides_of(overrides or {}, model)
@@ -135,11 +137,19 @@ def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
     For a report: what it lays beside each other may be asked for after the run. Raises MatrixError
     where the text is no matrix.
     """
-    document = load_document(matrix_text, file)
-    found = check(document, MatrixFile)
+    return comparisons_of(_model_of(matrix_text, file))
+
+
+def expectations_in(matrix_text: str, file: str) -> tuple[Expectation, ...]:
+    """What a matrix's text expects, in the same way."""
+    return expectations_of(_model_of(matrix_text, file))
+
+
+def _model_of(matrix_text: str, file: str) -> MatrixFile:
+    found = check(load_document(matrix_text, file), MatrixFile)
     if isinstance(found, list):
         raise MatrixError([complaint.fault for complaint in found])
-    return _comparisons(found)
+    return found
 
 
 def _grids(
@@ -180,7 +190,8 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         parallel=model.parallel,
         observe=tuple(model.observe or ()),
         scale=scale,
-        comparisons=_comparisons(model),
+        comparisons=comparisons_of(model),
+        expectations=expectations_of(model),
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,
@@ -196,33 +207,6 @@ def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
         (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
     )
     return {cell: repeats for cell, repeats in own if repeats is not None}
-
-
-# Comparisons
-
-
-def _comparisons(model: MatrixFile) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(each.name, _side(each.baseline), _side(each.contender))
-        for each in model.compare or []
-    )
-
-
-def _side(section: Any) -> dict[str, Level]:
-    return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
-
-
-def _idle_comparisons(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Comparisons that compare nothing."""
-    if not model.compare:
-        return
-    layers = layers_of(document, model, {})
-    cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
-    plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
-    for index, comparison in enumerate(_comparisons(model)):
-        message = comparison.fault(plain)
-        if message is not None:
-            yield document.fault(("compare", index), message)
 
 
 # --set

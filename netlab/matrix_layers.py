@@ -211,12 +211,12 @@ def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> It
             axes=axes,
             repeats=test.repeats,
             replace=tuple(
-                Rule(_when(r.when), _then(test.test, r.with_, kept - r.when.model_fields_set))
+                Rule(meant_by(r.when), _then(test.test, r.with_, kept - r.when.model_fields_set))
                 for r in test.replace or []
             ),
-            exclude=tuple(Rule(_when(when), {}) for when in test.exclude or []),
+            exclude=tuple(Rule(meant_by(when), {}) for when in test.exclude or []),
             override=tuple(
-                Rule(_when(r.when), _then(test.test, r.set, kept)) for r in test.override or []
+                Rule(meant_by(r.when), _then(test.test, r.set, kept)) for r in test.override or []
             ),
         )
 
@@ -245,7 +245,8 @@ def scaled(grid: Grid, scale: float) -> Grid:
     )
 
 
-def _when(when: Section) -> dict[str, frozenset[Level]]:
+def meant_by(when: Section) -> dict[str, frozenset[Level]]:
+    """Field of each setting that a ``when`` names → its values."""
     return {
         FIELD_OF.get(name, name): frozenset(levels_of(getattr(when, name)))
         for name in when.model_fields_set

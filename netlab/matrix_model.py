@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from netlab.document import Section
+from netlab.matrix_expect import Expecting
 from netlab.matrix_settings import (
     SETTINGS,
     SETTINGS_OF,
@@ -126,6 +127,19 @@ Side = _model_of(
 )
 
 
+ExpectWhen = _model_of(
+    "ExpectWhen",
+    "The cells meant: of each setting named here, one of the values.",
+    SETTINGS,
+    axes=True,
+    test=(
+        one_or_list(Literal[tuple(KINDS)]),
+        Field(default=None, description="Kind of test."),
+    ),
+    pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
+)
+
+
 def _shape(value: object) -> str:
     """Which branch of a union a value is meant for."""
     if isinstance(value, list):
@@ -139,6 +153,17 @@ class CompareSection(Section):
     name: str = Field(min_length=1, max_length=100, description="Heads the comparison.")
     baseline: Side  # type: ignore[valid-type]  # made of the table of settings
     contender: Side  # type: ignore[valid-type]
+
+
+class ExpectSection(Expecting):
+    """What is expected of some cells, for `netlab check`."""
+
+    when: ExpectWhen = Field(  # type: ignore[valid-type]  # made of the table of settings
+        default=None, description="Only these cells; without it all that have the quantity."
+    )
+    unless: ExpectWhen = Field(  # type: ignore[valid-type]
+        default=None, description="But not these."
+    )
 
 
 class BetweenSection(Section):
@@ -251,6 +276,10 @@ class MatrixFile(Running):
     compare: Annotated[list[CompareSection], Field(min_length=1, max_length=100)] = Field(
         default=None,  # type: ignore[arg-type]
         description="What the report lays beside each other.",
+    )
+    expect: Annotated[list[ExpectSection], Field(min_length=1, max_length=100)] = Field(
+        default=None,  # type: ignore[arg-type]
+        description="What `netlab check` holds the run against.",
     )
     hosts: Any = Field(
         default=None, description="The inventory, where it is not a file of its own."

@@ -286,7 +286,8 @@ FAULTS = [
     ("repeats: 0", "8:10: repeats: 0 should be at least 1"),
     ("repeats: 1000000", "8:10: repeats: 1000000 should be at most 1000"),
     ("order: random", "8:8: order: `random` is not one of as-written, shuffled"),
-    ("expect: {}", "8:1: expect: unknown key"),
+    ("expects: {}", "8:1: expects: unknown key; did you mean `expect`?"),
+    ("expect: {}", "8:9: expect: should be a list"),
     ("link: {mtu: 1500}", "8:7: link.rate: the key is missing"),
     (
         "link: {rate: 100MBps}",

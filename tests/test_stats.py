@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.stats import (
+    adjusted,
     benjamini_hochberg,
     compare,
     half_width_share,
@@ -422,6 +423,51 @@ def test_of_many_comparisons_only_what_holds_side_by_side_stays_different() -> N
     assert many[0].verdict == "not shown to be different"
     assert {each.verdict for each in many[1:-1]} == {same.verdict}
     assert many[-1].verdict == "cannot tell"
+
+
+def test_an_adjusted_p_is_the_rate_at_which_it_is_rejected() -> None:
+    # By hand: 4 x 0.01 / 1, 4 x 0.02 / 2, 4 x 0.03 / 3, and the last as it is.
+    assert adjusted([0.02, 0.9, 0.01, 0.03]) == pytest.approx((0.04, 0.9, 0.04, 0.04))
+    assert adjusted([]) == ()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        adjusted([1.1])
+
+
+@given(st.lists(st.floats(0, 1), max_size=20), st.floats(0.001, 0.5))
+def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
+    p_values: list[float], rate: float
+) -> None:
+    found = adjusted(p_values)
+    assert all(before <= after <= 1 for before, after in zip(p_values, found, strict=True))
+    ordered = [after for _, after in sorted(zip(p_values, found, strict=True))]
+    assert ordered == sorted(ordered)
+    assert sum(benjamini_hochberg(p_values, rate)) == sum(each <= rate for each in found)
+
+
+def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_said() -> None:
+    chance = random.Random(4)  # noqa: S311  (nothing secret)
+    scatter, n, others = 0.01, 8, 20
+    nothing = compare([100.0, 101.0, 99.0] * 3, [100.1, 100.9, 99.1] * 3, paired=True)
+    size = (t_quantile(1 - 0.05 / (others + 1) / 2, n - 1) + t_quantile(0.8, n - 1)) * (
+        scatter * math.sqrt(2 / n)
+    )
+    found = 0
+    for _ in range(400):
+        baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
+        contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
+        alone = compare(baseline, contender, paired=True)
+        among = judged_together([alone, *[nothing] * others])[0]
+        assert among.p_together is not None
+        assert alone.p is not None
+        assert among.p_together >= alone.p
+        found += among.verdict == "different"
+        assert among.smallest_ratio is not None
+        assert alone.smallest_ratio is not None
+        assert among.smallest_ratio >= alone.smallest_ratio
+    assert 0.74 <= found / 400 <= 0.88
+    assert judged_together([compare(baseline, contender, paired=True)])[0].smallest_ratio == (
+        pytest.approx(alone.smallest_ratio)
+    )
 
 
 def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> None:

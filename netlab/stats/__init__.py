@@ -4,8 +4,10 @@ The unit is the trial. Intervals within a trial are autocorrelated and are never
 """
 
 from netlab.stats.comparison import (
+    MARGIN,
     Comparison,
     Verdict,
+    adjusted,
     benjamini_hochberg,
     compare,
     judged_together,
@@ -35,12 +37,14 @@ from netlab.stats.summary import (
 )
 
 __all__ = [
+    "MARGIN",
     "MIN_TRIALS",
     "Comparison",
     "Interval",
     "MedianInterval",
     "Stray",
     "Verdict",
+    "adjusted",
     "benjamini_hochberg",
     "compare",
     "half_width_share",

@@ -47,6 +47,12 @@ class Comparison:
     """
     margin: float
     confidence: float
+    standard_error: float | None = None
+    """Of the logarithm of the ratio."""
+    degrees: float | None = None
+    """Of freedom, of that error."""
+    p_together: float | None = None
+    """``p`` adjusted for all comparisons that were judged together; ``None`` by itself."""
 
 
 def compare(
@@ -94,7 +100,6 @@ def compare(
     difference, error, degrees = (_paired if paired else _welch)(old, new)
     p = _p_of_zero(difference, error, degrees)
     t = t_quantile((1 + confidence) / 2, degrees)
-    least = (t + t_quantile(POWER, degrees)) * error
     return Comparison(
         ratio=ratio,
         low=_exponential(difference - t * error),
@@ -102,9 +107,11 @@ def compare(
         n=n,
         p=p,
         verdict=_verdict(difference, error, degrees, p, math.log1p(margin), 1 - confidence),
-        smallest_ratio=max(_exponential(least), 1 + margin),
+        smallest_ratio=_smallest(error, degrees, 1 - confidence, margin),
         margin=margin,
         confidence=confidence,
+        standard_error=error,
+        degrees=degrees,
     )
 
 
@@ -116,6 +123,23 @@ def pairs_by_block(
     return [baseline[block] for block in blocks], [contender[block] for block in blocks]
 
 
+def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Each p as it is among all of them: the lowest rate of false discoveries at which
+    ``benjamini_hochberg`` rejects it (m p / k of its rank k, or what a larger p has that is less;
+    Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999). ValueError for a p outside of 0 to
+    1.
+    """
+    if any(not 0 <= p <= 1 for p in p_values):
+        raise ValueError("a p value lies between 0 and 1")
+    found = [1.0] * len(p_values)
+    least = 1.0
+    ranked = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, at in reversed([*enumerate(ranked, start=1)]):
+        least = min(least, p_values[at] * (len(p_values) / rank))
+        found[at] = least
+    return tuple(found)
+
+
 def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[bool, ...]:
     """Which of many hypotheses to reject so that of the rejected ones at most that share is
     rejected wrongly on average (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995): all up to
@@ -124,28 +148,48 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
     Assumes tests that are independent or positively dependent. ValueError for a p outside of 0
     to 1.
     """
-    if any(not 0 <= p <= 1 for p in p_values):
-        raise ValueError("a p value lies between 0 and 1")
-    ordered = sorted(p_values)
-    limits = [rate * rank / len(ordered) for rank in range(1, len(ordered) + 1)]
-    passing = [p for p, limit in zip(ordered, limits, strict=True) if p <= limit]
-    return tuple(bool(passing) and p <= passing[-1] for p in p_values)
+    return tuple(each <= rate for each in adjusted(p_values))
 
 
 def judged_together(
     comparisons: Sequence[Comparison], rate: float = 0.05
 ) -> tuple[Comparison, ...]:
-    """The same comparisons with the verdicts that hold for all of them side by side: "different"
-    stays where ``benjamini_hochberg`` rejects as well, else it is "not shown to be different".
+    """The same comparisons as they hold for all of them side by side: "different" stays where
+    ``benjamini_hochberg`` rejects as well, else it is "not shown to be different".
+
+    ``smallest_ratio`` becomes what would have shown among so many: at the level that one more
+    rejection needs, ``rate`` (rejected + 1) / m.
     """
-    told = {at: each.p for at, each in enumerate(comparisons) if each.p is not None}
-    rejected = dict(zip(told, benjamini_hochberg(list(told.values()), rate), strict=True))
+    told = [at for at, each in enumerate(comparisons) if each.p is not None]
+    together = dict(zip(told, adjusted([comparisons[at].p or 0.0 for at in told]), strict=True))
+    rejected = sum(p <= rate for p in together.values())
+    level = rate * min(rejected + 1, len(told)) / max(len(told), 1)
     return tuple(
-        replace(each, verdict="not shown to be different")
-        if each.verdict == "different" and not rejected[at]
-        else each
+        _among(each, together[at], rate, level) if at in together else each
         for at, each in enumerate(comparisons)
     )
+
+
+def _among(alone: Comparison, p_together: float, rate: float, level: float) -> Comparison:
+    """One comparison as it stands among others."""
+    taken_back = alone.verdict == "different" and p_together > rate
+    smallest = alone.smallest_ratio
+    if alone.standard_error is not None and alone.degrees is not None:
+        # No comparison tells more among others than by itself.
+        least = min(level, 1 - alone.confidence)
+        smallest = _smallest(alone.standard_error, alone.degrees, least, alone.margin)
+    return replace(
+        alone,
+        verdict="not shown to be different" if taken_back else alone.verdict,
+        p_together=p_together,
+        smallest_ratio=smallest,
+    )
+
+
+def _smallest(error: float, degrees: float, level: float, margin: float) -> float:
+    """The smallest ratio that a test at that two-sided level shows in ``POWER`` of all cases."""
+    least = (t_quantile(1 - level / 2, degrees) + t_quantile(POWER, degrees)) * error
+    return max(_exponential(least), 1 + margin)
 
 
 def _verdict(

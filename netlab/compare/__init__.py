@@ -1,0 +1,1 @@
+"""Comparing: two runs, or the cells of one, laid beside each other cell by cell and judged."""
