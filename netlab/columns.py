@@ -206,6 +206,10 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "acceptable_loss": Column("Float64", "", "share of the frames that may be lost"),
     "resolution": Column("Float64", "", "step of the rates tried, as a share of the line rate"),
     "frame_loss": Column("boolean", "", "whether the loss at tenths of the line rate is measured"),
+    "latency": Column("boolean", "", "whether round trips under load are to be measured; NA: no"),
+    "back_to_back": Column(
+        "Int64", "", "how often the longest burst is to be searched for; NA: never"
+    ),
     "residual_s": Column("Float64", "s", "how long late frames are waited for"),
     "settle_s": Column("Float64", "s", "time between two trials of a search"),
     # What was measured.
@@ -317,10 +321,6 @@ _SOMETIMES: Mapping[str, Column] = {
         "Int64",
         "ns",
         "by how much a host's clock ran off the controller's by the window's end; 0: not shown to",
-    ),
-    "latency": Column("boolean", "", "whether round trips under load are to be measured; NA: no"),
-    "back_to_back": Column(
-        "Int64", "", "how often the longest burst is to be searched for; NA: never"
     ),
     "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),
     "link_paced": Column(
