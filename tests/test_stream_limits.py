@@ -88,6 +88,7 @@ LACKING = [
     (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=None)}),
     (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=0.96)}),
     (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True)}),
+    (Kind.SATURATED_CORE, {"sender": replace(IDLE, run_queue_delay_ns=60_000_000)}),
     (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True, cpu=0)}),
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=None)}),
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
@@ -129,7 +130,11 @@ def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
 
 def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -> None:
     starved = replace(IDLE, run_queue_delay_ns=400_000_000)
-    assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_STARVED
+    closed = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
+    assert limit_of(closed) is Kind.RECEIVER_STARVED
+    behind = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
+    assert limit_of(behind) is Kind.RECEIVER_STARVED
+    assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_WINDOW, "it keeps up"
 
 
 def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> None:

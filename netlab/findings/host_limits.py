@@ -104,9 +104,12 @@ def receiver_behind(sending: Sending) -> bool:
 
 
 def core_saturated(sending: Sending) -> bool:
-    """One core did all that it could, and not because a thread of ours keeps it busy by itself."""
+    """One core did all that it could, and not because a thread of ours keeps it busy by itself.
+
+    Nor other programs: these would have kept our threads waiting.
+    """
     ends = (sending.sender, sending.receiver)
-    return any(
+    return not any(map(starved, ends)) and any(
         end.judged
         and end.busiest_core is not None
         and (end.busiest_core_share or 0) >= SATURATED

@@ -50,8 +50,8 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and receiver_held_up(each)),
     (Kind.SENDER_QUOTA, lambda each: throttled(each.sender)),
     (Kind.STOLEN_CPU, lambda each: robbed(each.receiver) or robbed(each.sender)),
+    (Kind.RECEIVER_WINDOW, window_limited),  # for this round trip, and nothing waits in its queue
     (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver) and receiver_held_up(each)),
-    (Kind.RECEIVER_WINDOW, window_limited),
     (Kind.SENDER_STARVED, sender_starved),
     # A thread that is on its CPU all the time may well be so inside its send calls.
     (Kind.SENDER_CPU, sender_on_cpu),
