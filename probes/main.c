@@ -55,6 +55,7 @@ static const char help[] =
     "  streams=N               1 to 64, a thread each\n"
     "  cpu=N                   pins the test's threads\n"
     "  spin=1                  receives without blocking\n"
+    "  poll=1                  receiving UDP: looks at intervals, and is never woken\n"
     "  receive_call=BYTES      room of a TCP receive call (262144)\n"
     "  drain=S                 receiving UDP: wait so long for what has not come\n"
     "  interval=S              of the series (0.1)\n"

@@ -23,7 +23,8 @@
 const char bsd_name[] = "freebsd";
 /* Absent: interface, for a socket cannot be bound to a device; queue-drops; raw-clock. */
 const char bsd_capabilities[] =
-    "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu";
+    "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu,"
+    "poll";
 
 void bsd_machine_id(char *into, size_t capacity)
 {

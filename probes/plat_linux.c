@@ -54,7 +54,7 @@ static void name_capabilities(void)
     int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     snprintf(capabilities, sizeof capabilities,
              "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
-             "queue-drops,raw-clock,lock,facts,cpu,batch%s%s%s",
+             "queue-drops,raw-clock,lock,facts,cpu,poll,batch%s%s%s",
              trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
              trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
              linux_frames_allowed() ? ",packet" : "");

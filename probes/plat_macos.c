@@ -17,7 +17,7 @@
 const char bsd_name[] = "macos";
 /* Absent: pin, which macOS has none of; queue-drops, which it does not tell. */
 const char bsd_capabilities[] =
-    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,raw-clock,lock,facts,cpu,"
+    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,raw-clock,lock,facts,cpu,poll,"
     "no-checksum";
 
 void bsd_machine_id(char *into, size_t capacity)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "methods.h"
 #include "send_loop.h"
 
 /* ---- receiving ---- */
@@ -101,7 +102,7 @@ void result_receiving(struct test *test, struct json *record)
     if (test->sent_known)
         json_u64(record, "sent_messages", test->sent_messages);
     if (test->settings.udp) {
-        json_text(record, "receive_method", "plain");
+        json_text(record, "receive_method", methods_of_receiving(&test->settings));
         json_text(record, "receive_steering",
                   samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
@@ -130,12 +131,10 @@ static bool sent_bytes(const struct test *test, uint64_t *bytes)
 
 static void add_method(struct test *test, struct json *record)
 {
-    static const char *const methods[] = {
-        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet"};
     uint64_t calls = 0;
     if (!test->settings.udp)
         return;
-    json_text(record, "send_method", methods[test->settings.method]);
+    json_text(record, "send_method", methods_of_sending(&test->settings));
     if (test->settings.method == METHOD_PLAIN)
         return;
     for (unsigned i = 0; i < test->settings.streams; i++)

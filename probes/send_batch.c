@@ -18,36 +18,6 @@ struct send_batch {
 
 /* ---- before the first message ---- */
 
-static bool capable(const char *words, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == words || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
-            return true;
-    return false;
-}
-
-bool send_method_known(struct test *test)
-{
-    static const struct {
-        const char *capability, *reason;
-    } needs[] = {
-        [METHOD_PLAIN] = {NULL, NULL},
-        [METHOD_BATCH] = {"batch", "this system takes one datagram a call"},
-        [METHOD_PACKET] = {"packet", "frames of our own take Linux and the right to packet sockets "
-                                     "(CAP_NET_RAW)"},
-    };
-    struct plat_identity self;
-    const char *capability = needs[test->settings.method].capability;
-    if (capability == NULL)
-        return true;
-    plat_identify(&self);
-    if (capable(self.capabilities, capability))
-        return true;
-    test_fail_saying(test, "capability-missing", 0, "method", needs[test->settings.method].reason);
-    return false;
-}
-
 bool send_batch_prepare(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;

@@ -13,8 +13,6 @@ bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_
 /* So many messages have gone out by now: for those who read the counters. */
 void send_count(struct stream *stream, uint64_t sent, uint64_t bytes);
 
-/* What a test asks for must be what this system, and this account, can do; else it fails. */
-bool send_method_known(struct test *test);
 /* Room for the messages of one call. False: no memory. */
 bool send_batch_prepare(struct stream *stream);
 void send_batch_free(struct send_batch *batch);

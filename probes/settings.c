@@ -22,7 +22,7 @@
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
     "burst",     "streams",        "receive_call",    "interval", "drain",
-    "method",    NULL};
+    "method",    "poll",           NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -188,15 +188,20 @@ static void read_role(struct keys *keys, struct settings *out)
                                      : (kind == 0 ? KIND_STREAM : KIND_CHECK);
 }
 
-static void read_method(struct keys *keys, struct settings *out)
+static void read_methods(struct keys *keys, struct settings *out)
 {
     static const char *const methods[] = {"plain", "batch", "packet"};
     unsigned method = METHOD_PLAIN;
     keys_note(keys, request_choice(keys->request, "method", methods, 3, &method), "method",
               "plain, batch or packet");
     out->method = (enum method)method;
+    out->poll = keys_flag(keys, "poll");
     if (out->method != METHOD_PLAIN && (!out->udp || out->role != ROLE_SEND))
         keys_note(keys, "bad-value", "method", "batch and packet only of who sends over UDP");
+    if (out->poll && (!out->udp || out->role != ROLE_RECEIVE))
+        keys_note(keys, "bad-value", "poll", "only of who receives over UDP");
+    if (out->poll && out->spin)
+        keys_note(keys, "bad-value", "poll", "who spins looks all the time");
 }
 
 /* What protocols and this combination of keys cannot do. */
@@ -243,7 +248,7 @@ struct complaint settings_read(const struct request *request, bool by_hand, stru
     const char *word =
         request_text(request, "congestion", out->congestion, sizeof out->congestion);
     keys_note(&keys, word, "congestion", "not the name of a congestion control");
-    read_method(&keys, out);
+    read_methods(&keys, out);
     read_numbers(&keys, out);
     read_times(&keys, out);
     read_rate(&keys, out);

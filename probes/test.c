@@ -7,6 +7,7 @@
 
 #include "calibration.h"
 #include "conduct.h"
+#include "methods.h"
 #include "open.h"
 #include "records.h"
 #include "round_trip.h"
@@ -123,7 +124,7 @@ static bool claim_cpus(struct test *test)
 
 static bool prepare(struct test *test)
 {
-    if (!claim_cpus(test) || !send_method_known(test))
+    if (!claim_cpus(test) || !methods_known(test))
         return false;
     if (test->settings.rate_numerator != 0)
         test->worst_sleep_ns = calibration_worst_sleep_ns();

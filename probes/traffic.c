@@ -21,8 +21,7 @@ size_t traffic_room(const struct settings *settings)
 /* No more than a processor's cache holds. */
 unsigned traffic_batch(const struct settings *settings)
 {
-    const bool sends_many = settings->role == ROLE_SEND && settings->method != METHOD_PLAIN;
-    if (!settings->udp || !(settings->role == ROLE_RECEIVE || sends_many))
+    if (!settings->udp || (settings->role != ROLE_RECEIVE && settings->method == METHOD_PLAIN))
         return 1;
     size_t count = BATCH_BYTES / traffic_room(settings);
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;

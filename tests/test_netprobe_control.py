@@ -72,6 +72,9 @@ BAD_LINES = [
     (f"x send method=batch {TO}", "bad-value", "method"),
     (f"x receive method=packet proto=udp {LISTEN}", "bad-value", "method"),
     (f"x ask method=plain {TO}", "unknown-key", "method"),
+    (f"x receive poll=1 {LISTEN}", "bad-value", "poll"),
+    (f"x receive poll=1 spin=1 proto=udp {LISTEN}", "bad-value", "poll"),
+    (f"x send poll=1 proto=udp {TO}", "bad-value", "poll"),
     (f"x send proto=udp message=65508 {TO}", "message-too-long", "message"),
     (f"x receive proto=udp message=65508 {LISTEN}", "message-too-long", "message"),
     (

@@ -25,6 +25,7 @@ def stream_over(
     netprobe: Path,
     *words: str,
     sending: tuple[str, ...] = (),
+    receiving: tuple[str, ...] = (),
     to: str = "10.9.7.1",
     deadline_s: float = 8,
 ) -> tuple[Reply, Reply]:
@@ -33,16 +34,16 @@ def stream_over(
     at = f"[{to}]:5001" if ":" in to else f"{to}:5001"
     with subprocess.Popen(
         [*ENTER, cable[0], netprobe, "receive", "proto=udp", f"bind={to}", "port=5001",
-         f"deadline={deadline_s}", *words],
+         f"deadline={deadline_s}", *words, *receiving],
         stdout=subprocess.PIPE, env=environment, text=True,
-    ) as receiving:  # fmt: skip
-        assert receiving.stdout is not None
-        assert json.loads(receiving.stdout.readline())["type"] == "ready"
+    ) as receiver:  # fmt: skip
+        assert receiver.stdout is not None
+        assert json.loads(receiver.stdout.readline())["type"] == "ready"
         sent = subprocess.run(
             [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sending],
             capture_output=True, env=environment, text=True, timeout=20, check=False,
         ).stdout  # fmt: skip
-        received = receiving.stdout.read()
+        received = receiver.stdout.read()
     return json.loads(sent.splitlines()[-1]), json.loads(received.splitlines()[-1])
 
 
@@ -73,10 +74,21 @@ def test_every_method_sends_the_same_messages(
     assert sent["send_method"] == method
     assert ("send_calls" in sent) == (method != "plain")
     assert ("send_call_median_ns" in sent) == (method == "plain")
-    assert received["receive_method"] == "plain"
+    assert received["receive_method"] == "blocking"
     assert received["receive_steering"] == "none"
     if method == "packet":
         assert sent["dont_fragment"] == 1
+
+
+def test_who_polls_takes_all_that_came_meanwhile(cable: tuple[str, str], netprobe: Path) -> None:
+    sent, received = stream_over(
+        cable, netprobe, "count=2000", "message=64",
+        sending=("message_rate=20000",), receiving=("poll=1",),
+    )  # fmt: skip
+    assert (sent["sent_messages"], received["total_messages"]) == (2000, 2000)
+    assert received["receive_method"] == "polling"
+    # Two come in the time between two looks.
+    assert received["marks"] < 0.9 * 2000
 
 
 @pytest.mark.parametrize("method", METHODS)

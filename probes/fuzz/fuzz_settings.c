@@ -22,6 +22,7 @@ static void demand_stream(const struct settings *settings)
     demand((settings->open_ns == 0) == (settings->close_ns == 0));
     demand(settings->count == 0 || settings->count >= settings->streams);
     demand(settings->method <= METHOD_PACKET);
+    demand(!settings->poll || (settings->udp && settings->role == ROLE_RECEIVE && !settings->spin));
     demand(settings->method == METHOD_PLAIN || (settings->udp && settings->role == ROLE_SEND));
 }
 
