@@ -116,6 +116,7 @@ class TestLab:
         matrix = tmp_path / "matrix.yaml"
         matrix.write_text(
             "title: a router\nlink: {rate: 20Mbit, mtu: 1500, hops: 1}\npairings: [LL]\n"
+            "observe: [router]\n"
             "tests:\n  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, "
             "resolution: 2 %, settle: 0s, residual: 300ms}\n"
         )
@@ -132,7 +133,13 @@ class TestLab:
         (record,) = read(tmp_path / "run").latest.values()
         assert record.values["line_share"] == pytest.approx(0.4, abs=0.021)
         assert record.values["limit"] == "device"
+        values = record.values
+        assert (values["observed_1_host"], values["limit_host"]) == ("router", "router")
+        # What its long queue did not absorb it dropped there.
+        assert int(str(values["observed_1_queue_dropped_frames"])) >= 0
+        assert values["one_machine"] is True
         assert "highest rate without loss" in done.stdout
+        assert "device (router: CPU " in done.stdout
         assert (tmp_path / "run" / "index.html").is_file()
 
 

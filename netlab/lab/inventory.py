@@ -20,7 +20,7 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
     ``keys``: public host key by host name. A JSON string is a YAML string.
     """
     lines = [first_line(plan.name), "hosts:"]
-    for host in plan.hosts:
+    for host in plan.logins:
         addresses = [
             f"      {name}: [{', '.join(map(json.dumps, listed))}]"
             for name, listed in host.networks.items()
@@ -39,7 +39,7 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
 
 def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
     """The same keys for OpenSSH's own client."""
-    return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.hosts)
+    return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
 
 
 def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
@@ -52,5 +52,5 @@ def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
         "  IdentitiesOnly yes\n"
         f'  UserKnownHostsFile "{known_hosts}"\n'
         "  StrictHostKeyChecking yes\n"
-        for host in plan.hosts
+        for host in plan.logins
     )

@@ -88,6 +88,8 @@ class LabState:
             if options.device_rate is not None:
                 forwards = f"{format_rate(options.device_rate)} each way"
             rows.append(("router", f"forwards {forwards}"))
+            if (device := self.plan.device) is not None:
+                rows.append(("", f"to observe: ssh {device.user}@{device.management_address}:22"))
         if options.second_rate is not None:
             more = len(self.plan.cables) - count
             rows.append((SECOND, f"{format_rate(options.second_rate)}, {more} more"))
@@ -151,10 +153,10 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             network.make(plan)
             identity = folder / IDENTITY
             client_key = server.make_key(identity, f"netlab lab {options.name}")
-            for host in plan.hosts:
+            for host in plan.logins:
                 windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
                 server.start(host, folder, client_key, windows)
-            for host in plan.hosts:
+            for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)
             state.mark_complete(folder)
@@ -172,7 +174,7 @@ def status(name: str = "lab") -> LabState:
         plan is not None
         and state.is_complete(folder)
         and network.whole(plan)
-        and all(server.lives(host, folder) for host in plan.hosts)
+        and all(server.lives(host, folder) for host in plan.logins)
     )
     return LabState(name=name, up=alive, plan=plan, folder=folder)
 
@@ -193,7 +195,7 @@ def _remove(name: str, folder: Path) -> None:
     """Processes, network, inventory, folder: each step may find its work done already."""
     plan = state.read_plan(folder)
     if plan is not None:
-        for host in plan.hosts:
+        for host in plan.logins:
             server.stop(host, folder)
         network.remove(plan)
         if _is_inventory_of(plan.name, plan.hosts_file):
@@ -212,7 +214,7 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
 
 
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
-    keys = {host.name: server.public_key(host, folder) for host in plan.hosts}
+    keys = {host.name: server.public_key(host, folder) for host in plan.logins}
     known_hosts = folder / KNOWN_HOSTS
     known_hosts.write_text(inventory.known_hosts_text(plan, keys))
     (folder / SSH_CONFIG).write_text(inventory.ssh_config_text(plan, identity, known_hosts))

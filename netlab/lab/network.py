@@ -78,13 +78,12 @@ def make(plan: LabPlan) -> None:
     run("ip", "link", "add", "name", plan.bridge, "type", "bridge", "stp_state", "0")
     run("ip", "address", "add", plan.controller_address, "dev", plan.bridge)
     for host in plan.hosts:
-        _make_host(plan, host)
+        _make_host(plan, host, SYSCTLS)
     run("ip", "link", "set", "dev", plan.bridge, "up")
     if plan.switch is not None:
         _make_switch(plan.switch, [SWITCH, SECOND_SWITCH][: 1 + any(h.second for h in plan.hosts)])
-    if plan.router is not None:
-        run("ip", "netns", "add", plan.router)
-        run("ip", "netns", "exec", plan.router, "sysctl", "-q", "-w", *ROUTER_SYSCTLS)
+    if plan.device is not None:
+        _make_host(plan, plan.device, ROUTER_SYSCTLS)
     for cable in plan.cables:
         _make_cable(cable)
         for end in cable.ends:
@@ -97,9 +96,9 @@ def make(plan: LabPlan) -> None:
         _route(plan.cables)
 
 
-def _make_host(plan: LabPlan, host: LabHost) -> None:
+def _make_host(plan: LabPlan, host: LabHost, sysctls: tuple[str, ...]) -> None:
     run("ip", "netns", "add", host.namespace)
-    run("ip", "netns", "exec", host.namespace, "sysctl", "-q", "-w", *SYSCTLS)
+    run("ip", "netns", "exec", host.namespace, "sysctl", "-q", "-w", *sysctls)
     # fmt: off
     run(
         "ip", "link", "add", "name", host.port, "type", "veth",
@@ -179,7 +178,7 @@ def remove(plan: LabPlan) -> None:
         for end in cable.ends:
             if (NAMESPACES / end.namespace).exists():
                 succeeds("ip", "-n", end.namespace, "link", "delete", "dev", end.interface)
-    for host in plan.hosts:
+    for host in plan.logins:
         if (INTERFACES / host.port).exists():
             run("ip", "link", "delete", "dev", host.port)
     if (INTERFACES / plan.bridge).exists():

@@ -39,6 +39,8 @@ FIRST_UID = 59000
 """Below the numbers that Debian and systemd give away; one a host, so that labs do not share."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
+ROUTER = "router"
+"""Name of the device of that topology, as an inventory has it."""
 ACCOUNT = "netlab"
 """Whom one logs in as."""
 DEFAULT_QUEUE_FRAMES = 1000
@@ -122,6 +124,13 @@ class LabPlan:
     """Namespace of the switch that all hosts are plugged into; None: there is none."""
     router: str | None = None
     """Namespace of the router between two hosts; None: there is none."""
+    device: LabHost | None = None
+    """The router as one that can be logged in to, for who wants to observe it."""
+
+    @property
+    def logins(self) -> tuple[LabHost, ...]:
+        """All that have an sshd, the hosts first."""
+        return self.hosts if self.device is None else (*self.hosts, self.device)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, the paths as text."""
@@ -140,19 +149,22 @@ def plan_from_json(plain: Mapping[str, Any]) -> LabPlan:
             CableEnd(**{**end, "addresses": tuple(end["addresses"])}) for end in cable["ends"]
         )
         cables.append(Cable(**{**cable, "ends": (first, second)}))
+    device = plain.get("device")
     return LabPlan(
         **{
             **plain,
-            "hosts": tuple(
-                LabHost(**{**host, "addresses": tuple(host["addresses"]), "second": tuple(second)})
-                for host in plain["hosts"]
-                for second in [host.get("second", ())]
-            ),
+            "hosts": tuple(map(_host_from_json, plain["hosts"])),
+            "device": None if device is None else _host_from_json(device),
             "cables": tuple(cables),
             "hosts_file": Path(plain["hosts_file"]),
             "options": options_from_json(plain["options"]),
         }
     )
+
+
+def _host_from_json(plain: Mapping[str, Any]) -> LabHost:
+    listed = {name: tuple(plain.get(name, ())) for name in ("addresses", "second")}
+    return LabHost(**{**plain, **listed})
 
 
 def bridge_of(slot: int) -> str:
@@ -171,7 +183,7 @@ def make_plan(
     slot, management, test = _free_networks(list(taken), frozenset(taken_slots))
     first, second = _test_networks(options, slot, test)
     switch = f"netlab-{options.name}-switch" if options.switched else None
-    router = f"netlab-{options.name}-router" if options.routed else None
+    router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
     hosts: list[LabHost] = []
     plugs: list[CableEnd] = []
     sockets: list[CableEnd] = []
@@ -181,11 +193,7 @@ def make_plan(
         host = LabHost(
             name=name,
             os=os,
-            namespace=f"netlab-{options.name}-{name}",
-            port=f"{bridge_of(slot)}-{number}",
-            management_address=str(management[number + 1]),
-            user=ACCOUNT,
-            uid=FIRST_UID + slot * UIDS_A_LAB + number,
+            **_management(options, slot, number, management, name),
             addresses=tuple(str(network[number + 1]) for network in near),
             second=tuple(str(network[number + 1]) for network in further),
             cpu_share=options.cpu_shares.get(name),
@@ -216,6 +224,37 @@ def make_plan(
         options=options,
         switch=switch,
         router=router,
+        device=None if router is None else _device(options, slot, management, sockets),
+    )
+
+
+def _management(
+    options: LabOptions, slot: int, number: int, management: ipaddress.IPv4Network, name: str
+) -> dict[str, Any]:
+    """Where host ``number``, from 1, is logged in to, and as whom."""
+    return {
+        "namespace": f"netlab-{options.name}-{name}",
+        "port": f"{bridge_of(slot)}-{number}",
+        "management_address": str(management[number + 1]),
+        "user": ACCOUNT,
+        "uid": FIRST_UID + slot * UIDS_A_LAB + number,
+    }
+
+
+def _device(
+    options: LabOptions,
+    slot: int,
+    management: ipaddress.IPv4Network,
+    sockets: Sequence[CableEnd],
+) -> LabHost:
+    """The router, with its addresses on the first host's side."""
+    number = len(sockets) + 1
+    addresses = (each.partition("/")[0] for each in sockets[0].addresses)
+    return LabHost(
+        name=ROUTER,
+        os="L",
+        **_management(options, slot, number, management, ROUTER),
+        addresses=tuple(addresses),
     )
 
 
