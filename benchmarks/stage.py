@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from netlab import lab
 
@@ -18,9 +19,9 @@ NETLAB = [sys.executable, "-m", "netlab"]
 
 
 @contextmanager
-def a_lab(rate_bit_per_s: float | None = None, *, windows: int = 0) -> Iterator[lab.LabState]:
-    """A lab of this benchmark's own, taken down whatever happens."""
-    options = lab.LabOptions(name=f"bench-{os.getpid()}", rate=rate_bit_per_s, windows=windows)
+def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabState]:
+    """A lab of this benchmark's own, taken down whatever happens; ``wish`` as in ``LabOptions``."""
+    options = lab.LabOptions(name=f"bench-{os.getpid()}", rate=rate_bit_per_s, **wish)
     try:
         yield lab.up(options)
     finally:
