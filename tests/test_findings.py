@@ -18,6 +18,7 @@ from netlab.findings.sending import End, Sending
 from netlab.frame import load
 from netlab.header import Link
 from netlab.histogram import Histogram, of_values
+from netlab.records import Value
 from netlab.report import explained, overview_text
 from netlab.report.nouns import Part
 from netlab.store import RunFolder
@@ -261,19 +262,66 @@ def test_an_import_shows_no_limit_but_the_wire() -> None:
 
 
 def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: Path) -> None:
-    cell = made_cell(message_bytes=1500)
-    values = {
+    values: dict[str, Value] = {
         "throughput_bit_per_s": 92.3e6,
         "sender_thread_ns": 10**10,
         "sender_elapsed_ns": 10**10,
     }
-    with RunFolder.open_for_writing(
-        tmp_path / "run", made_plan(cells=(cell,), repeats=1)
-    ) as folder:
-        folder.append(made_record(cell, values=values))
-    (only,) = sendings(load(tmp_path / "run"))
+    only = sending_of(tmp_path / "run", values)
     assert limit_of(only) is Kind.WIRE_CEILING
     assert limit_of(replace(only, throughput_bit_per_s=5e7)) is None
+
+
+def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> Sending:
+    cell = made_cell(message_bytes=1500)
+    cell = replace(cell, settings={**cell.settings, "protocol": protocol})
+    plan = made_plan(cells=(cell,), repeats=1)
+    with RunFolder.open_for_writing(folder, plan) as run:
+        run.append(made_record(cell, values={"throughput_bit_per_s": 9e7, **values}))
+    (only,) = sendings(load(folder))
+    return only
+
+
+@pytest.mark.parametrize(
+    ("coarse", "largest", "share"), [(0, 5_000, 0.0), (1, 5_000, 0.007), (1, None, float("inf"))]
+)
+def test_a_coarse_figure_is_off_by_its_largest_receive_and_its_queue(
+    tmp_path: Path, coarse: int, largest: int | None, share: float
+) -> None:
+    values: dict[str, Value] = {
+        "receiver_coarse": coarse,
+        "receiver_received_bytes": 1_000_000,
+        "receiver_queue_open_bytes": 3_000,
+        "receiver_queue_close_bytes": 1_000,
+        "receiver_queue_looks": True,
+    }
+    if largest is not None:
+        values["receiver_largest_receive_bytes"] = largest
+    only = sending_of(tmp_path / "run", values)
+    assert only.resolution_share == pytest.approx(share)
+    assert only.queue_looks is None, "no number"
+
+
+@pytest.mark.parametrize(
+    ("mss", "window", "path"), [(1448, 65_536, 1500), (1348, 65_536, 1400), (1152, 2_304, 1500)]
+)
+def test_the_path_is_as_wide_as_the_segments_unless_a_small_window_cuts_them(
+    tmp_path: Path, mss: int, window: int, path: int
+) -> None:
+    values: dict[str, Value] = {
+        "tcp_timestamps": True,
+        "sender_tcp_begin_total_retrans": 2,
+        "sender_tcp_end_total_retrans": 5,
+        "sender_tcp_end_pmtu": 1500,
+        "sender_tcp_end_snd_mss": mss,
+        "sender_tcp_end_snd_wnd": window,
+        "sender_tcp_begin_busy_time_us": 9,
+        "sender_tcp_end_busy_time_us": 3,
+    }
+    only = sending_of(tmp_path / "run", values, "TCP")
+    assert only.path_mtu_bytes == path
+    assert only.tcp.retransmissions == 3
+    assert only.tcp.busy_us is None, "a counter that fell is damaged"
 
 
 @pytest.mark.parametrize(

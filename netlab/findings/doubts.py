@@ -40,11 +40,12 @@ def doubts(
 
 
 def is_above(sending: Sending) -> bool:
-    """Whether it carried more than the wire can, by more than a clock's error."""
+    """Whether it carried more than the wire can, by more than clock and receive calls explain."""
     ceiling = sending.highest_ceiling_bit_per_s
-    if ceiling is None or sending.same_host or sending.coarse:
+    if ceiling is None or sending.same_host:
         return False
     margin = IMPORTED_TOLERANCE if sending.imported else TOLERANCE
+    margin += sending.resolution_share
     return sending.throughput_bit_per_s > (1 + margin) * ceiling
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def _of_record(record: Record, link: LinkLike | None, *, imported: bool) -> Iter
             throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),
             highest_ceiling_bit_per_s=ceiling_of(settings, values, prefix, link, highest=True),
-            coarse=said.whole("receiver_coarse") == 1,
+            resolution_share=_resolution_share(said),
             same_host=values.get("same_host") is True,
             offered_bit_per_s=offered,
             streams=_whole(settings.get("streams")) or 1,
@@ -152,6 +153,23 @@ def _end(said: _Said, which: str, host: str, *, spins: bool) -> End:
         clock_ppm=said.number(f"{which}_raw_clock_ppm"),
         clock_step_ns=said.whole(f"{which}_wall_step_ns"),
     )
+
+
+def _resolution_share(said: _Said) -> float:
+    """Of a result flagged as coarse: its largest receive and what its queue changed, of all bytes.
+
+    Infinite where that is not told.
+    """
+    if said.whole("receiver_coarse") != 1:
+        return 0.0
+    total, largest = (
+        said.whole("receiver_received_bytes"),
+        said.whole("receiver_largest_receive_bytes"),
+    )
+    if not total or largest is None:
+        return math.inf
+    queues = [said.whole(f"receiver_queue_{edge}_bytes") or 0 for edge in ("open", "close")]
+    return (largest + abs(queues[1] - queues[0])) / total
 
 
 def _account(said: _Said) -> TcpAccount:

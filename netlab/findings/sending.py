@@ -119,8 +119,9 @@ class Sending:
     """Of the wire, the lowest that the TCP options may leave."""
     highest_ceiling_bit_per_s: float | None = None
     """The highest that they may leave."""
-    coarse: bool = False
-    """The receiver could not tell it to 0.1 %: its receives are long for that window."""
+    resolution_share: float = 0.0
+    """By what share throughput may be off where the receiver's calls were long for its window; else
+    it is told to 0.1 %."""
     same_host: bool = False
     """No wire was touched."""
     offered_bit_per_s: float | None = None

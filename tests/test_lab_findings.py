@@ -1,0 +1,95 @@
+"""Limits planted in a lab are named in its findings, and a clean run is not warned of."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+
+from netlab import lab
+from netlab.findings import findings
+from netlab.findings.nouns import Finding, Kind
+from netlab.frame import load
+from netlab.lab import quota
+from netlab.lab.options import LabOptions
+
+pytestmark = needs_a_lab
+
+NAME = f"f{os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[lab.LabState]:
+    """Two hosts with slow cables of a small MTU, and two whose cables have no limit, one of these
+    with a fifth of a CPU."""
+    slow = ("linux-a", "linux-b")
+    options = LabOptions(
+        name=NAME,
+        linux=4,
+        mtu=1400,
+        rates=dict.fromkeys(slow, 20e6),
+        cpu_shares={} if quota.controller() is None else {"linux-d": 0.2},
+    )
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(NAME)
+
+
+def findings_of(
+    of: lab.LabState, folder: Path, link: str, pairing: str, test: str
+) -> list[Finding]:
+    matrix = folder / "matrix.yaml"
+    matrix.write_text(
+        f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n"
+        f"defaults: {{duration: 500ms, warm_up: 300ms}}\ntests:\n  - {{test: stream, {test}}}\n"
+    )
+    words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [*findings(load(folder / "run"))]
+
+
+LARGE = "protocol: TCP, message_size: 1348, congestion: cubic"
+SMALL = "protocol: TCP, message_size: 64, congestion: cubic, client_cpu: 1, server_cpu: 0"
+
+
+def test_a_clean_run_is_not_warned_of(planted: lab.LabState, tmp_path: Path) -> None:
+    link = "{rate: 20Mbit, mtu: 1400}"
+    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    assert [each for each in found if each.severity == "warning"] == []
+    assert Kind.WIRE_CEILING in {each.kind for each in found}
+
+
+def test_a_wrong_rate_and_a_wrong_mtu_of_the_link_are_named(
+    planted: lab.LabState, tmp_path: Path
+) -> None:
+    link = "{rate: 18Mbit, mtu: 1500}"
+    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    by_kind = {each.kind: each for each in found}
+    above, mtu = by_kind[Kind.ABOVE_CEILING], by_kind[Kind.PATH_MTU]
+    assert above.evidence["throughput_bit_per_s"] > 1.05 * above.evidence["ceiling_bit_per_s"]
+    assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
+
+
+@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+def test_a_sender_under_a_cpu_quota_is_named_with_how_often_it_was_throttled(
+    planted: lab.LabState, tmp_path: Path
+) -> None:
+    link = "{rate: 10Gbit, mtu: 1400}"
+    found = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
+    (limit,) = [each for each in found if each.kind is Kind.SENDER_QUOTA]
+    assert limit.severity == "warning"
+    assert limit.evidence["sender_throttled_share"] > 0.5
