@@ -165,7 +165,6 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
             ceilings=_theoretical(groups, sizes),
             quantity="frames a second",
             unit="thousands",
-            log_y=True,
             as_bars=True,
         ),
     )
@@ -262,8 +261,9 @@ _LOSSES = (
 )
 _LATENCY = (
     "Round trips are timed beside the load: requests of the same length, about one among a hundred "
-    "frames (of few frames more), which a mirror at the other end answers; requests and load together are the rate "
-    "named. RFC 2544 asks for 120 s at the rate found, 20 times; these lasted as long as a trial."
+    "frames (of few frames more), which a mirror at the other end answers; requests and load "
+    "together are the rate named. RFC 2544 asks for 120 s at the rate found, 20 times; these lasted "
+    "as long as a trial."
 )
 _BURSTS = (
     "The longest burst is the most frames at line rate of which none was lost. While it came in "
