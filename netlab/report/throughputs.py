@@ -262,8 +262,8 @@ _LOSSES = (
 _LATENCY = (
     "Round trips are timed beside the load: requests of the same length, about one among a hundred "
     "frames (of few frames more), which a mirror at the other end answers; requests and load "
-    "together are the rate named. RFC 2544 asks for 120 s at the rate found, 20 times; these lasted "
-    "as long as a trial."
+    "together are the rate named. RFC 2544 asks for 120 s at the rate found, 20 times; these "
+    "lasted as long as a trial."
 )
 _BURSTS = (
     "The longest burst is the most frames at line rate of which none was lost. While it came in "
