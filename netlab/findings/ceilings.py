@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
+from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS, IMPORTED_TOLERANCE, TOLERANCE
 from netlab.findings.nouns import Finding, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.header import LinkLike
@@ -19,9 +19,6 @@ from netlab.wire import IpVersion, best_udp_message, ceiling_bit_per_s
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Cells at the ceiling that show what the series can do, and cells behind them that fall: two
 adjacent ones are a step."""
-
-TOLERANCE, IMPORTED_TOLERANCE = 0.001, 0.002
-"""How far above a ceiling clocks alone may put a figure."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
