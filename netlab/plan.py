@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -195,7 +196,7 @@ def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...
 def plan_json(plan: Planned) -> dict[str, Any]:
     """The plan as plain data: ``cells`` and ``rounds`` are numbers, ``cell_list`` has each cell."""
     matrix = plan.matrix
-    counts = {p: sum(cell.pairing == p for cell in plan.cells) for p in plan.ends}
+    counts = Counter(cell.pairing for cell in plan.cells)
     link = matrix.content["link"]
     return {
         "title": matrix.title,
