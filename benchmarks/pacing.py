@@ -2,8 +2,9 @@
 
 UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
 bytes, the sender on CPU 0 and the receiver on CPU 1. A sender that comes too late catches up by a
-burst at most and says what it skipped: on a machine with other work that is what is off. Run it on
-a quiet one; the load before and after is printed.
+burst at most and says what it skipped: on a machine with other work that is what is off. How late
+the sends were stands beside it, from the histogram that each record has. Run it on a quiet machine;
+the load before and after is printed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import statistics
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +55,25 @@ def error_of(record: Record) -> float | None:
     return float(str(sent)) / float(str(offered)) - 1
 
 
+def late_ns(records: Sequence[Record], share: float) -> int | None:
+    """A lateness that so large a share of the sends kept within, of all records together.
+
+    Bucket k of a histogram has the sends that were 2^k to 2^(k+1) ns late: it is told to a factor
+    of 2, from above. ``None`` where no record has one.
+    """
+    buckets: Counter[int] = Counter()
+    for record in records:
+        histogram = record.values.get("sender_late_histogram_ns")
+        for bucket, count in enumerate(histogram if isinstance(histogram, list) else []):
+            buckets[bucket] += int(count)
+    wanted, seen = share * buckets.total(), 0
+    for bucket in sorted(buckets):
+        seen += buckets[bucket]
+        if seen and seen >= wanted:
+            return int(2 ** (bucket + 1))
+    return None
+
+
 def measured(seconds: float, repeats: int) -> list[Record]:
     """The last word of every trial, in a lab of its own."""
     with a_lab() as lab, tempfile.TemporaryDirectory() as name:
@@ -83,9 +104,14 @@ def lines_of(
             continue
         middle, worst = statistics.median(errors), max(errors, key=abs)
         share = skipped / (sent + skipped)
+        half_ns, most_ns = late_ns(trials, 0.5), late_ns(trials, 0.99)
+        if half_ns is None or most_ns is None:
+            verdicts.append(Verdict(False, what, "no distribution of lateness in the records"))
+            continue
         lines.append(
             [
                 *(what, f"{100 * middle:+.3f}", f"{100 * worst:+.3f}", f"{100 * share:.3f}"),
+                *(f"{half_ns / 1e3:.1f}", f"{most_ns / 1e3:.1f}"),
                 *(str(max(bursts)), str(len(errors))),
             ]
         )
@@ -98,6 +124,8 @@ def lines_of(
                 "offered_bit_per_s": rate,
                 "error_shares": errors,
                 "skipped_share": share,
+                "half_late_ns": half_ns,
+                "p99_late_ns": most_ns,
             }
         )
     return lines, verdicts, figures
@@ -111,7 +139,8 @@ def main() -> int:
     asked = parser.parse_args()
     before = os.getloadavg()[0]
     lines, verdicts, figures = lines_of(measured(asked.seconds, asked.repeats))
-    head = ["offered", "median, %", "worst, %", "skipped, %", "largest burst", "trials"]
+    head = ["offered", "median, %", "worst, %", "skipped, %", "half late ≤ µs", "99 % late ≤ µs"]
+    head += ["largest burst", "trials"]
     print(table(head, lines))
     print(f"load before {before:.2f}, after {os.getloadavg()[0]:.2f}, {os.cpu_count()} CPUs")
     return finish(verdicts, json.dumps(figures))
