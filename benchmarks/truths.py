@@ -52,7 +52,8 @@ class Truth:
     def matrix(self, seconds: float) -> str:
         """The whole matrix."""
         return (
-            f"title: {json.dumps(self.planted)}\nlink: {self.link}\npairings: {self.pairings}\nrepeats: 3\n"
+            f"title: {json.dumps(self.planted)}\n"
+            f"link: {self.link}\npairings: {self.pairings}\nrepeats: 3\n"
             f"defaults: {{duration: {seconds}s, warm_up: 500ms}}\ntests:\n{self.tests}\n"
         )
 
@@ -106,14 +107,9 @@ def another_congestion_control(lab: LabState) -> Iterator[None]:
     yield
 
 
-SMALL = (
-    f"  - {{test: stream, protocol: TCP, message_size: 64, client_cpu: {SENDER_CPU}, "
-    f"server_cpu: {RECEIVER_CPU}, congestion: cubic}}"
-)
-LARGE = (
-    f"  - {{test: stream, protocol: TCP, message_size: 64KiB, client_cpu: {SENDER_CPU}, "
-    f"server_cpu: {RECEIVER_CPU}, congestion: cubic}}"
-)
+PINNED = f"message_size: 64, client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}"
+SMALL = f"  - {{test: stream, protocol: TCP, {PINNED}, congestion: cubic}}"
+SMALL_DATAGRAMS = f"  - {{test: stream, protocol: UDP, {PINNED}}}"
 TCP = "  - {test: stream, protocol: TCP, message_size: 1448, congestion: cubic}"
 BOTH = f"{TCP}\n  - {{test: stream, protocol: UDP, message_size: 1472}}"
 CABLE: Mapping[str, Any] = {"rate_bit_per_s": 100e6}
@@ -138,7 +134,7 @@ TRUTHS = (
     Truth(
         "spinning competitor on the receiver's core",
         Kind.RECEIVER_STARVED,
-        LARGE,
+        SMALL_DATAGRAMS,
         link=UNSHAPED,
         plant=lambda _: neighbour(RECEIVER_CPU),
     ),

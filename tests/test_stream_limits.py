@@ -139,6 +139,8 @@ def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -
 
 def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
+    hurries = replace(waits, thread_ns=900_000_000)
+    assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.RECEIVER_STARVED
     on_cpu = replace(IDLE, thread_ns=980_000_000)
     assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
     assert limit_of(udp(receiver=waits)) is Kind.RECEIVER_STARVED, "where nothing else is shown"

@@ -69,8 +69,7 @@ def robbed(end: End) -> bool:
 
 def sender_starved(sending: Sending) -> bool:
     """Others had the sender's CPU, and there was nothing else that it waited for."""
-    end = sending.sender
-    return starved(end) and (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
+    return starved(sending.sender) and _wants_cpu(sending.sender)
 
 
 def receiver_held_up(sending: Sending) -> bool:
@@ -78,7 +77,8 @@ def receiver_held_up(sending: Sending) -> bool:
     lost, dropped = sending.losses.lost, sending.losses.receive_queue
     closed = (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = bool(lost) and dropped is not None and dropped >= COVERED * (lost or 0)
-    return closed or drops or receiver_behind(sending)
+    hurries = not sending.receiver.spins and _wants_cpu(sending.receiver)
+    return closed or drops or hurries or receiver_behind(sending)
 
 
 def sender_on_cpu(sending: Sending) -> bool:
@@ -163,6 +163,11 @@ def sent_enough(sending: Sending) -> bool:
     )
     wanted = min((each for each in (ceiling, offered) if each), default=None)
     return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
+
+
+def _wants_cpu(end: End) -> bool:
+    """It was on a CPU, or ready to run, nearly all the time."""
+    return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
 def _may_occupy(end: End, core: int) -> bool:
