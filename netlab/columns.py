@@ -55,7 +55,7 @@ COLUMNS: Mapping[str, Column] = {
     "dscp": Column("Int64", "", "code point asked for"),
     "source_port": Column("Int64", "", "of the sender, where one was asked for"),
     "interface": Column("string", "", "device bound to, where one was asked for"),
-    "receive": Column("string", "", "blocking or spinning"),
+    "receive": Column("string", "", "blocking, spinning or polling"),
     "server_cpu": Column("Int64", "", "CPU that the server's threads are pinned to"),
     "client_cpu": Column("Int64", "", "CPU that the client's threads are pinned to"),
     "network": Column("string", "", "name of the test addresses; NA: the first of each host"),

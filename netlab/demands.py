@@ -63,6 +63,8 @@ def _demands(cell: Cell) -> Iterator[Demand]:
         if "send_method" in settings and _sends(cell, role):
             method = str(settings["send_method"])
             yield Demand(role, method, f"send_method: {method}")
+        if settings.get("receive") == "polling" and _receives(cell, role):
+            yield Demand(role, "poll", "receive: polling")
         if "congestion" in settings and protocol == "TCP" and _sends(cell, role):
             chosen = f"congestion: {settings['congestion']}"
             yield Demand(role, "congestion", chosen, needed=False)
@@ -76,3 +78,8 @@ def _sends(cell: Cell, role: Role) -> bool:
     """Whether that end sends data of its own: of a stream, the end that its direction says."""
     sender = {"client-sends": "client", "server-sends": "server"}
     return sender.get(str(cell.settings.get("direction")), role) == role
+
+
+def _receives(cell: Cell, role: Role) -> bool:
+    """Whether that end receives data: of a stream, the end that its direction does not say."""
+    return cell.settings["direction"] == "both" or not _sends(cell, role)

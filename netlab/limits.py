@@ -31,6 +31,8 @@ def faults_of(setup: Setup) -> Iterator[Fault]:
 
 def _of_stream(setup: Stream) -> Iterator[Fault]:
     yield from _too_long(setup, "message_bytes", setup.message_bytes)
+    if setup.receive == "polling" and setup.protocol == "TCP":
+        yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
         yield (
             "source_port",

@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from netlab import pairings
 from netlab.document import Section
-from netlab.setups import FIELDS
+from netlab.setups import FIELDS, Receive
 from netlab.units import (
     format_bytes,
     format_rate,
@@ -325,7 +325,7 @@ SETTINGS = (
     _range("dscp", "dscp", _whole(0, 63), "Differentiated services code point."),
     _choice("source_port", "source_port", _whole(1, 65535), "Local port of the connecting side."),
     _choice("interface", "interface", Device, "Device that the connecting side is bound to."),
-    _choice("receive", "receive", _WAITS, "How the receiver waits."),
+    _choice("receive", "receive", Receive, "How the receiver waits; polling: UDP only."),
     _choice("server_receive", "server_receive", _WAITS, "How the server waits for a request."),
     _choice("client_receive", "client_receive", _WAITS, "How the client waits for an answer."),
     _range("server_cpu", "server_cpu", _whole(0, 4095), "CPU that the server's probe runs on."),

@@ -15,6 +15,9 @@ Scalar = str | int | float | bool
 Level = Scalar | None
 """One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
 
+Receive = Literal["blocking", "spinning", "polling"]
+"""How the receiver of a stream waits; only a UDP receiver polls: docs/protocol.md."""
+
 SendMethod = Literal["batch", "packet"]
 """How UDP messages are handed to the system other than one a call: docs/protocol.md."""
 
@@ -57,7 +60,7 @@ class Stream(_Settings):
     dscp: int | None = None
     source_port: int | None = None
     interface: str | None = None
-    receive: Literal["blocking", "spinning"] = "blocking"
+    receive: Receive = "blocking"
     server_cpu: int | None = None
     client_cpu: int | None = None
     network: str | None = None
@@ -201,7 +204,7 @@ class ThroughputSearch(_Settings):
     socket_buffer_bytes: int | None = None
     dscp: int | None = None
     interface: str | None = None
-    receive: Literal["blocking", "spinning"] = "blocking"
+    receive: Receive = "blocking"
     network: str | None = None
 
 

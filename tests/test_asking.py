@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ from netlab.demands import demands, lacking
 from netlab.hosts import Host, load_inventory
 from netlab.matrix import load_matrix
 from netlab.plan import plan_of
+from netlab.setups import Stream, ThroughputSearch
 
 LAB_REPORT = Path(__file__).parent.parent / "matrices" / "lab-report.yaml"
 LINUX = frozenset(
@@ -179,3 +181,37 @@ def test_what_is_lacking_is_what_is_demanded_and_not_there(known: frozenset[str]
     found = lacking(cell, {"server": known, "client": None})
     wanted = {each.capability for each in demands(cell) if each.role == "server"}
     assert {each.capability for each in found} == wanted - known
+
+
+BOTH = {"client", "server"}
+
+
+@pytest.mark.parametrize(
+    ("direction", "sender", "receiver"),
+    [
+        ("client-sends", {"client"}, {"server"}),
+        ("server-sends", {"server"}, {"client"}),
+        ("both", BOTH, BOTH),
+    ],
+)
+def test_methods_are_demanded_of_the_ends_that_send_and_receive(
+    direction: Literal["client-sends", "server-sends", "both"],
+    sender: set[str],
+    receiver: set[str],
+) -> None:
+    for setup in (
+        Stream(
+            protocol="UDP",
+            message_bytes=64,
+            send_method="packet",
+            receive="polling",
+            direction=direction,
+        ),
+        ThroughputSearch(
+            frame_bytes=64, send_method="packet", receive="polling", direction=direction
+        ),
+    ):
+        test = "stream" if isinstance(setup, Stream) else "throughput_search"
+        found = demands(Cell(pairing="LL", test=test, setup=setup))
+        assert {each.role for each in found if each.capability == "packet"} == sender
+        assert {each.role for each in found if each.capability == "poll"} == receiver

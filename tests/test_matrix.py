@@ -249,6 +249,7 @@ FAULTS = [
         "    count: 5\n    rate: 1Mbit\n    message_rate: 5",
         "10:5: tests[0].message_rate: `rate` and",
     ),
+    ("    receive: polling", "8:14: tests[0].receive: only a UDP receiver polls"),
     (
         "    source_port: 5000\n    streams: 2",
         "8:18: tests[0].source_port: one source port serves one",

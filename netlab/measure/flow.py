@@ -76,6 +76,8 @@ def keys_of(stream: Stream, verb: str, agent: Agent, token: str) -> dict[str, An
         keys |= _keys_of_sender(stream, agent)
     elif stream.receive == "spinning":
         keys["spin"] = 1
+    elif stream.receive == "polling":
+        keys["poll"] = 1
     return keys
 
 
