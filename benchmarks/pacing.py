@@ -24,7 +24,7 @@ from stage import Verdict, a_lab, finish, netlab, run_words, table
 
 from netlab.records import Record, Status
 from netlab.stored import read
-from netlab.units import format_rate
+from netlab.units import format_rate, parse_rate
 
 MOST_ERROR = 0.005
 CASES: dict[int, tuple[str, ...]] = {
@@ -32,17 +32,23 @@ CASES: dict[int, tuple[str, ...]] = {
     64: ("1Mbit", "3Mbit", "10Mbit", "20Mbit", "50Mbit"),
 }
 """Message size → rates of payload."""
+LEAST_MESSAGES = 400
 
 
 def matrix(seconds: float, repeats: int) -> str:
-    """The rates of ``CASES``, in blocks, so that what disturbs meets them all alike."""
+    """The rates of ``CASES``, in blocks, so that what disturbs meets them all alike.
+
+    Each window holds ``LEAST_MESSAGES`` or more: one message is the step that a rate is told in.
+    """
     tests = "".join(
-        f"  - {{test: stream, protocol: UDP, message_size: {size}, rate: [{', '.join(rates)}]}}\n"
+        f"  - {{test: stream, protocol: UDP, message_size: {size}, rate: {rate}, "
+        f"duration: {max(seconds, 8 * size * LEAST_MESSAGES / parse_rate(rate)):g}s}}\n"
         for size, rates in CASES.items()
+        for rate in rates
     )
     return (
         f"title: pacing\npairings: [LL]\nrepeats: {repeats}\norder: shuffled\n"
-        f"defaults: {{duration: {seconds}s, warm_up: 100ms, socket_buffer: 4MiB, "
+        f"defaults: {{warm_up: 100ms, socket_buffer: 4MiB, "
         f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}}}\ntests:\n{tests}"
     )
 
