@@ -1,21 +1,32 @@
 """Programs at the two ends of a lab's cable: each in its host's namespace, pinned to a CPU.
 
-The side that sends or asks runs on CPU 0, the side that receives or answers on CPU 1.
+The side that sends or asks runs on CPU 0, the side that receives or answers on CPU 1. Tools are
+measured in interleaved rounds whose order turns, so that none always has the machine at its best.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import subprocess
+import sys
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH
 
 SENDER_CPU, RECEIVER_CPU = 0, 1
 LISTEN_S, SLACK_S = 5.0, 15.0
+PORT, CONTROL_PORT = 5301, 5300
+
+Case = TypeVar("Case")
+Reading = TypeVar("Reading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +120,85 @@ def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> N
         time.sleep(0.01)
     receiver.kill()
     raise ToolFailedError(f"the receiver does not listen: {receiver.communicate()[0].strip()}")
+
+
+# ---- what programs say ----
+
+
+def result_of(said: str) -> dict[str, Any]:
+    """The last `result` among a probe's records; ToolFailedError with all it said without one."""
+    records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    results: list[dict[str, Any]] = [each for each in records if each["type"] == "result"]
+    if not results:
+        raise ToolFailedError(said.strip())
+    return results[-1]
+
+
+def netperf_omni(cable: Cable, seconds: int, wanted: str, words: Sequence[str]) -> dict[str, str]:
+    """What netperf's omni test says under the names ``wanted``, THROUGHPUT among them."""
+    ask = ["netperf", "-H", cable.to, "-p", str(CONTROL_PORT), "-t", "omni", "-l", str(seconds)]
+    ask += [*words, "-P", f",{PORT}", "-k", wanted]
+    with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
+        await_socket(server, "tcp", CONTROL_PORT)
+        try:
+            said = run_to_end(cable, ask, seconds)
+        finally:
+            server.kill()
+    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
+    if "THROUGHPUT" not in values:
+        raise ToolFailedError(said.strip())
+    return values
+
+
+# ---- tools in rounds ----
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[Case, Reading]):
+    """A tool under its name."""
+
+    name: str
+    program: str | None
+    """What must be installed; None: netlab builds it."""
+    measure: Callable[[Case, Cable], Reading]
+    package: str = ""
+
+    @property
+    def installed(self) -> bool:
+        return self.program is None or shutil.which(self.program, path=SEARCH_PATH) is not None
+
+
+def those_installed(
+    tools: Sequence[Tool[Case, Reading]], ours: Collection[str]
+) -> list[Tool[Case, Reading]]:
+    """The tools that can run here; what is left out is printed. SystemExit where none is left
+    beside ours, or where there are no two CPUs.
+    """
+    if (os.cpu_count() or 1) < 2:
+        raise SystemExit("two CPUs are needed: one for each end")
+    found = [tool for tool in tools if tool.installed]
+    for tool in tools:
+        if tool not in found:
+            print(f"{tool.name} is not installed and left out: apt-get install {tool.package}")
+    if all(tool.name in ours for tool in found):
+        raise SystemExit("nothing to compare with")
+    return found
+
+
+def interleaved(
+    cases: Sequence[Case], tools: Sequence[Tool[Case, Reading]], cable: Cable, rounds: int
+) -> dict[Case, dict[str, list[Reading]]]:
+    """Every case with every tool, once a round; the tool that begins is another each round."""
+    readings: dict[Case, dict[str, list[Reading]]] = {
+        case: {tool.name: [] for tool in tools} for case in cases
+    }
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        turned = [*tools[number % len(tools) :], *tools[: number % len(tools)]]
+        for case in cases:
+            for tool in turned:
+                try:
+                    readings[case][tool.name].append(tool.measure(case, cable))
+                except (ToolFailedError, KeyError, ValueError) as error:
+                    print(f"{case}: {tool.name} gave no figure: {error}", file=sys.stderr)
+    return readings

@@ -7,33 +7,33 @@ the mirror on CPU 1 for all tools, in interleaved rounds whose order turns.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
 import secrets
-import shutil
 import statistics
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ends import (
+    PORT,
     RECEIVER_CPU,
     SENDER_CPU,
     Cable,
+    Tool,
     ToolFailedError,
     await_socket,
+    interleaved,
+    netperf_omni,
     rest_of,
+    result_of,
     run_to_end,
     start,
+    those_installed,
 )
 from stage import Verdict, a_lab, finish, table
 
 from netlab.build import local_probe
 from netlab.histogram import from_pairs
-from netlab.lab.programs import SEARCH_PATH
 
-PORT, CONTROL_PORT = 5311, 5310
 LEAST_BLOCKING, LEAST_SPINNING = 0.95, 4.0
 
 
@@ -83,11 +83,7 @@ def _netprobe(case: Case, cable: Cable, asking: list[str], mirroring: list[str])
         finally:
             far.terminate()
             rest_of(far, case.seconds)
-    records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    results = [record for record in records if record["type"] == "result"]
-    if not results:
-        raise ToolFailedError(said.strip())
-    result = results[-1]
+    result = result_of(said)
     times = from_pairs(result["rtt_histogram"], result["rtt_histogram_bits"])
     return Reading(
         result["transactions_per_s"], _us(times.percentile(0.5)), _us(times.percentile(0.99))
@@ -119,41 +115,22 @@ def sockperf(case: Case, cable: Cable) -> Reading:
 
 
 def netperf(case: Case, cable: Cable) -> Reading:
-    keys = "THROUGHPUT,P50_LATENCY,P99_LATENCY"
-    ask = [
-        "netperf",
-        "-H",
-        cable.to,
-        "-p",
-        str(CONTROL_PORT),
-        "-t",
-        "omni",
-        "-l",
-        str(case.seconds),
-    ]
-    ask += ["--", "-d", "rr", "-T", case.protocol, "-P", f",{PORT}", "-k", keys]
-    ask += ["-r", f"{case.message_bytes},{case.message_bytes}"]
-    with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
-        await_socket(server, "tcp", CONTROL_PORT)
-        try:
-            said = run_to_end(cable, ask, case.seconds)
-        finally:
-            server.kill()
-    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
-    if "THROUGHPUT" not in values:
-        raise ToolFailedError(said.strip())
+    words = ["--", "-d", "rr", "-T", case.protocol]
+    words += ["-r", f"{case.message_bytes},{case.message_bytes}"]
+    values = netperf_omni(cable, case.seconds, "THROUGHPUT,P50_LATENCY,P99_LATENCY", words)
     return Reading(
         float(values["THROUGHPUT"]), float(values["P50_LATENCY"]), float(values["P99_LATENCY"])
     )
 
 
-TOOLS: dict[str, tuple[str | None, Callable[[Case, Cable], Reading]]] = {
-    "netlab": (None, blocking),
-    "netlab spinning": (None, spinning),
-    "sockperf": ("sockperf", sockperf),
-    "netperf": ("netperf", netperf),
-}
 OURS = ("netlab", "netlab spinning")
+TOOLS = (
+    Tool(OURS[0], None, blocking),
+    Tool(OURS[1], None, spinning),
+    Tool("sockperf", "sockperf", sockperf, "sockperf"),
+    Tool("netperf", "netperf", netperf, "netperf (Debian: section non-free)"),
+)
+Readings = dict[Case, dict[str, list[Reading]]]
 
 
 def main() -> int:
@@ -161,41 +138,13 @@ def main() -> int:
     words.add_argument("--rounds", type=int, default=7)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
     asked = words.parse_args()
-    if (os.cpu_count() or 1) < 2:
-        raise SystemExit("two CPUs are needed: one for the client, one for the mirror")
-    tools = [name for name, (program, _) in TOOLS.items() if _installed(program)]
-    for name in TOOLS.keys() - set(tools):
-        print(f"{name} is not installed and left out")
-    if not set(tools) - set(OURS):
-        raise SystemExit("nothing to compare with: apt-get install sockperf")
+    tools = those_installed(TOOLS, OURS)
     cases = [
         Case(protocol, size, asked.seconds) for protocol in ("UDP", "TCP") for size in (64, 1400)
     ]
     with a_lab() as lab:
-        readings = measure(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
+        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
     return judge(readings)
-
-
-def _installed(program: str | None) -> bool:
-    return program is None or shutil.which(program, path=SEARCH_PATH) is not None
-
-
-Readings = dict[Case, dict[str, list[Reading]]]
-
-
-def measure(cases: list[Case], tools: list[str], cable: Cable, rounds: int) -> Readings:
-    """Every case with every tool, once a round; the tool that begins is another each round."""
-    readings: Readings = {case: {name: [] for name in tools} for case in cases}
-    for number in range(rounds):
-        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-        turn = number % len(tools)
-        for case in cases:
-            for name in tools[turn:] + tools[:turn]:
-                try:
-                    readings[case][name].append(TOOLS[name][1](case, cable))
-                except (ToolFailedError, KeyError, ValueError) as error:
-                    print(f"{case}: {name} gave no figure: {error}", file=sys.stderr)
-    return readings
 
 
 def judge(readings: Readings) -> int:

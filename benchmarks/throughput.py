@@ -9,17 +9,17 @@ the system's own buffers and one with large ones. The figure is what the receive
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 from pathlib import Path
 
-from ends import Cable, ToolFailedError
+from ends import Cable, Tool, interleaved, those_installed
 from stage import Verdict, a_lab, finish, table
-from tools import TOOLS, Case, Reading, Tool
+from tools import RIVALS, Case, Reading, netlab_blocking, netlab_spinning
 
 LEAST_RATIO = 0.97
 OURS = ("netlab", "netlab spinning")
+TOOLS = (Tool(OURS[0], None, netlab_blocking), Tool(OURS[1], None, netlab_spinning), *RIVALS)
 LARGE_BUFFER_BYTES = 2 * 1024 * 1024
 Readings = dict[Case, dict[str, list[Reading]]]
 
@@ -30,16 +30,11 @@ def main() -> int:
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
     words.add_argument("--only", help="cases whose name holds this, such as 'UDP 64'")
     asked = words.parse_args()
-    if (os.cpu_count() or 1) < 2:
-        raise SystemExit("two CPUs are needed: one for the sender, one for the receiver")
-    tools = [tool for tool in TOOLS if tool.installed]
-    for tool in TOOLS:
-        if tool not in tools:
-            print(f"{tool.name} is not installed and left out: apt-get install {tool.package}")
+    tools = those_installed(TOOLS, OURS)
     cases = [case for case in all_cases(asked.seconds) if (asked.only or "") in str(case)]
     with a_lab() as lab:
-        readings = measure(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
-    return judge(readings, tools)
+        readings = interleaved(cases, tools, Cable(lab.hosts[0], lab.hosts[1]), asked.rounds)
+    return judge(readings, [tool.name for tool in tools])
 
 
 def all_cases(seconds: int) -> list[Case]:
@@ -54,24 +49,9 @@ def all_cases(seconds: int) -> list[Case]:
     ]
 
 
-def measure(cases: list[Case], tools: list[Tool], cable: Cable, rounds: int) -> Readings:
-    """Every case with every tool, once a round; the tool that begins is another each round."""
-    readings: Readings = {case: {tool.name: [] for tool in tools} for case in cases}
-    for number in range(rounds):
-        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-        turned = tools[number % len(tools) :] + tools[: number % len(tools)]
-        for case in cases:
-            for tool in turned:
-                try:
-                    readings[case][tool.name].append(tool.measure(case, cable))
-                except (ToolFailedError, KeyError, ValueError) as error:
-                    print(f"{case}: {tool.name} gave no figure: {error}", file=sys.stderr)
-    return readings
-
-
-def judge(readings: Readings, tools: list[Tool]) -> int:
+def judge(readings: Readings, tools: list[str]) -> int:
     """The table of medians, the ratio to the best of the others, and the loss."""
-    others = [tool.name for tool in tools if tool.name not in OURS]
+    others = [name for name in tools if name not in OURS]
     rows, ratios, worse_loss = [], {}, []
     for case, by_tool in readings.items():
         medians = {
@@ -80,7 +60,7 @@ def judge(readings: Readings, tools: list[Tool]) -> int:
             if found
         }
         rivals = {name: medians[name] for name in others if name in medians}
-        row = [str(case), *(f"{medians[t.name]:.1f}" if t.name in medians else "" for t in tools)]
+        row = [str(case), *(f"{medians[name]:.1f}" if name in medians else "" for name in tools)]
         if "netlab" not in medians or not rivals:
             rows.append([*row, "", "", "", ""])
             continue
@@ -95,7 +75,7 @@ def judge(readings: Readings, tools: list[Tool]) -> int:
         else:
             row += ["", ""]
         rows.append(row)
-    head = ["Mbit/s at the receiver, median", *(tool.name for tool in tools)]
+    head = ["Mbit/s at the receiver, median", *tools]
     print(table([*head, "ratio", "to", "loss %", "its loss %"], rows))
     met = [case for case, ratio in ratios.items() if ratio >= LEAST_RATIO]
     least = min(ratios, key=lambda case: ratios[case], default=None)

@@ -11,18 +11,27 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ends import RECEIVER_CPU, Cable, ToolFailedError, await_socket, rest_of, run_to_end, start
+from ends import (
+    CONTROL_PORT,
+    PORT,
+    RECEIVER_CPU,
+    Cable,
+    Tool,
+    ToolFailedError,
+    await_socket,
+    netperf_omni,
+    rest_of,
+    result_of,
+    run_to_end,
+    start,
+)
 
 from netlab.build import local_probe
-from netlab.lab.programs import SEARCH_PATH
-
-PORT, CONTROL_PORT = 5301, 5300
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +63,34 @@ class Reading:
 
 
 def netlab_blocking(case: Case, cable: Cable) -> Reading:
-    return _netprobe(case, cable, [])
+    return netprobe(case, cable)
 
 
 def netlab_spinning(case: Case, cable: Cable) -> Reading:
     """Pinned by the probe itself, which refuses to spin where it may use one CPU only."""
-    return _netprobe(case, cable, ["spin=1", f"cpu={RECEIVER_CPU}"], receiver_cpu=None)
+    return netprobe(case, cable, receiving=["spin=1", f"cpu={RECEIVER_CPU}"], receiver_cpu=None)
 
 
-def _netprobe(
-    case: Case, cable: Cable, more: list[str], receiver_cpu: int | None = RECEIVER_CPU
+def netprobe(
+    case: Case,
+    cable: Cable,
+    sending: Sequence[str] = (),
+    receiving: Sequence[str] = (),
+    receiver_cpu: int | None = RECEIVER_CPU,
 ) -> Reading:
+    """Our probe, with further keys of either end."""
     probe = str(local_probe())
     keys = [f"proto={case.protocol.lower()}", f"message={case.message_bytes}"]
     keys += [f"seconds={case.seconds}", f"deadline={case.seconds + 10}"]
     if case.buffer_bytes is not None:
         keys.append(f"socket_buffer={case.buffer_bytes}")
     token = {"NETPROBE_TOKEN": secrets.token_hex(16)}
-    receive = [probe, "receive", "open=listen", f"bind={cable.to}", f"port={PORT}", *keys, *more]
-    with start(cable, receive, token, receiver_cpu) as receiver:
+    receive = [probe, "receive", "open=listen", f"bind={cable.to}", f"port={PORT}", *keys]
+    with start(cable, [*receive, *receiving], token, receiver_cpu) as receiver:
         await_socket(receiver, case.protocol, PORT)
-        send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys]
+        send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys, *sending]
         run_to_end(cable, send, case.seconds, token)
-        said = rest_of(receiver, case.seconds)
-    records = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    results = [record for record in records if record["type"] == "result"]
-    if not results:
-        raise ToolFailedError(said.strip())
-    result = results[-1]
+        result = result_of(rest_of(receiver, case.seconds))
     loss = None
     if case.udp:
         loss = result["lost_messages"] / result["sent_messages"]
@@ -147,24 +156,14 @@ def nuttcp(case: Case, cable: Cable) -> Reading:
 
 def netperf(case: Case, cable: Cable) -> Reading:
     """Its omni test says what the other side received, by calls and as THROUGHPUT."""
-    said_keys = "THROUGHPUT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS"
-    send = ["netperf", "-H", cable.to, "-p", str(CONTROL_PORT), "-t", "omni", "-f", "m"]
-    send += ["-l", str(case.seconds), "--", "-d", "send", "-T", case.protocol, "-k", said_keys]
-    send += ["-m", str(case.message_bytes), "-P", f",{PORT}"]
+    words = ["-f", "m", "--", "-d", "send", "-T", case.protocol, "-m", str(case.message_bytes)]
     if case.udp:
-        send += ["-R", "1"]  # without it, it switches routing off
+        words += ["-R", "1"]  # without it, it switches routing off
     if case.buffer_bytes is not None:
         both = f"{case.buffer_bytes},{case.buffer_bytes}"
-        send += ["-s", both, "-S", both]
-    with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as receiver:
-        await_socket(receiver, "tcp", CONTROL_PORT)
-        try:
-            said = run_to_end(cable, send, case.seconds)
-        finally:
-            receiver.kill()
-    values = dict(re.findall(r"^(\w+)=([0-9.]+)\s*$", said, re.MULTILINE))
-    if "THROUGHPUT" not in values:
-        raise ToolFailedError(said.strip())
+        words += ["-s", both, "-S", both]
+    wanted = "THROUGHPUT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS"
+    values = netperf_omni(cable, case.seconds, wanted, words)
     loss = None
     if case.udp:
         loss = 1 - int(values["REMOTE_RECV_CALLS"]) / int(values["LOCAL_SEND_CALLS"])
@@ -175,26 +174,8 @@ def _window(case: Case) -> list[str]:
     return [] if case.buffer_bytes is None else ["-w", str(case.buffer_bytes)]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool under its name."""
-
-    name: str
-    program: str | None
-    """What must be installed; None: netlab builds it."""
-    measure: Callable[[Case, Cable], Reading]
-    package: str = ""
-
-    @property
-    def installed(self) -> bool:
-        return self.program is None or shutil.which(self.program, path=SEARCH_PATH) is not None
-
-
-TOOLS = (
-    Tool("netlab", None, netlab_blocking),
-    Tool("netlab spinning", None, netlab_spinning),
-    Tool("iperf3", "iperf3", iperf3, "iperf3"),
-    Tool("iperf2", "iperf", iperf2, "iperf"),
-    Tool("nuttcp", "nuttcp", nuttcp, "nuttcp"),
-    Tool("netperf", "netperf", netperf, "netperf (Debian: section non-free)"),
-)
+IPERF3 = Tool("iperf3", "iperf3", iperf3, "iperf3")
+IPERF2 = Tool("iperf2", "iperf", iperf2, "iperf")
+NUTTCP = Tool("nuttcp", "nuttcp", nuttcp, "nuttcp")
+NETPERF = Tool("netperf", "netperf", netperf, "netperf (Debian: section non-free)")
+RIVALS = (IPERF3, IPERF2, NUTTCP, NETPERF)

@@ -166,6 +166,16 @@ def test_only_the_sender_is_told_a_rate_and_only_the_receiver_to_spin() -> None:
     assert "spin" not in keys["send"]
 
 
+def test_methods_are_told_to_the_end_that_they_are_of() -> None:
+    methods = {"send_method": "batch", "receive": "polling"}
+    _, asked, _ = run(trial_of(protocol="UDP", **methods))
+    keys = {verb: keys for _, verb, keys in asked}
+    assert (keys["send"]["method"], keys["receive"]["poll"]) == ("batch", 1)
+    assert "poll" not in keys["send"] and "method" not in keys["receive"]
+    _, asked, _ = run(trial_of(protocol="UDP"))
+    assert not any({"poll", "method"} & set(keys) for _, _, keys in asked)
+
+
 def test_only_the_sender_is_told_its_congestion_control() -> None:
     record, asked, _ = run(trial_of(congestion="cubic"))
     keys = {verb: keys for _, verb, keys in asked}
