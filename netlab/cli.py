@@ -17,6 +17,7 @@ from netlab.cli_import import import_, show_report
 from netlab.cli_lab import lab
 from netlab.cli_options import FILE, FOLDER, HOSTS, ONLY, SET
 from netlab.errors import Interrupted, NetlabError, UsageError
+from netlab.report import LANGUAGES
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -24,7 +25,7 @@ Exit codes
   0    every cell is ok or impossible
   1    internal error, or the disk refused
   2    wrong usage, or a wrong matrix or inventory
-  3    some cells failed or are pending
+  3    some cells failed or are pending, or cannot be judged
   4    a host is unreachable, refused us, or is not fit
   5    an expectation is not met
   6    locked by another run
@@ -202,9 +203,33 @@ def status(folder: Path, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("folder", type=FOLDER)
-def report(folder: Path) -> None:
+@click.option(
+    "--lang",
+    "language",
+    type=click.Choice(LANGUAGES),
+    default=LANGUAGES[0],
+    show_default=True,
+    help="Language of the tables and charts: headings, axes, decimal marker.",
+)
+@click.option(
+    "--watch",
+    "watching",
+    is_flag=True,
+    help="Keep it current while the run goes on; ends with the run, or by Ctrl-C.",
+)
+def report(folder: Path, language: str, watching: bool) -> None:
     """Make the report of the run in FOLDER: tables, plots and index.html, in that folder."""
-    show_report(folder, quiet=False)
+    if not watching:
+        show_report(folder, quiet=False, language=language)
+        return
+    from netlab.report.watch import watch
+
+    try:
+        with _signals():
+            watch(folder, language, lambda said: click.echo(said, err=True))
+    except Interrupted as interrupt:
+        if interrupt.signal_number != signal.SIGINT:
+            raise
 
 
 @cli.command()

@@ -38,12 +38,14 @@ class Row:
     kind: Kind
     unit: Unit
     entries: tuple[Entry, ...]
+    decimal_marker: str = "."
 
     def text(self, entry: Entry) -> str:
         """An entry's figure as printed, without its n and notes; empty for a blank."""
         if entry.value is None:
             return ""
-        return figure(entry.value / 1e6 if self.unit == "Mbit/s" else entry.value)
+        text = figure(entry.value / 1e6 if self.unit == "Mbit/s" else entry.value)
+        return text.replace(".", self.decimal_marker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class Chart:
     unit: str = "Mbit/s"
     log_y: bool = False
     from_zero: bool = True
+    decimal_marker: str = "."
     as_bars: bool = False
     """Bars side by side at each tick of the axis, which are a whole number apart."""
 
@@ -179,6 +182,7 @@ class Strip:
     title: str
     x_label: str
     panels: tuple[Panel, ...]
+    decimal_marker: str = "."
 
     @property
     def alt(self) -> str:
@@ -205,6 +209,10 @@ class HeatMap:
     """A figure a row and column; these make the scale of the colours."""
     inside: tuple[tuple[float | None, ...], ...]
     """Figures that are not to be compared with those: shown, without a colour."""
+    x_label: str = "server"
+    y_label: str = "client"
+    inside_label: str = "grey: within one machine, not on the scale"
+    decimal_marker: str = "."
 
     @property
     def alt(self) -> str:

@@ -1,41 +1,34 @@
-"""Charts → PNG and SVG, the same bytes each time. The only room that knows matplotlib."""
+"""Charts → SVG, PNG and PDF, the same bytes each time. With heat_map.py all that knows matplotlib.
+
+Each is drawn twice: as wide as a page of a report, and as wide as one of its two columns. Both are
+to be shown in their own size: the type is that of a caption.
+"""
 
 from __future__ import annotations
 
 import io
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netlab.report.bars import draw_bars
+from netlab.report.formats import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.heat_map import draw_heat_map, heat_map_inches
-from netlab.report.nouns import Chart, Curve, HeatMap, Panel, Strip
+from netlab.report.nouns import Chart, Curve, HeatMap, Strip
+from netlab.report.scales import scale, scale_panel, spell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH_INCHES = 7.2
-_AXES_INCHES = (0.68, 0.92, 6.37, 2.6)
-"""Left, bottom, width and height of the axes, where the legend takes one line."""
-_TOP_INCHES = 0.38
-_LEGEND_LINE_INCHES = 0.19
-_LEGEND_CHARACTERS = 92
-"""What fits into one line of the legend; a handle takes the room of eight."""
-_LABEL_SHARE = 0.045
-"""Of the axis: labels closer together than this are left out, their ticks stay."""
-
 _PANEL_INCHES = 0.95
 _PANEL_GAP_INCHES = 0.36
 _STRIP_BOTTOM_INCHES = 0.52
 
-_PNG_DPI = 160
+_PNG_DPI = 170
 _PIXELS_AN_INCH = 72
-_LEAST_RANGE = 0.1
-"""An axis that does not begin at zero shows at least this share of its top."""
 _FEW_POINTS = 40
 """A line of more points has markers at the ticks of the axis only."""
 _INK = "#1c2126"
@@ -44,8 +37,6 @@ _QUIET = "#6b737b"
 _COLOURS = ("#0b3c5d", "#b3541e", "#3a7d44", "#7b3f8c", "#16808a", "#8a6d00")
 _HATCHES = ("", "///", "...", "xxx")
 """Of bars, from the second round of colours on."""
-_BESIDE_BARS = 0.6
-"""Room beside the first and the last group of bars, which stand one apart."""
 _DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = (
     "-",
     (0, (5, 2)),
@@ -58,13 +49,11 @@ _MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 
 _STYLE: Any = {
     "font.family": ["DejaVu Sans"],
-    "font.size": 9.0,
     "axes.edgecolor": _QUIET,
     "axes.labelcolor": _INK,
     "axes.linewidth": 0.7,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
     "axes.titlecolor": _INK,
     "axes.grid": True,
@@ -77,10 +66,10 @@ _STYLE: Any = {
     "xtick.labelcolor": _INK,
     "ytick.labelcolor": _INK,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
     "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "netlab",
+    "pdf.fonttype": 3,
     "path.simplify": False,
 }
 
@@ -92,31 +81,47 @@ class Picture:
     chart: Chart | Strip | HeatMap
     svg: bytes
     png: bytes
+    pdf: bytes
     width_px: int
     """As the page shows it, in CSS pixels."""
     height_px: int
+    column: Picture | None = None
+    """The same for one column of a page."""
+
+    def files(self) -> dict[str, bytes]:
+        """Names and bytes; those for a column in a folder of their own."""
+        name = self.chart.name
+        own = {f"{name}.svg": self.svg, f"{name}.png": self.png, f"{name}.pdf": self.pdf}
+        narrow = {} if self.column is None else self.column.files()
+        return own | {f"column/{name}": data for name, data in narrow.items()}
 
 
 def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
-    """Draw each chart twice; no clock, user setting or system font has a part in the bytes."""
-    with _style():
-        return tuple(map(_drawn, charts))
+    """Draw each chart; no clock, user setting or system font has a part in the bytes."""
+    kept = tuple(charts)
+    with style(PAGE_WIDE):
+        wide = [_picture(chart, figure_of(chart, PAGE_WIDE)) for chart in kept]
+    with style(COLUMN_WIDE):
+        narrow = [_picture(chart, figure_of(chart, COLUMN_WIDE)) for chart in kept]
+    return tuple(replace(w, column=n) for w, n in zip(wide, narrow, strict=True))
 
 
-def _drawn(chart: Chart | Strip | HeatMap) -> Picture:
+def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
+    """The chart as matplotlib's figure; to be made and written within ``style``."""
     match chart:
         case Strip():
-            return _strip(chart)
+            return _strip(chart, form)
         case HeatMap():
-            figure = _figure(heat_map_inches(chart))
-            draw_heat_map(figure, chart)
-            return _picture(chart, figure)
+            figure = _figure(form, heat_map_inches(chart, form))
+            draw_heat_map(figure, chart, form)
+            return figure
         case _:
-            return _chart(chart)
+            return _chart(chart, form)
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style(form: Format) -> Iterator[None]:
+    """matplotlib's settings for pictures of that width, and afterwards those of before."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
@@ -124,63 +129,77 @@ def _style() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
+        sizes: Any = {
+            "font.size": form.text_pt,
+            "axes.titlesize": form.title_pt,
+            "legend.fontsize": form.legend_pt,
+        }
+        matplotlib.rcParams.update(sizes)
         yield
 
 
-def _chart(chart: Chart) -> Picture:
-    columns, rows = _legend_shape([line.label for line in (*chart.lines, *chart.ceilings)])
-    left, bottom, width, height = _AXES_INCHES
-    bottom += (rows - 1) * _LEGEND_LINE_INCHES
-    high = bottom + height + _TOP_INCHES
-    figure = _figure(high)
-    axes = figure.add_axes(
-        (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, height / high)
-    )
+def _chart(chart: Chart, form: Format) -> Figure:
+    labels = [line.label for line in (*chart.lines, *chart.ceilings)]
+    columns, rows = form.legend_shape(labels)
+    title = form.title(chart.title)
+    bottom = form.bottom_inches + (rows - 1) * form.legend_line_inches
+    high = bottom + form.axes_high_inches + form.top_inches(title)
+    figure = _figure(form, high)
+    axes = figure.add_axes(form.axes(bottom, form.axes_high_inches, high))
     if chart.as_bars:
         draw_bars(axes, chart, _COLOURS, _HATCHES)
     else:
         for ceiling in chart.ceilings:
             _draw_ceiling(axes, chart, ceiling)
         for line in chart.lines:
-            _draw_line(axes, line, [x for x, _ in chart.x_ticks])
-    _scale(axes, chart)
-    axes.set_title(chart.title)
+            _draw_line(axes, line, [x for x, _ in chart.x_ticks], form)
+    scale(axes, chart, form)
+    axes.set_title(title)
     axes.set_xlabel(chart.x_label, labelpad=3)
     axes.set_ylabel(f"{chart.quantity}, {chart.unit}")
     _legend(figure, axes, len(chart.ceilings), columns)
-    return _picture(chart, figure)
+    return figure
 
 
-def _strip(strip: Strip) -> Picture:
+def _strip(strip: Strip, form: Format) -> Figure:
     """The panels from top to bottom; every one has its own scale, zero in its middle."""
-    panels = len(strip.panels)
-    gap = _PANEL_INCHES + _PANEL_GAP_INCHES
-    high = _STRIP_BOTTOM_INCHES + panels * gap + _TOP_INCHES
-    figure = _figure(high)
-    left, _, width, _ = _AXES_INCHES
+    titles = [form.title(f"{each.title}, {each.unit}") for each in strip.panels]
+    lines = max(title.count("\n") for title in titles) + 1
+    gap = _PANEL_INCHES + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
+    heading = form.title(strip.title)
+    high = _STRIP_BOTTOM_INCHES + len(titles) * gap + form.top_inches(heading)
+    figure = _figure(form, high)
     shared: Axes | None = None
     for index, panel in enumerate(strip.panels):
-        bottom = _STRIP_BOTTOM_INCHES + (panels - 1 - index) * gap
-        axes = figure.add_axes(
-            (left / _WIDTH_INCHES, bottom / high, width / _WIDTH_INCHES, _PANEL_INCHES / high),
-            sharex=shared,
-        )
+        bottom = _STRIP_BOTTOM_INCHES + (len(titles) - 1 - index) * gap
+        axes = figure.add_axes(form.axes(bottom, _PANEL_INCHES, high), sharex=shared)
         shared = shared or axes
         for line in panel.lines:
-            _draw_line(axes, line, [])
-        _scale_panel(axes, panel)
-        axes.tick_params(axis="x", labelbottom=index == panels - 1)
+            _draw_line(axes, line, [], form)
+        axes.axhline(0, color=_QUIET, linewidth=0.7, zorder=1)
+        scale_panel(axes, panel, strip.decimal_marker)
+        axes.set_title(titles[index], fontsize=form.legend_pt, pad=4)
+        axes.tick_params(labelsize=form.small_pt)
+        axes.tick_params(axis="x", labelbottom=index == len(titles) - 1)
     if shared is not None:
         axes.set_xlabel(strip.x_label, labelpad=3)
-    figure.text(left / _WIDTH_INCHES, 1 - 0.2 / high, strip.title, fontsize=10.5, color=_INK)
-    return _picture(strip, figure)
+        spell(axes.xaxis, strip.decimal_marker)
+    figure.text(
+        form.left_inches / form.width_inches,
+        1 - form.text_pt / 72 / high,
+        heading,
+        fontsize=form.title_pt,
+        color=_INK,
+        va="top",
+    )
+    return figure
 
 
-def _figure(high_inches: float) -> Figure:
+def _figure(form: Format, high_inches: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH_INCHES, high_inches))
+    figure = Figure(figsize=(form.width_inches, high_inches))
     FigureCanvasAgg(figure)
     return figure
 
@@ -200,24 +219,16 @@ def _legend(figure: Figure, axes: Axes, ceilings: int, columns: int) -> None:
 
 
 def _picture(chart: Chart | Strip | HeatMap, figure: Figure) -> Picture:
-    svg, png = io.BytesIO(), io.BytesIO()
+    svg, png, pdf = io.BytesIO(), io.BytesIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     figure.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
+    figure.savefig(pdf, format="pdf", metadata=undated)
     wide, high = (round(_PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
-    return Picture(chart, svg.getvalue(), png.getvalue(), wide, high)
+    return Picture(chart, svg.getvalue(), png.getvalue(), pdf.getvalue(), wide, high)
 
 
-def _legend_shape(labels: list[str]) -> tuple[int, int]:
-    """(columns, rows) of a legend that is no wider than its picture."""
-    wide = max(map(len, labels), default=0) + 8
-    columns = max(1, min(len(labels), _LEGEND_CHARACTERS // wide))
-    # Labels of unequal length share a line where all of them fit.
-    if sum(map(len, labels)) + 8 * len(labels) <= _LEGEND_CHARACTERS:
-        columns = len(labels)
-    return columns, -(-len(labels) // columns)
-
-
-def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float]) -> None:
+def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
     index = line.place
     marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
     axes.plot(
@@ -227,8 +238,8 @@ def _draw_line(axes: Axes, line: Curve, ticks: Sequence[float]) -> None:
         color=_COLOURS[index % len(_COLOURS)],
         linestyle=_DASHES[index % len(_DASHES)] if line.joined else "none",
         marker=_MARKERS[index % len(_MARKERS)],
-        linewidth=1.4,
-        markersize=4.6,
+        linewidth=form.line_pt,
+        markersize=form.marker_pt,
         markerfacecolor="white" if index % 2 else None,
         markeredgewidth=1.1,
         markevery=marked if len(line.points) > _FEW_POINTS else None,
@@ -283,61 +294,3 @@ def _draw_ceiling(axes: Axes, chart: Chart, ceiling: Curve) -> None:
             markeredgewidth=1.6,
             zorder=2,
         )
-
-
-def _scale(axes: Axes, chart: Chart) -> None:
-    if chart.log_x:
-        axes.set_xscale("log", base=2)
-    axes.set_xticks([x for x, _ in chart.x_ticks], _labels(chart))
-    axes.set_xticks([], minor=True)
-    axes.tick_params(axis="x", labelsize=7.5 if len(chart.x_ticks) > 10 else 8.5)
-    _scale_y(axes, chart)
-    low = chart.x_ticks[0][0]
-    high = max(chart.x_ticks[-1][0], *(x for line in chart.lines for x, _ in line.points))
-    if chart.log_x:
-        axes.set_xlim(low / 1.3, high * 1.3)
-    else:
-        margin = _BESIDE_BARS if chart.as_bars else 0.03 * (high - low)
-        axes.set_xlim(low - margin, high + margin)
-
-
-def _scale_y(axes: Axes, chart: Chart) -> None:
-    found = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
-    low, high = min(found), max(found)
-    if chart.log_y and low > 0:
-        from matplotlib.ticker import LogLocator, NullFormatter
-
-        axes.set_yscale("log")
-        axes.set_ylim(low / 1.3, high * 1.3)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    elif chart.from_zero:
-        axes.set_ylim(0, 1.06 * high or 1.0)
-    else:
-        # Not closer than this, or the scatter of a level line fills the picture.
-        half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
-        axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
-
-
-def _scale_panel(axes: Axes, panel: Panel) -> None:
-    """As far as its values go, up and down from zero, and 1 at least."""
-    most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
-    axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
-    axes.axhline(0, color=_QUIET, linewidth=0.7, zorder=1)
-    axes.locator_params(axis="y", nbins=4)
-    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
-    axes.set_title(f"{panel.title}, {panel.unit}", fontsize=8.5, pad=4)
-    axes.tick_params(labelsize=7.5)
-
-
-def _labels(chart: Chart) -> list[str]:
-    """The ticks' labels from left to right, without those that would stand on the one before."""
-    at = [math.log(x) if chart.log_x else x for x, _ in chart.x_ticks]
-    span = (at[-1] - at[0]) or 1.0
-    labels, last = [], -math.inf
-    for x, (_, label) in zip(at, chart.x_ticks, strict=True):
-        shown = (x - last) / span >= _LABEL_SHARE
-        labels.append(label if shown else "")
-        last = x if shown else last
-    return labels
