@@ -24,7 +24,7 @@ PLANTED: Mapping[Kind, Sending] = {
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
     Kind.RECEIVER_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
     Kind.SENDER_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
-    Kind.STOLEN_CPU: udp(sender=replace(IDLE, steal_share=0.06)),
+    Kind.STOLEN_CPU: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
     Kind.RECEIVER_STARVED: tcp(
         receiver=replace(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
     ),
@@ -143,7 +143,18 @@ def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> N
     assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.RECEIVER_STARVED
     on_cpu = replace(IDLE, thread_ns=980_000_000)
     assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
-    assert limit_of(udp(receiver=waits)) is Kind.RECEIVER_STARVED, "where nothing else is shown"
+
+
+def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_missing() -> None:
+    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
+    assert limit_of(udp(receiver=waits)) is Kind.NOT_DETERMINED
+    assert limit_of(udp(sent=7_000, receiver=waits)) is Kind.RECEIVER_STARVED
+    assert limit_of(udp(sent=7_000, sender=waits)) is Kind.SENDER_STARVED
+    stolen = replace(IDLE, steal_share=0.06)
+    assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
+    throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
+    assert limit_of(udp(sent=7_000, receiver=throttled)) is Kind.RECEIVER_QUOTA
+    assert limit_of(udp(receiver=throttled)) is Kind.NOT_DETERMINED
 
 
 def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:

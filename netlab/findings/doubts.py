@@ -75,7 +75,7 @@ def _clock_steps(sendings: Iterable[Sending]) -> Iterator[Finding]:
     """Hosts whose wall clock was set during a trial: once is enough, for no jitter is that long."""
     steps: dict[str, dict[str, int]] = {}
     for each in sendings:
-        for end in (each.sender, each.receiver):
+        for end in each.ends:
             if end.clock_step_ns is not None:
                 cells = steps.setdefault(end.host, {})
                 cells[each.cell] = max(cells.get(each.cell, 0), end.clock_step_ns, key=abs)
@@ -111,7 +111,7 @@ def _of_hosts(
     """A finding a host, over the cells of which more than half of the trials show it there."""
     hosts: dict[str, dict[str, list[tuple[Sending, End]]]] = {}
     for each in sendings:
-        for end in (each.sender, each.receiver):
+        for end in each.ends:
             hosts.setdefault(end.host, {}).setdefault(each.cell, []).append((each, end))
     for host, cells in hosts.items():
         found = {

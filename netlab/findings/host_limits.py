@@ -27,6 +27,10 @@ CLOSED = 0.5
 COVERED = 0.5
 """Share of what was lost from which on one place accounts for it."""
 
+COSTS = 0.5
+"""Share of what throughput lacks to the ceiling that a wait for a CPU must cost to be the limit
+by itself."""
+
 QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
 """Least looks at a receive queue, and the share of them above which it is full most of the time."""
 
@@ -67,9 +71,18 @@ def robbed(end: End) -> bool:
     return end.judged and (end.steal_share or 0) > STARVED
 
 
-def sender_starved(sending: Sending) -> bool:
-    """Others had the sender's CPU, and there was nothing else that it waited for."""
-    return starved(sending.sender) and _wants_cpu(sending.sender)
+def wants_cpu(end: End) -> bool:
+    """It was on a CPU, or ready to run, nearly all the time: there was nothing else to wait for."""
+    return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
+
+
+def costs(sending: Sending, end: End) -> bool:
+    """Whether the time without a CPU is half of what throughput lacks to the ceiling, or more.
+
+    A sixteenth of the time costs no nine tenths of the throughput.
+    """
+    lost = max(end.run_queue_share or 0, end.steal_share or 0, end.throttled_share or 0)
+    return lost >= COSTS * (1 - (sending.ceiling_share or 0))
 
 
 def receiver_held_up(sending: Sending) -> bool:
@@ -77,7 +90,7 @@ def receiver_held_up(sending: Sending) -> bool:
     lost, dropped = sending.losses.lost, sending.losses.receive_queue
     closed = (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = bool(lost) and dropped is not None and dropped >= COVERED * (lost or 0)
-    hurries = not sending.receiver.spins and _wants_cpu(sending.receiver)
+    hurries = not sending.receiver.spins and wants_cpu(sending.receiver)
     return closed or drops or hurries or receiver_behind(sending)
 
 
@@ -108,7 +121,7 @@ def core_saturated(sending: Sending) -> bool:
 
     Nor other programs: these would have kept our threads waiting.
     """
-    ends = (sending.sender, sending.receiver)
+    ends = sending.ends
     return not any(map(starved, ends)) and any(
         end.judged
         and end.busiest_core is not None
@@ -163,11 +176,6 @@ def sent_enough(sending: Sending) -> bool:
     )
     wanted = min((each for each in (ceiling, offered) if each), default=None)
     return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
-
-
-def _wants_cpu(end: End) -> bool:
-    """It was on a CPU, or ready to run, nearly all the time."""
-    return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
 def _may_occupy(end: End, core: int) -> bool:

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from netlab.findings.figures import evidence
 from netlab.findings.host_limits import (
     core_saturated,
+    costs,
     receiver_behind,
     receiver_held_up,
     robbed,
     sender_in_calls,
     sender_on_cpu,
-    sender_starved,
     starved,
     throttled,
+    wants_cpu,
 )
 from netlab.findings.nouns import Finding, Group, Kind, finding
 from netlab.findings.path_limits import (
@@ -49,10 +50,11 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     # and drops, a sender without one calls more seldom.
     (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and receiver_held_up(each)),
     (Kind.SENDER_QUOTA, lambda each: throttled(each.sender)),
-    (Kind.STOLEN_CPU, lambda each: robbed(each.receiver) or robbed(each.sender)),
+    (Kind.STOLEN_CPU, lambda each: robbed(each.receiver) and receiver_held_up(each)),
+    (Kind.STOLEN_CPU, lambda each: robbed(each.sender) and wants_cpu(each.sender)),
     (Kind.RECEIVER_WINDOW, window_limited),  # for this round trip, and nothing waits in its queue
     (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver) and receiver_held_up(each)),
-    (Kind.SENDER_STARVED, sender_starved),
+    (Kind.SENDER_STARVED, lambda each: starved(each.sender) and wants_cpu(each.sender)),
     # A thread that is on its CPU all the time may well be so inside its send calls.
     (Kind.SENDER_CPU, sender_on_cpu),
     (Kind.RECEIVER_CPU, receiver_behind),
@@ -64,10 +66,11 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     # What the path does shows where the hosts are not to blame.
     (Kind.CONGESTION, congested),
     (Kind.PATH_LOSS, path_loss),
-    # Waits for a CPU by themselves, where nothing says what they led to.
-    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver)),
-    (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver)),
-    (Kind.SENDER_STARVED, lambda each: starved(each.sender)),
+    # Nothing says what these led to: then they must cost half of what is missing at least.
+    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and costs(each, each.receiver)),
+    (Kind.STOLEN_CPU, lambda each: any(robbed(end) and costs(each, end) for end in each.ends)),
+    (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver) and costs(each, each.receiver)),
+    (Kind.SENDER_STARVED, lambda each: starved(each.sender) and costs(each, each.sender)),
 )
 """The first that is shown is the limit."""
 

@@ -161,6 +161,11 @@ class Sending:
         return Group(self.pairing, self.protocol, self.message_bytes, self.flow)
 
     @property
+    def ends(self) -> tuple[End, End]:
+        """The sender and the receiver."""
+        return self.sender, self.receiver
+
+    @property
     def paced(self) -> bool:
         """Whether it was to send no faster than offered."""
         return self.offered_bit_per_s is not None
