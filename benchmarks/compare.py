@@ -36,7 +36,7 @@ from netlab.stats import mean
 BLOCKS = 5
 MORE_TURNS = 4
 """For trials that failed and are measured again."""
-RATE_BIT_PER_S = 50e6
+RATE_BIT_PER_S = 20e6
 SLOWED = "linux-a"
 SLOWER = 0.97
 MOST_DIFFERENT, MOST_SMALLEST, AT_CEILING = 0.05, 0.01, 0.98
@@ -51,7 +51,7 @@ defaults: {{duration: 500ms, warm_up: 200ms, congestion: cubic}}
 tests:
   - {{test: stream, protocol: TCP, message_size: [1448, 65536]}}
   - {{test: stream, protocol: UDP, message_size: [576, 1472]}}
-  - {{test: stream, protocol: UDP, message_size: 1472, rate: 20Mbit}}
+  - {{test: stream, protocol: UDP, message_size: 1472, rate: 8Mbit}}
 """
 
 

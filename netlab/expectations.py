@@ -71,7 +71,19 @@ class Expectation:
         return figure >= self.limit if self.bound == "at least" else figure <= self.limit
 
     def words(self, figure: float) -> str:
-        """A figure as the limit is written: ``94.1 % of the ceiling``."""
+        """A figure as the limit is written: ``94.1 % of the ceiling``; near the limit with as many
+        digits as it takes to tell it from that.
+        """
+        if figure == self.limit or abs(figure - self.limit) > _NEAR * self.limit:
+            return self._short(figure)
+        scale, unit = _WRITTEN[self.of]
+        for digits in range(4, 17):
+            text, limit = (f"{each / scale:.{digits}g}" for each in (figure, self.limit))
+            if text != limit:
+                break
+        return f"{float(text):.12g}{unit}"
+
+    def _short(self, figure: float) -> str:
         if self.of == "bit/s":
             return format_rate(figure)
         if self.of == "ns":
@@ -80,15 +92,31 @@ class Expectation:
             return format_bytes(round(figure))
         if self.of == "1/s":
             return f"{figure:,.0f}/s"
-        return format_share(figure) + _SHARES.get(self.of, "")
+        return format_share(figure) + _WRITTEN[self.of][1].removeprefix(" %")
 
     def __str__(self) -> str:
+        scale, unit = _WRITTEN[self.of]
+        # A share is written out: 99.95 % is not 100 %.
+        limit = f"{self.limit / scale:.9g}{unit}" if "%" in unit else self._short(self.limit)
         if self.what == "baseline":
-            return f"no worse than the baseline by {format_share(self.limit)}"
-        return f"{NAMES[self.what]} {self.bound} {self.words(self.limit)}"
+            return f"no worse than the baseline by {limit}"
+        return f"{NAMES[self.what]} {self.bound} {limit}"
 
 
-_SHARES: Mapping[Of, str] = {"ceiling": " of the ceiling", "line rate": " of the line rate"}
+_NEAR = 0.01
+"""A figure that is less than this share of the limit away from it is near."""
+
+_WRITTEN: Mapping[Of, tuple[float, str]] = {
+    "bit/s": (1e6, " Mbit/s"),
+    "ns": (1e3, " us"),
+    "bytes": (1, " B"),
+    "1/s": (1, "/s"),
+    "share": (0.01, " %"),
+    "baseline": (0.01, " %"),
+    "ceiling": (0.01, " % of the ceiling"),
+    "line rate": (0.01, " % of the line rate"),
+}
+"""What a limit is of → one of the unit that it is written in, and that unit."""
 
 
 def _agrees(cell: Mapping[str, Level], when: When) -> bool:

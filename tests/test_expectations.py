@@ -164,6 +164,28 @@ def test_the_schema_for_editors_knows_every_bound() -> None:
     assert section["additionalProperties"] is False
 
 
+@pytest.mark.parametrize(
+    ("of", "limit", "figure", "words"),
+    [
+        ("ceiling", 0.9, 0.89999, "89.999 % of the ceiling"),
+        ("ceiling", 0.9995, 0.9994, "99.94 % of the ceiling"),
+        ("ceiling", 0.9, 0.85, "85 % of the ceiling"),
+        ("bit/s", 8e7, 79_999_000.0, "79.999 Mbit/s"),
+        ("1/s", 60_000.0, 59_999.9, "59999.9/s"),
+        ("bit/s", 8e7, 8e7, "80 Mbit/s"),
+        ("ns", 5e5, 500_001.0, "500.001 us"),
+    ],
+)
+def test_a_figure_is_never_rounded_to_the_limit_that_it_does_not_keep_to(
+    of: Any, limit: float, figure: float, words: str
+) -> None:
+    expected = Expectation(what="throughput", bound="at least", limit=limit, of=of)
+    assert expected.words(figure) == words
+    assert str(Expectation(what="loss", bound="at most", limit=0.9995, of="share")) == (
+        "loss at most 99.95 %"
+    )
+
+
 @given(st.floats(0.001, 1), st.floats(0, 1))
 def test_a_figure_keeps_to_one_of_two_opposite_bounds(limit: float, figure: float) -> None:
     least, most = (

@@ -98,11 +98,11 @@ def test_a_live_run_is_measured_once_a_session_and_kept_where_asked(tmp_path: Pa
     code, said = outcome_of(
         tmp_path,
         "def test_first(netlab_live):\n"
-        "    run = netlab_live('live.yaml', duration='100ms')\n"
+        "    run = netlab_live('live.yaml', duration='200ms')\n"
         "    assert (run.frame['throughput_bit_per_s'] > 0).all()\n"
         "    run.assert_expected()\n"
         "def test_again(netlab_live):\n"
-        "    run = netlab_live('live.yaml', duration='100ms')\n"
+        "    run = netlab_live('live.yaml', duration='200ms')\n"
         "    assert len(list(run.path.parent.iterdir())) == 1\n"
         "    assert len(run.run.sessions) == 1\n"
         "def test_wrong(netlab_live):\n"
