@@ -64,7 +64,7 @@ def test_streams_and_round_trips_of_one_run_each_have_their_own_tables(make: Mak
 
 def test_the_page_says_what_limited_a_run_s_streams() -> None:
     run = load(Path(__file__).parent / "fixtures" / "limits-linux")
-    assert parts_of(run, readings(run))[0].name == "limits"
+    assert "limits" in [part.name for part in parts_of(run, readings(run))]
 
 
 def test_rendering_the_parts_twice_gives_the_same_bytes(make: Make) -> None:

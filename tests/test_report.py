@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -101,6 +102,10 @@ def make(tmp_path: Path) -> Callable[..., Run]:
     return make_run
 
 
+SCRIPTS: list[dict[str, str | None]] = [{"type": "application/json", "id": "cells"}, {}]
+"""The records as data, and the one script that shows them."""
+
+
 class Page(HTMLParser):
     """A page's elements, and whether they are nested as HTML wants it."""
 
@@ -148,10 +153,10 @@ def test_a_report_is_tables_charts_and_a_page_beside_the_run(make: Callable[...,
     page = write_report(run)
     assert page == run.path / "index.html"
     written = {str(each.relative_to(run.path)) for each in run.path.rglob("*") if each.is_file()}
-    assert {"index.html", "tables.md", "tables.csv"} <= written
+    assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= written
     pictures = {name for name in written if name.startswith("charts/")}
-    assert {Path(name).suffix for name in pictures} == {".png", ".svg"}
-    assert len(pictures) == 2 * (2 + 4)
+    assert {Path(name).suffix for name in pictures} == {".png", ".svg", ".pdf"}
+    assert len(pictures) == 2 * 3 * (2 + 4)
 
 
 def test_rendering_the_same_run_twice_gives_the_same_bytes(make: Callable[..., Run]) -> None:
@@ -200,7 +205,7 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(
 ) -> None:
     page = read_page(make(several_cells()))
     assert page.all("html") == [{"lang": "en"}]
-    assert not page.all("script")
+    assert page.all("script") == SCRIPTS
     assert not page.all("link")
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert Counter(identifiers).most_common(1)[0][1] == 1
@@ -215,6 +220,62 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(
     style = page.text
     assert "url(" not in style
     assert "@import" not in style
+
+
+def test_the_page_s_own_policy_names_its_one_script_and_style_and_allows_no_other(
+    make: Callable[..., Run],
+) -> None:
+    text = write_report(make(several_cells())).read_text(encoding="utf-8")
+    policy = next(
+        str(meta["content"])
+        for meta in Page(text).all("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert rules["default-src"] == "'none'"
+    assert rules["style-src"] == f"'{digest(style)}'"
+    assert rules["script-src"] == f"'{digest(script)}'"
+    assert " style=" not in text
+
+
+def digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Run]) -> None:
+    page = read_page(make(several_cells()))
+    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3 * 4
+    assert f"{100 * 48 / 49.231:.1f}" in page.text
+    without = read_page(make(several_cells(), link=None))
+    assert not [a for a in without.all("span") if a.get("class") == "share"]
+
+
+def test_the_page_begins_with_what_was_measured_between_whom_and_when(
+    make: Callable[..., Run],
+) -> None:
+    text = read_page(make(several_cells())).text
+    for words in (
+        "Measured: the throughput of streams over TCP and UDP, messages of 64 to 1,500 bytes",
+        "Varied: 2 socket buffers (16 KiB, 32 KiB).",
+        "Between: pairings LL and WL, server first: L Linux, W Windows.",
+        "Each cell once, on 2026-01-31 at 12:00 UTC.",
+        "All of them have a result.",
+    ):
+        assert words in text
+
+
+def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
+    make: Callable[..., Run],
+) -> None:
+    def facts(when: str, sent: int) -> tuple[str, dict[str, Any]]:
+        counted = {"interface_sent_bytes": sent, "governor": "performance"}
+        return ("facts", {"host": "alpha", "when": when, "facts": counted})
+
+    page = read_page(make([planned()], None, [facts("before", 1), facts("after", 2)]))
+    assert "Nothing that was noted of a host before and after changed" in page.text
+    assert {"class": "changed"} not in page.all("td")
 
 
 def test_every_heading_of_a_table_has_its_scope(make: Callable[..., Run]) -> None:
@@ -238,7 +299,7 @@ def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
     ]
     run = make(cells, records, notes, title=HOSTILE, matrix_text=HOSTILE, source=HOSTILE)
     page = read_page(run)
-    assert not page.all("script")
+    assert page.all("script") == SCRIPTS
     assert not [image for image in page.all("img") if image.get("src") == "x"]
     assert "onerror" not in [name for _, attributes in page.elements for name in attributes]
     assert page.text.count("<script>alert(1)</script>") >= 6
@@ -283,7 +344,7 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
     assert {"round-trip", "payload", "comparisons", "repeats"} <= {
         str(heading.get("id")) for heading in page.all("h2")
     }
-    assert not page.all("script")
+    assert page.all("script") == SCRIPTS
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert Counter(identifiers).most_common(1)[0][1] == 1
     targets = {str(link["href"])[1:] for link in page.all("a")}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SHOWN_DETAILS = 3
 _SHOWN_ELSEWHERE = ("hosts",)
 _NOTHING: tuple[object, ...] = (None, "", {}, [], ())
+_COUNTERS = ("_sent_bytes", "_received_bytes", "_sent_packets", "_received_packets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ class Fact:
 
     @property
     def changed(self) -> bool:
-        """Whether both are known and differ."""
-        return bool(self.before and self.after and self.before != self.after)
+        """Whether both are known and differ, and it is no counter: those go on by themselves."""
+        known = bool(self.before and self.after)
+        return known and self.before != self.after and not self.name.endswith(_COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ class HostFacts:
     found: tuple[tuple[str, str], ...]
     """How it was found by the last session."""
     facts: tuple[Fact, ...]
+
+    @property
+    def noted_twice(self) -> bool:
+        """Whether anything is known of it before and after."""
+        return any(fact.before and fact.after for fact in self.facts)
 
 
 def counts(readings: Sequence[Reading]) -> tuple[PairingCount, ...]:
@@ -145,6 +152,11 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
         )
         for name in names
     )
+
+
+def changes(found: Iterable[HostFacts]) -> tuple[tuple[str, Fact], ...]:
+    """(host, fact) of all that changed from before the first session to after the last."""
+    return tuple((host.name, fact) for host in found for fact in host.facts if fact.changed)
 
 
 def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:

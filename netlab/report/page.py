@@ -1,21 +1,30 @@
-"""Tables and pictures → index.html: one file that opens offline and prints."""
+"""Tables and pictures → index.html: one file that opens offline and prints.
+
+Its one script and its one style are named by their hashes in the page's own policy, which allows
+nothing else and no connection: what a host or a file said can neither run nor call anybody.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netlab.header import LinkLike
 from netlab.records import Status
 from netlab.report import coverage
+from netlab.report.cell_data import cells_of, packed, script_json
+from netlab.report.methods import methods
 from netlab.report.nouns import Chart, Part, Row, Table
+from netlab.report.opening import opening
 from netlab.report.plots import Picture
 from netlab.report.readings import Reading
+from netlab.report.sentences import leading, sentences_of
 from netlab.report.tables import Section
-from netlab.report.words import count, printable
+from netlab.report.words import count, figure, printable
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -56,9 +65,46 @@ def page(contents: Contents) -> str:
     environment.filters |= {
         "capitalize_first": _capitalize_first,
         "data_uri": _data_uri,
+        "digest": _digest,
+        "figure": figure,
+        "has_bars": _has_bars,
+        "has_shares": _has_shares,
         "parts": _row_groups,
     }
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return environment.get_template("page.html.j2").render(
+        style=style,
+        script=script,
+        version=VERSION,
+        **_said(contents),
+        **_shown(contents),
+        **_of_hosts(contents.run),
+    )
+
+
+def _said(contents: Contents) -> dict[str, Any]:
+    """The page's sentences, and what the settings and the coverage come to."""
     run, readings = contents.run, contents.readings
+    return {
+        "plan": run.plan,
+        "opening": opening(run.plan, readings),
+        "leading": leading(run),
+        "summary": coverage.summary(readings),
+        "statuses": [str(status) for status in Status],
+        "counts": coverage.counts(readings),
+        "blanks": coverage.blanks(readings),
+        "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),
+        "damage": [str(each) for each in run.damage],
+        "settings": list(coverage.settings(readings)),
+        "trials": coverage.trials(run.plan),
+        "link": link_words(run.plan.link),
+        "methods": methods(readings, run.plan.link, source=run.plan.source),
+    }
+
+
+def _shown(contents: Contents) -> dict[str, Any]:
+    """Tables, pictures, and the records behind them."""
+    run = contents.run
     pictures = {picture.chart.name: picture for picture in contents.pictures}
     of_parts = {chart.name for part in contents.parts for chart in part.charts}
     of_streams = [
@@ -66,56 +112,29 @@ def page(contents: Contents) -> str:
         for name, picture in pictures.items()
         if name not in of_parts and isinstance(picture.chart, Chart)
     ]
-    found = coverage.hosts(run)
-    return environment.get_template("page.html.j2").render(
-        style=(_HERE / "page.css").read_text(encoding="utf-8"),
-        version=VERSION,
-        plan=run.plan,
-        summary=coverage.summary(readings),
-        overviews=contents.overviews,
-        sections=contents.sections,
-        by_size=[picture for picture, chart in of_streams if chart.log_x],
-        by_row=[picture for picture, chart in of_streams if not chart.log_x],
-        sections_further=[
+    findings = sentences_of(run)
+    return {
+        "overviews": contents.overviews,
+        "sections": [(each, _said_of(each, findings)) for each in contents.sections],
+        "by_size": [picture for picture, chart in of_streams if chart.log_x],
+        "by_row": [picture for picture, chart in of_streams if not chart.log_x],
+        "sections_further": [
             (part, [pictures[chart.name] for chart in part.charts]) for part in contents.parts
         ],
-        left_out=contents.left_out,
-        statuses=[str(status) for status in Status],
-        counts=coverage.counts(readings),
-        blanks=coverage.blanks(readings),
-        again=sum(1 for reading in readings if (reading.attempt or 1) > 1),
-        damage=[str(each) for each in run.damage],
-        hosts=found,
-        shared=coverage.shared_machines(found),
-        sessions=coverage.sessions(run),
-        settings=coverage.settings(readings),
-        trials=coverage.trials(run.plan),
-        link=link_words(run.plan.link),
-        methods=methods(readings, run.plan.link, source=run.plan.source),
-    )
-
-
-def methods(
-    readings: Sequence[Reading], link: LinkLike | None, *, source: str | None
-) -> tuple[str, ...]:
-    """What the figures mean, and what could not be known: a sentence or two a paragraph."""
-    said = list(_IMPORTED if source is not None else _MEASURED)
-    said.append(_MEANS)
-    if len(readings) > len({reading.cell for reading in readings}):
-        said.append(_REPEATS)
-    said.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
-    if any(reading.settings.get("direction") == "both" for reading in readings):
-        said.append(_BOTH)
-    if any(reading.same_host for reading in readings):
-        said.append(_SAME_HOST)
-    turned = {
-        f"{reading.protocol} of {reading.pairing}": None
-        for reading in readings
-        if any(flow.connected_by == "server" for flow in reading.flows.values())
+        "left_out": contents.left_out,
+        "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},
+        "cells": script_json(packed(cells_of(run, contents.readings, findings))),
     }
-    if turned:
-        said.append(f"{_CONNECTED_BY_SERVER} ({', '.join(turned)}).")
-    return tuple(said)
+
+
+def _of_hosts(run: Run) -> dict[str, Any]:
+    found = coverage.hosts(run)
+    return {
+        "hosts": found,
+        "shared": coverage.shared_machines(found),
+        "changes": coverage.changes(found),
+        "sessions": coverage.sessions(run),
+    }
 
 
 def link_words(link: LinkLike | None) -> str:
@@ -125,6 +144,12 @@ def link_words(link: LinkLike | None) -> str:
     tag = ", with a VLAN tag" if link.vlan else ""
     between = f", {count(link.hops, 'router')} between the hosts" if link.hops else ""
     return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}{between}"
+
+
+def _said_of(section: Section, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What is said of any cell of a section, once."""
+    cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
+    return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
 
 
 def _finalize(value: object) -> object:
@@ -139,8 +164,22 @@ def _data_uri(svg: bytes) -> str:
     return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
 
 
+def _digest(text: str) -> str:
+    """A script or style as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
 def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _has_shares(table: Table) -> bool:
+    return any(entry.ceiling_share is not None for row in table.rows for entry in row.entries)
+
+
+def _has_bars(pictures: Iterable[Picture]) -> bool:
+    charts = (picture.chart for picture in pictures)
+    return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
 
 
 def _row_groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -148,50 +187,3 @@ def _row_groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]
     return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]
-
-
-_MEASURED = (
-    "Throughput is the payload that the receiver took in between two of its own receive calls, "
-    "divided by the time between them on the receiver’s clock. The call that starts the clock is "
-    "not counted. Mbit/s means 10⁶ bit/s.",
-    "Message size is what one send call hands over. TCP has no packets, and a UDP message may be "
-    "several frames. A socket buffer is what was asked of both buffers at both ends; what each "
-    "system made of it stands in the exported table (netlab export).",
-    "A UDP message is lost when its sequence number never arrived: sent = received + lost, over "
-    "the whole test and after the queues have drained.",
-)
-_IMPORTED = (
-    "These figures were printed in a document and are kept digit for digit; netlab measured none "
-    "of them. Mbit/s means 10⁶ bit/s, which the document may write otherwise.",
-    "What the document does not say is not known here: TCP options and segment size, the buffers "
-    "in effect, lost messages, the facts of the hosts. A place that it leaves empty was not "
-    "measured; it is blank, and enters no mean as a zero.",
-)
-_MEANS = (
-    "A blank is never a zero: its footnote tells why there is no figure. Means and medians are "
-    "taken over the cells that have one, and their number stands in parentheses; it differs from "
-    "column to column, and so does what a mean is worth."
-)
-_REPEATS = (
-    "The figure of a cell is the mean of its trials, their number in parentheses. The interval of "
-    "that mean is Student’s t on the trials, from three of them upwards."
-)
-_WITH_LINK = (
-    "The wire ceiling is the most payload that Ethernet framing leaves: preamble, header, checksum "
-    "and gap of each frame, IP and transport headers, the fragments of a long UDP message. "
-    "Clocks differ, so a figure counts as above it only beyond 0.1 % (0.2 % for printed tables). "
-    "Acknowledgements are not counted; with data both ways it is an upper bound."
-)
-_WITHOUT_LINK = "The link’s rate was not stated, so there are no wire ceilings."
-_BOTH = (
-    "Tests that send both ways have two receivers with a clock each: each direction has its own "
-    "columns, and they are not added."
-)
-_CONNECTED_BY_SERVER = (
-    "Where a firewall lets nothing in to the server, it is the server that connects. It then "
-    "decides about TCP timestamps, and with them about the MSS"
-)
-_SAME_HOST = (
-    "Where server and client are the same host, no cable was touched: such pairings are labelled, "
-    "have no wire ceiling, and stay out of averages with others."
-)

@@ -10,11 +10,13 @@ from netlab.report import (
     between,
     compared,
     explained,
+    loss_and_cpu,
     overtime,
     payloads,
     repeated,
     roundtrips,
     throughputs,
+    together,
 )
 from netlab.report.nouns import Part
 from netlab.report.readings import Reading
@@ -29,10 +31,12 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
     found = [
         between.part(readings, link, imported=imported),
+        together.part(readings),
         *explained.parts(run),
         *roundtrips.parts(readings, link, imported=imported),
         payloads.part(readings, link),
         throughputs.part(readings),
+        loss_and_cpu.part(readings),
         _compared(run, readings),
         repeated.part(readings, link, imported=imported, never_tight=never_tight),
         overtime.part(readings),

@@ -1,0 +1,255 @@
+"""A real browser without a window: Chromium, driven over a pipe by its DevTools protocol.
+
+No driver, no socket and no library beside it: each command is a JSON object that ends in a zero
+byte, https://chromedevtools.github.io/devtools-protocol/.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+FLAGS = (
+    *("--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu"),
+    *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-dev-shm-usage", "--hide-scrollbars"),
+)
+PATIENCE_S = 60.0
+"""For any one answer: a machine that builds other things besides is slow to start a browser."""
+
+A4_INCHES = (8.27, 11.69)
+_KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+}
+
+
+def program() -> str | None:
+    """The browser of this machine; ``None`` where there is none."""
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+
+
+class Browser:
+    """One browser process; ``tab`` opens a page in it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], to: int, out_of: int) -> None:
+        self._process, self._to, self._out_of = process, to, out_of
+        self._rest = b""
+        self._last = 0
+        self.events: list[dict[str, Any]] = []
+
+    def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        """One command and its answer; RuntimeError where the browser refuses it."""
+        self._last += 1
+        sent: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        if session is not None:
+            sent["sessionId"] = session
+        os.write(self._to, json.dumps(sent).encode() + b"\0")
+        answer = self.wait(lambda said: said.get("id") == sent["id"])
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error'].get('message')}")
+        return dict(answer["result"])
+
+    def wait(self, wanted: Any) -> dict[str, Any]:
+        """The next message that ``wanted`` takes; events before it are kept."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            while b"\0" not in self._rest:
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([self._out_of], [], [], left)[0]:
+                    raise TimeoutError(f"the browser did not answer in {PATIENCE_S:g} s")
+                more = os.read(self._out_of, 1 << 20)
+                if not more:
+                    raise RuntimeError(f"the browser ended: {self._process.wait(5)}")
+                self._rest += more
+            text, _, self._rest = self._rest.partition(b"\0")
+            said = json.loads(text)
+            if "method" in said:
+                self.events.append(said)
+            if wanted(said):
+                return dict(said)
+
+    def tab(self, width: int = 1280, height: int = 900, *, scheme: str = "light") -> Tab:
+        """An empty page of that size in CSS pixels; below 500 it is a phone's."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tab = Tab(self, str(session), str(target))
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            tab.call(f"{domain}.enable")
+        tab.resize(width, height)
+        tab.emulate(scheme)
+        return tab
+
+
+class Tab:
+    """One page as a person sees and uses it."""
+
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
+        self._browser, self._session, self._target = browser, session, target
+
+    def close(self) -> None:
+        self._browser.call("Target.closeTarget", targetId=self._target)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **params)
+
+    def resize(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
+
+    def emulate(self, scheme: str = "light", media: str = "screen") -> None:
+        """``light`` or ``dark``; ``screen`` or ``print``."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", media=media, features=features)
+
+    def open(self, path: Path) -> None:
+        """Open a file and wait until it is loaded."""
+        del self._browser.events[:]
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        if not self.happened("Page.loadEventFired"):
+            self._browser.wait(lambda said: said.get("method") == "Page.loadEventFired")
+
+    def happened(self, method: str) -> list[Mapping[str, Any]]:
+        """What came of one kind of event since the page was opened."""
+        events = self._browser.events
+        return [each["params"] for each in events if each["method"] == method]
+
+    @property
+    def asked_for(self) -> list[str]:
+        """Every address that the page asked for, but for data in the page itself."""
+        sent = [str(each["request"]["url"]) for each in self.happened("Network.requestWillBeSent")]
+        return [url for url in sent if not url.startswith(("data:", "blob:"))]
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the browser complained of: exceptions, refused scripts and styles."""
+        thrown = [
+            str(each["exceptionDetails"]) for each in self.happened("Runtime.exceptionThrown")
+        ]
+        logged = [str(each["entry"]["text"]) for each in self.happened("Log.entryAdded")]
+        return [*thrown, *logged]
+
+    def run(self, script: str) -> Any:
+        """The value of an expression in the page; a promise is waited for."""
+        said = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in said:
+            raise RuntimeError(str(said["exceptionDetails"]))
+        return said["result"].get("value")
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.run(f"Boolean({script})"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"never true: {script}")
+            time.sleep(0.02)
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """A key pressed and released."""
+        keys: dict[str, Any] = {
+            "key": key,
+            "code": key,
+            "windowsVirtualKeyCode": _KEYS[key],
+            "modifiers": 8 if shift else 0,
+        }
+        text = {"text": "\r"} if key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **keys, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **keys)
+
+    def type(self, text: str) -> None:
+        self.call("Input.insertText", text=text)
+
+    def click(self, selector: str) -> None:
+        """A click of the left button in the middle of the first such element."""
+        name = json.dumps(selector)
+        x, y = self.run(
+            f"(() => {{ const e = document.querySelector({name});"
+            " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
+            " return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def screenshot(self, *, whole: bool = False) -> bytes:
+        """What is seen, as PNG; ``whole``: all of the page."""
+        said = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        return base64.b64decode(said["data"])
+
+    def printed(self) -> bytes:
+        """The page as it prints, as PDF, on the paper that it asks for."""
+        wide, high = A4_INCHES
+        said = self.call(
+            "Page.printToPDF",
+            preferCSSPageSize=True,
+            printBackground=True,
+            paperWidth=wide,
+            paperHeight=high,
+        )
+        return base64.b64decode(said["data"])
+
+
+@contextmanager
+def a_browser() -> Iterator[Browser]:
+    """A browser with a profile of its own; both are gone afterwards."""
+    found = program()
+    assert found is not None, f"there is none of {', '.join(PROGRAMS)}"
+    # The browser reads at 3 and writes at 4: pipes with other numbers, moved there by the shell.
+    read, write = (_high(each) for each in os.pipe()), (_high(each) for each in os.pipe())
+    its_in, our_out = read
+    our_in, its_out = write
+    move = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        process = subprocess.Popen(
+            [
+                *("bash", "-c", move, "bash", str(its_in), str(its_out), found, *FLAGS),
+                *(f"--user-data-dir={profile}", "about:blank"),
+            ],
+            pass_fds=(its_in, its_out),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        os.close(its_in)
+        os.close(its_out)
+        try:
+            yield Browser(process, our_out, our_in)
+        finally:
+            os.close(our_out)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait(10)
+            os.close(our_in)
+
+
+def _high(number: int) -> int:
+    """The same pipe under a number above those that the browser wants."""
+    high = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(number)
+    return high
