@@ -33,6 +33,7 @@ static void gather(void)
         "1 send kind=stream proto=udp to=[::1]:5001,5002 message=65507 seconds=0.000000001 rate=1e9",
         "1 receive open=listen bind=127.0.0.1 port=5001-5100 token=00112233445566778899aabbccddeeff",
         "1 send rate=333333.333333333 burst=32 streams=64 cpu=0 spin=1 dscp=63 warm_up=.5 count=10",
+        "1 receive proto=udp method=packet poll=1 bind=::1 token=00112233445566778899aabbccddeeff",
         "1 ask kind=round_trip proto=udp to=127.0.0.1:5001 token=00112233445566778899aabbccddeeff "
         "message=64 response=16 outstanding=1024 timeout=0.5 keep=1000 message_rate=1000 no_checksum=1",
         "1 ask kind=connect to=[::1]:7 peer=echo close=orderly message=1 count=9 nodelay=1",
