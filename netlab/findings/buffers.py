@@ -34,18 +34,17 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
 def _told(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
     """What the systems said that they did to the buffers asked for: one finding a pairing."""
     cells: dict[str, dict[str, Point]] = {}
-    buffers_told: dict[str, dict[str, None]] = {}
+    ends_told: dict[str, dict[str, None]] = {}
     for each in series:
         for point in each.on_axis:
             ends = [
-                f"{end}’s {side} buffer"
+                end
                 for end in ENDS
-                for side in SIDES
-                if 1 in point.of_flow(f"{end}_{side}_buffer_{what}")
+                if any(1 in point.of_flow(f"{end}_{side}_buffer_{what}") for side in SIDES)
             ]
             if ends:
                 cells.setdefault(each.group.pairing, {})[point.cell] = point
-                buffers_told.setdefault(each.group.pairing, {}).update(dict.fromkeys(ends))
+                ends_told.setdefault(each.group.pairing, {}).update(dict.fromkeys(ends))
     found = []
     for pairing, points in cells.items():
         asked = [point.buffer_bytes or 0 for point in points.values()]
@@ -56,7 +55,7 @@ def _told(series: Sequence[Series], what: str, kind: Kind) -> list[Finding]:
                 tuple(points),
                 {"least_asked_bytes": min(asked), "most_asked_bytes": max(asked)}
                 | _most_effective(points.values()),
-                {"buffers": ", ".join(buffers_told[pairing])},
+                {"ends": ", ".join(ends_told[pairing])},
             )
         )
     return found

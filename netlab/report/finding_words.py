@@ -36,7 +36,9 @@ def _in_cells(finding: Finding, speaker: Speaker) -> str:
     said = f"in {len(those)} of {count(len(every), 'cell')}"
     sized = [cell for cell in every if speaker.buffer_bytes(cell) is not None]
     its = [at for at, cell in enumerate(sized) if cell in those]
-    if not its or len(its) < len(those):
+    # Where one buffer stands for several cells, which differ otherwise, it names none of them.
+    one_each = len({speaker.buffer_bytes(cell) for cell in sized}) == len(sized)
+    if not its or len(its) < len(those) or not one_each:
         return said
     if its[0] == 0:
         inside, edge = sized[: its[-1] + 1], f"up to {_buffer(sized[its[-1]], speaker)}"
@@ -63,7 +65,9 @@ def _buffer(cell: str, speaker: Speaker) -> str:
 
 
 def _at(finding: Finding, speaker: Speaker) -> str:
-    return f"at a socket buffer of {_buffer(finding.cells[0], speaker)}"
+    """`` at a socket buffer of 60 KiB``; empty where that is the system's own."""
+    known = speaker.buffer_bytes(finding.cells[0]) is not None
+    return f" at a socket buffer of {_buffer(finding.cells[0], speaker)}" if known else ""
 
 
 def _quantity(finding: Finding) -> str:
@@ -80,11 +84,20 @@ def _means(finding: Finding) -> str:
     return ", ".join([*words, f"median {amount(quantity, said['median'])}"])
 
 
-def outlier(finding: Finding, speaker: Speaker) -> str:
-    """What it came to, and what beside it."""
+def outlier_briefly(finding: Finding, speaker: Speaker) -> str:
+    """One of several, without saying again what it is."""
     said, quantity = finding.evidence, _quantity(finding)
     return (
-        f"{amount(quantity, said[quantity])} {_at(finding, speaker)} is an outlier; its neighbours "
+        f"{of_what(finding.group)} at {_buffer(finding.cells[0], speaker)}, "
+        f"{amount(quantity, said[quantity])} where its neighbours have "
+        f"{amount(quantity, said['expected'])} ({_means(finding)})"
+    )
+
+
+def _outlier(finding: Finding, speaker: Speaker) -> str:
+    said, quantity = finding.evidence, _quantity(finding)
+    return (
+        f"{amount(quantity, said[quantity])}{_at(finding, speaker)} is an outlier; its neighbours "
         f"have {amount(quantity, said['expected'])} ({_means(finding)})"
     )
 
@@ -103,7 +116,7 @@ def _stray_trial(finding: Finding, speaker: Speaker) -> str:
     more = said["stray_trials"] - 1
     others = f", nor do {more:.0f} others" if more else ""
     return (
-        f"trial {said['trial']:.0f} of {said['trials']:.0f} {_at(finding, speaker)} does not go "
+        f"trial {said['trial']:.0f} of {said['trials']:.0f}{_at(finding, speaker)} does not go "
         f"with the others{others}: {amount(quantity, said[quantity])}, they have "
         f"{amount(quantity, said['expected'])} ({_means(finding)})"
     )
@@ -152,15 +165,15 @@ def _capped(finding: Finding, _: Speaker) -> str:
     most = said.get("most_effective_bytes")
     effect = "" if most is None else f"; {_size(most)} is the most in effect"
     return (
-        f"socket buffers of {_sizes(said)} were not given as asked for, but capped "
-        f"({finding.words['buffers']}){effect}"
+        f"socket buffers of {_sizes(said)} were not given as asked for, but capped by the "
+        f"{finding.words['ends'].replace(', ', ' and the ')}{effect}"
     )
 
 
 def _doubled(finding: Finding, _: Speaker) -> str:
     return (
-        f"socket buffers of {_sizes(finding.evidence)} were doubled by the system "
-        f"({finding.words['buffers']})"
+        f"socket buffers of {_sizes(finding.evidence)} were doubled by the system of the "
+        f"{finding.words['ends'].replace(', ', ' and of the ')}"
     )
 
 
@@ -305,7 +318,7 @@ def _percent(share: float) -> str:
 
 
 _WORDS: Mapping[Kind, Callable[[Finding, Speaker], str]] = {
-    Kind.OUTLIER: outlier,
+    Kind.OUTLIER: _outlier,
     Kind.STEP: _step,
     Kind.STRAY_TRIAL: _stray_trial,
     Kind.WIRE_CEILING: _wire,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.nouns import Finding, Kind
-from netlab.report.finding_words import fall, of_what, outlier, sentence, why
+from netlab.report.finding_words import fall, of_what, outlier_briefly, sentence, why
 from netlab.report.nouns import Line, Part, Place, Sheet
 from netlab.report.speaker import Speaker
 from netlab.report.words import count
@@ -39,9 +39,12 @@ _LAST = (
         Kind.CONGESTION,
         Kind.STRAY_TRIAL,
     ),
-    *(Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED, Kind.PACING),
+    *(Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED),
 )
 """What matters most first. Warnings that neither names stand between the two, notes at the end."""
+
+_NEVER = frozenset({Kind.NOT_DETERMINED, Kind.BUFFER_DOUBLED, Kind.PACING})
+"""What was to be expected, or says nothing by itself: it stands with its cells."""
 
 
 def leading(run: Run) -> tuple[str, ...]:
@@ -55,8 +58,8 @@ def leading(run: Run) -> tuple[str, ...]:
     if Kind.WIRE_CEILING in kinds and Kind.FALL in kinds:
         # A fall is told together with the ceiling that it falls from.
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.FALL)
-    kinds.pop(Kind.NOT_DETERMINED, None)
-    ordered = sorted(kinds, key=lambda kind: _place(kind, kinds[kind]))
+    telling = [kind for kind in kinds if kind not in _NEVER]
+    ordered = sorted(telling, key=lambda kind: _place(kind, kinds[kind]))
     return tuple(_together(kind, kinds[kind], speaker) for kind in ordered[:MOST_LEADING])
 
 
@@ -174,10 +177,10 @@ def _blanks(found: Sequence[Finding], speaker: Speaker) -> str:
 
 
 def _outliers(found: Sequence[Finding], speaker: Speaker) -> str:
-    told = [f"{of_what(each.group)}: {outlier(each, speaker)}" for each in found[:MOST_TOGETHER]]
+    told = [outlier_briefly(each, speaker) for each in found[:MOST_TOGETHER]]
     more = len(found) - len(told)
     rest = f"; and {count(more, 'other cell')}" if more else ""
-    return f"{count(len(found), 'outlier')}. {'; '.join(told)}{rest}."
+    return f"{count(len(found), 'outlier')}: {'; '.join(told)}{rest}."
 
 
 def _ceiling(found: Sequence[Finding], speaker: Speaker) -> str:
