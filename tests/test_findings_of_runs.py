@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kind, places
 
 from netlab.findings import Kind, findings
+from netlab.findings.nouns import SEVERITY
 from netlab.frame import Run, load
 from netlab.report.finding_words import sentence
 from netlab.report.sentences import all_findings, leading, sentences_of
@@ -20,6 +22,16 @@ from netlab.stated import Stated, StatedDuration
 @pytest.fixture(scope="module")
 def run() -> Run:
     return load(FOLDER)
+
+
+def test_every_kind_of_finding_is_documented_with_its_severity() -> None:
+    text = (FOLDER.parent.parent / "docs" / "findings.md").read_text("utf-8")
+    documented: dict[str, str] = {}
+    for kinds, severities in re.findall(r"^\| (`[^|]*`) \| ([a-z, ]*) \|", text, re.M):
+        names = [name.strip(" `") for name in kinds.split(",")]
+        words = [word.strip() for word in severities.split(",")]
+        documented |= dict(zip(names, words * len(names), strict=False))
+    assert documented == {str(kind): severity for kind, severity in SEVERITY.items()}
 
 
 def check_the_explanations(

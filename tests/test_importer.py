@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.cli import cli
 from netlab.errors import LockedError, MatrixError, UsageError
 from netlab.frame import Run, load
 from netlab.importer import COLUMNS, import_table, parse_table
@@ -488,6 +490,18 @@ def test_facts_that_are_wrong_are_told_with_their_place(
 def test_facts_about_a_pairing_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"table\.csv has no 'WW'; it has LL"):
         with_facts(tmp_path, FACTS.replace("[LL]", "[LL, WW]"))
+
+
+def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> None:
+    table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
+    facts = tmp_path / "facts.yaml"
+    facts.write_text(FACTS)
+    words = ["import", "table", str(table), "--into", str(tmp_path / "run"), "--facts", str(facts)]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "run" / "tables.md").read_text("utf-8")
+    assert "The cable was short." in text
+    assert "11 s to 19 s where 10 s were asked for (a document, page 3)" in text
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
