@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from netlab.header import LinkLike
 from netlab.pairings import is_by_name, labels_of, role_of
@@ -33,7 +34,7 @@ NOT_ASKED = "not asked for by the matrix."
 PARTLY = "measured at the same time as others, but did not send over the whole common window."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spot:
     """One place of the table: the trials of a client with a server."""
 
@@ -41,13 +42,13 @@ class Spot:
     quantity: Quantity
     inside: bool
 
-    @property
+    @cached_property
     def values(self) -> tuple[float, ...]:
         """A figure a trial that has one, in the quantity's unit."""
         found = (self.quantity.in_unit(reading) for reading in self.readings)
         return tuple(value for value in found if value is not None)
 
-    @property
+    @cached_property
     def value(self) -> float | None:
         """The mean of its trials."""
         return mean(self.values) if self.values else None
@@ -197,10 +198,10 @@ def _sheet(board: Board, link: LinkLike | None, *, imported: bool) -> Sheet:
             for server, spot in row.items()
         ]
         lines.append(Line(client, (*places, board.means([s for s in row.values() if s]))))
-    columns = [
-        board.means([s for (_, server), s in board.spots.items() if server == role])
-        for role in board.roles
-    ]
+    by_server: dict[str, list[Spot]] = {role: [] for role in board.roles}
+    for (_, server), spot in board.spots.items():
+        by_server[server].append(spot)
+    columns = [board.means(by_server[role]) for role in board.roles]
     lines.append(Line("mean (pairs)", (*columns, board.means(list(board.spots.values())))))
     return Sheet(
         title=f"{board.title}; rows: clients, columns: servers",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LABELS = 40
-"""Of more hosts only every so many-th is named at the axes."""
+"""Of more hosts only every so many-th is named at the axes, and the places are one image also in
+drawings of lines: 40,000 of them as paths take minutes, to write and to look at."""
 
 _COLOURS = ("#eef4f8", "#9fc3d8", "#4b8fb3", "#1b5e86", "#0b3c5d")
 _INSIDE = "#e3e3e0"
@@ -58,7 +59,10 @@ def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
     )
     colours = LinearSegmentedColormap.from_list("netlab", _COLOURS)
     norm = Normalize(0, max(_present(chart.values)))
-    mesh = axes.pcolormesh(_masked(chart.values), cmap=colours, norm=norm, edgecolors="white")
+    many = max(len(chart.rows), len(chart.columns)) > _MOST_LABELS
+    mesh = axes.pcolormesh(
+        _masked(chart.values), cmap=colours, norm=norm, edgecolors="white", rasterized=many
+    )
     _draw_inside(axes, chart)
     _label(axes, chart, form)
     if len(chart.rows) <= form.map_figures:
