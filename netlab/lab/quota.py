@@ -120,5 +120,7 @@ def remove(host: LabHost, root: Path = ROOT) -> None:
         except OSError as error:
             # The last of its processes may be on its way out.
             if time.monotonic() > end:
-                raise HostError(f"{group}: {error.strerror}: a process of others is in it") from None
+                raise HostError(
+                    f"{group}: {error.strerror}: a process of others is in it"
+                ) from None
             time.sleep(POLL_S)
