@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -42,6 +43,38 @@ def test_a_stray_trial_makes_no_outlier_of_its_cell() -> None:
     found = findings(measured(series))
     assert of_kind(found, Kind.OUTLIER) == []
     assert len(of_kind(found, Kind.STRAY_TRIAL)) == 1
+
+
+@given(
+    st.integers(0, 12),
+    st.sampled_from([0.02, 0.5, 0.9, 1.1, 3.0]),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=40, deadline=None)
+def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
+    place: int, factor: float, random: Random
+) -> None:
+    sizes = [(16 + 4 * at) * KIB for at in range(13)]
+    series = {size: [random.uniform(92.1, 92.4)] for size in sizes}
+    assert kinds_of(findings(measured(series))) & {Kind.OUTLIER, Kind.STEP, Kind.FALL} == set()
+    series[sizes[place]][0] *= factor
+    found = findings(measured(series))
+    (outlier,) = of_kind(found, Kind.OUTLIER, Kind.STEP)
+    assert outlier.evidence["socket_buffer_bytes"] == sizes[place]
+    assert outlier.evidence["mean_without"] == pytest.approx(92.25e6, rel=2e-3)
+
+
+@given(st.integers(0, 11), st.sampled_from([0.5, 0.9, 1.1]))
+@settings(max_examples=24, deadline=None)
+def test_two_adjacent_cells_off_the_same_way_are_a_step_and_no_outliers(
+    place: int, factor: float
+) -> None:
+    sizes = [(16 + 4 * at) * KIB for at in range(13)]
+    series = {
+        size: [92.0 * (factor if place <= at <= place + 1 else 1)] for at, size in enumerate(sizes)
+    }
+    (step,) = of_kind(findings(measured(series)), Kind.OUTLIER, Kind.STEP)
+    assert (step.kind, len(step.cells)) == (Kind.STEP, 2)
 
 
 def test_a_buffer_that_matters_is_not_said_to_have_no_effect() -> None:

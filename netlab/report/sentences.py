@@ -31,15 +31,8 @@ _FIRST = (
 )
 _LAST = (
     *(Kind.WIRE_CEILING, Kind.FALL, Kind.UNREPEATED, Kind.OFF_TIME, Kind.BUFFER_CAPPED),
-    *(
-        Kind.ONE_WAY,
-        Kind.STEP,
-        Kind.NO_TIMESTAMPS,
-        Kind.PACKET_RATE,
-        Kind.CONGESTION,
-        Kind.STRAY_TRIAL,
-    ),
-    *(Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED),
+    *(Kind.ONE_WAY, Kind.STEP, Kind.NO_TIMESTAMPS, Kind.PACKET_RATE, Kind.CONGESTION),
+    *(Kind.STRAY_TRIAL, Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED),
 )
 """What matters most first. Warnings that neither names stand between the two, notes at the end."""
 
@@ -184,14 +177,21 @@ def _outliers(found: Sequence[Finding], speaker: Speaker) -> str:
 
 
 def _ceiling(found: Sequence[Finding], speaker: Speaker) -> str:
-    """The group that framing leaves least, where the author of a table may blame a host for it."""
-    falls = {each.group: each for each in found if each.kind is Kind.FALL}
+    """The group that framing leaves least, where the author of a table may blame a host for it;
+    first of those that fall off the ceiling.
+    """
     full = [each for each in found if each.kind is Kind.WIRE_CEILING]
-    least = min(full, key=lambda each: each.evidence.get("ceiling_bit_per_s", float("inf")))
-    fallen = next((f for group, f in falls.items() if _is_of(group, least)), None)
+    falls = {_names(each): each for each in found if each.kind is Kind.FALL}
+    least = min(
+        full,
+        key=lambda each: (
+            _names(each) not in falls,
+            each.evidence.get("ceiling_bit_per_s", float("inf")),
+        ),
+    )
     said = sentence(least, speaker).removesuffix(".")
-    if fallen is not None:
-        said += f"; {fall(fallen, speaker)}"
+    if _names(least) in falls:
+        said += f"; {fall(falls[_names(least)], speaker)}"
     others = len({each.group for each in full}) - 1
     beside = "" if not others else f" The wire is the limit of {_groups(others)} as well."
     return f"{said}.{beside}"
@@ -201,10 +201,10 @@ def _groups(number: int) -> str:
     return "one other column" if number == 1 else f"{number} other columns"
 
 
-def _is_of(group: object, other: Finding) -> bool:
-    """Series and limits name the same cells by groups of their own."""
-    names = ("pairing", "protocol", "message_bytes", "flow")
-    return all(getattr(group, name) == getattr(other.group, name) for name in names)
+def _names(finding: Finding) -> tuple[object, ...]:
+    """What the group of a series and that of a limit have in common where they are of one table."""
+    group = finding.group
+    return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
 def _comparisons(found: Sequence[Finding], speaker: Speaker) -> str:
