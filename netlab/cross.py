@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
@@ -99,47 +99,39 @@ def build(
             f"building the probe for {target} with {compiler.name} "
             "(the first one for a system may take some minutes)"
         )
-    seconds, said = _make(sources, target, compiler, {"all": kept})
+    seconds, said = _make(sources, target, compiler, "all", kept)
     if on_event is not None:
         on_event(f"built the probe for {target} in {seconds:.0f} s")
     return Built(target, kept, compiler.name, seconds, said)
 
 
 def build_contract(sources: Path, target: Target, compiler: Compiler | None = None) -> Built:
-    """The platform contract's test for a target, kept beside the probe that it speaks of.
-
-    Where the probe is missing as well, both come out of one build.
-    """
+    """The platform contract's test for a target, kept beside the probe that it speaks of."""
     compiler = compiler or compiler_for(target)
     name = target.file_name.replace("netprobe", "contract")
     kept = _kept(sources, target, compiler, name, sorted((sources / "tests").glob("*.[ch]")))
     if kept.is_file():
         return Built(target, kept, compiler.name, None)
-    probe = _kept(sources, target, compiler, target.file_name)
-    wanted = {"contract": kept} if probe.is_file() else {"all": probe, "contract": kept}
-    seconds, said = _make(sources, target, compiler, wanted)
+    seconds, said = _make(sources, target, compiler, "contract", kept)
     return Built(target, kept, compiler.name, seconds, said)
 
 
 def _make(
-    sources: Path, target: Target, compiler: Compiler, wanted: Mapping[str, Path]
+    sources: Path, target: Target, compiler: Compiler, goal: str, kept: Path
 ) -> tuple[float, str]:
-    """Make each goal's file; the seconds, and what was said."""
+    """Make a goal's program; the seconds, and what was said."""
     began = time.monotonic()
-    folder = sources / "build" / target.name
-    folder.mkdir(parents=True, exist_ok=True)
-    # Built in a folder of its own and moved: neither another build nor an end in the middle
-    # leaves half a probe, and no object of another compiler's version gets in.
-    with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as aside:
-        goals = f"PROGRAMS={' '.join(wanted)}"
-        words = [f"cross-{target.name}", *compiler.words, goals, f"BUILD={aside}"]
-        said = run_make(sources, [*words, f"-j{os.cpu_count() or 1}"])
-        for kept in wanted.values():
-            made = Path(aside) / "cross" / target.name / kept.name
-            if not made.is_file():
-                raise NetlabError(f"building the probe for {target} left no {made}")
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            made.replace(kept)
+    # What is built later from the same sources finds the objects. Make writes each file aside and
+    # moves it, as is done here: neither another build nor an end in the middle leaves half of one.
+    objects = _kept(sources, target, compiler, "made")
+    words = [f"cross-{target.name}", *compiler.words, f"PROGRAMS={goal}", f"BUILD={objects}"]
+    said = run_make(sources, [*words, f"-j{os.cpu_count() or 1}"])
+    made = objects / "cross" / target.name / kept.name
+    if not made.is_file():
+        raise NetlabError(f"building the probe for {target} left no {made}")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix="making-") as aside:
+        Path(shutil.copy2(made, aside)).replace(kept)
     return time.monotonic() - began, said
 
 

@@ -23,6 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("netlab")
 
+BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_platform_round_trips")
 MEASURED_ANEW = pytest.mark.flaky(reruns=2)
 NO_SKIP = "NETLAB_NO_SKIP" in os.environ
 
@@ -39,11 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is run in a lab or on an emulated system hangs on the time that this machine has left.
 
     Such a test is run anew when it failed, at most twice; the closing line tells how many were. All
-    others get one chance.
+    others get one chance. What builds for other systems comes last: by then most of it is built.
     """
     for item in items:
         if item.get_closest_marker("lab") or item.get_closest_marker("emulated"):
             item.add_marker(MEASURED_ANEW)
+    items.sort(key=lambda item: item.path.stem in BUILDERS)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def done(argv: list[str], **more: object) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made by ``make wheel`` in a copy of the checkout, with the probes that were built already."""
     copy = tmp_path_factory.mktemp("checkout")
-    skip = shutil.ignore_patterns("__pycache__", "objects", "cross", "making-*", ".[0-9]*")
+    skip = shutil.ignore_patterns("__pycache__", "made", "objects", "cross", "making-*", ".[0-9]*")
     for name in NEEDED:
         path = ROOT / name
         if path.is_dir():
