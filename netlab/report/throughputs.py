@@ -89,7 +89,7 @@ def _sheet(name: str, by_size: _BySize) -> Sheet:
 
 def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
     measured = [reading for reading in trials if reading.status == "ok"]
-    letters = notes(reading.why_blank for reading in trials if reading.status != "ok")
+    letters = notes(_why_blank(reading) for reading in trials if reading.status != "ok")
     counted = Place(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
     if not measured:
         return (counted, *([Place(notes=letters)] * (len(_COLUMNS) - 1)))
@@ -108,6 +108,13 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
         Place("; ".join(limits)),
         Place(figure(tried, 0), tried, ""),
     )
+
+
+def _why_blank(reading: Reading) -> str:
+    """Where our own hosts were in the way all the way down, which, and its busiest core."""
+    detail = reading.detail or ""
+    more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
+    return f"{reading.why_blank} {more[:1].upper()}{more[1:]}." if more else reading.why_blank
 
 
 def _mean(
