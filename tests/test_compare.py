@@ -23,7 +23,7 @@ from netlab.compare.laying import Laid
 from netlab.compare.written import WRITERS
 from netlab.errors import UsageError
 from netlab.frame import Run, load
-from netlab.header import Link
+from netlab.header import Link, PlannedCell
 from netlab.report.quantities import Quantity
 from netlab.store import RunFolder
 
@@ -155,6 +155,21 @@ def test_cells_that_a_rule_left_out_are_missed_where_all_settings_agree(tmp_path
 def test_repeats_and_hosts_need_not_agree(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, STEADY[:3]))
     assert compared.differences == ()
+
+
+def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: Path) -> None:
+    cell = stream()
+    fewer = {name: value for name, value in cell.settings.items() if name != "streams"}
+    older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
+    old = stream_run(tmp_path / "old", (older, STEADY))
+    new = stream_run(tmp_path / "new", (cell, STEADY))
+    assert only_row(compare_runs(old, new)).laid.cells == (older.key, cell.key)
+    more = stream_run(tmp_path / "more", (stream(streams=4), STEADY))
+    with pytest.raises(UsageError, match="streams: 1 in the baseline, 4 in the contender"):
+        compare_runs(old, more)
+    printed = stream_run(tmp_path / "printed", (older, STEADY), source="a table")
+    with pytest.raises(UsageError, match="streams: not set in the baseline, 1 in the contender"):
+        compare_runs(printed, new)
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))

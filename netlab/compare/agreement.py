@@ -1,7 +1,8 @@
 """Agreement: what two runs must have in common to be compared, and which cells pair up. Pure.
 
 The link, the kinds of test and every setting must agree, pairings with them. Hosts, netlab's
-version, the number of repeats and their order need not: they are what one may want to compare.
+version, the number of repeats and their order need not: they are what one may want to compare. A
+setting that a run knows nothing of, since its netlab had none of that name, is its default.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from netlab.header import LinkLike, Plan, PlannedCell
 from netlab.report.words import count, setting_name, setting_value
-from netlab.setups import Level, Scalar
+from netlab.setups import DEFAULTS_OF, EXCLUSIVE, Level, Scalar
 from netlab.units import format_rate
 
 Kind = tuple[str, str]
@@ -39,16 +40,17 @@ class Agreement:
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
     """What differs of two plans, and which of their cells belong together all the same."""
-    old, new = _levels(baseline), _levels(contender)
+    here, there = ([_Cell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender))
+    old, new = _levels(here), _levels(there)
     found = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
     names = dict.fromkeys(n for side in (old, new) for kind in side.values() for n in kind)
     found += [phrase for name in names for phrase in _of_setting(name, old, new)]
-    pairs = _pairs(baseline.cells, contender.cells, _left_out(old, new))
+    pairs = _pairs(here, there, _left_out(old, new))
     alone = tuple(
         f"{count(len(keys), 'cell')} only in the {side}, such as {keys[0]}"
         for side, keys in (
-            ("baseline", _without(baseline.cells, [key for key, _ in pairs])),
-            ("contender", _without(contender.cells, [key for _, key in pairs])),
+            ("baseline", _without(here, [key for key, _ in pairs])),
+            ("contender", _without(there, [key for _, key in pairs])),
         )
         if keys
     )
@@ -74,27 +76,42 @@ def _link_words(link: LinkLike | None) -> dict[str, str]:
     }
 
 
-def _levels(plan: Plan) -> Levels:
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A planned cell with what it has besides its kind, its pairing with it."""
+
+    key: str
+    kind: Kind
+    settings: Mapping[str, Scalar]
+
+    @classmethod
+    def of(cls, cell: PlannedCell, plan: Plan) -> _Cell:
+        # What a document does not say is not known: a default would claim that it is.
+        defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
+        whole = {
+            "pairing": cell.pairing,
+            **{n: v for n, v in defaults.items() if v is not None and n not in _ONE_OF_TWO},
+            **{n: v for n, v in cell.settings.items() if not isinstance(v, list)},
+        }
+        protocol = str(whole.pop("protocol", ""))
+        return cls(cell.key, (cell.test, protocol), whole)
+
+
+_ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
+"""Settings that are absent because another stands in their place."""
+
+
+def _levels(cells: Sequence[_Cell]) -> Levels:
     kinds: dict[Kind, list[Mapping[str, Scalar]]] = {}
-    for cell in plan.cells:
-        kinds.setdefault(_kind(cell), []).append(_settings(cell))
+    for cell in cells:
+        kinds.setdefault(cell.kind, []).append(cell.settings)
     return {
         kind: {
-            name: frozenset(each.get(name) for each in cells)
-            for name in dict.fromkeys(name for each in cells for name in each)
+            name: frozenset(each.get(name) for each in those)
+            for name in dict.fromkeys(name for each in those for name in each)
         }
-        for kind, cells in kinds.items()
+        for kind, those in kinds.items()
     }
-
-
-def _kind(cell: PlannedCell) -> Kind:
-    return cell.test, str(cell.settings.get("protocol", ""))
-
-
-def _settings(cell: PlannedCell) -> dict[str, Scalar]:
-    """What a cell has besides its kind; a list is no setting."""
-    own = {n: v for n, v in cell.settings.items() if n != "protocol" and not isinstance(v, list)}
-    return {"pairing": cell.pairing, **own}
 
 
 def _of_kinds(old: Levels, new: Levels) -> Iterator[str]:
@@ -148,21 +165,19 @@ def _left_out(old: Levels, new: Levels) -> Mapping[Kind, frozenset[str]]:
 
 
 def _pairs(
-    old: Sequence[PlannedCell],
-    new: Sequence[PlannedCell],
-    left_out: Mapping[Kind, frozenset[str]],
+    old: Sequence[_Cell], new: Sequence[_Cell], left_out: Mapping[Kind, frozenset[str]]
 ) -> tuple[tuple[str, str], ...]:
-    def content(cell: PlannedCell) -> object:
-        kind = _kind(cell)
-        named = _settings(cell).items()
-        return kind, frozenset(pair for pair in named if pair[0] not in left_out.get(kind, ()))
+    def content(cell: _Cell) -> object:
+        without = left_out.get(cell.kind, frozenset())
+        return cell.kind, frozenset(
+            pair for pair in cell.settings.items() if pair[0] not in without
+        )
 
     counterparts = {content(cell): cell.key for cell in new}
-    return tuple(
-        (cell.key, counterparts[content(cell)]) for cell in old if content(cell) in counterparts
-    )
+    pairs = ((cell.key, counterparts.get(content(cell))) for cell in old)
+    return tuple((key, other) for key, other in pairs if other is not None)
 
 
-def _without(cells: Sequence[PlannedCell], paired: Sequence[str]) -> list[str]:
+def _without(cells: Sequence[_Cell], paired: Sequence[str]) -> list[str]:
     there = set(paired)
     return [cell.key for cell in cells if cell.key not in there]
