@@ -4,8 +4,8 @@
 
 #include "traffic.h"
 
-/* Between two looks of a receiver that polls: what comes meanwhile at a million a second has room in
- * any socket. */
+/* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
+ * much has room in a socket of the default size. */
 #define POLL_NS 100000
 
 /* What a receive call, or one datagram of it, brought that counts. */
