@@ -125,6 +125,9 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     found = only(doubts([full]))
     assert (found.kind, found.severity, found.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert found.evidence["run_queue_share"] == pytest.approx(0.08)
+    assert "without a CPU 8 % of the time, at the worst" in str(said_of_stream(found))
+    throttled = replace(waits, quota_periods=10, throttled_periods=8)
+    assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))
     assert doubts([limited]) == (), "said as its limit"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from netlab.findings.host_limits import robbed, starved
+from netlab.findings.host_limits import robbed, starved, throttled
 from netlab.findings.limits import IMPORTED_TOLERANCE, TOLERANCE, findings_of, limit_of
 from netlab.findings.nouns import Finding, Group, Kind, finding
 from netlab.findings.sending import End, Sending
@@ -96,10 +96,13 @@ def _is_off(end: End) -> bool:
     return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
 
 
+_TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU})
+
+
 def _is_disturbed(sending: Sending, end: End) -> bool:
-    """Others had its CPU, though that is not what limited the stream."""
-    said = limit_of(sending) in (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU)
-    return not said and (starved(end) or robbed(end))
+    """Others had its CPU, though that is not what limited the stream, nor a quota of its own."""
+    waited = starved(end) and not throttled(end)
+    return (waited or robbed(end)) and limit_of(sending) not in _TAKEN
 
 
 def _of_hosts(

@@ -192,17 +192,21 @@ _STREAMS = {
     "the offered rate": "die angebotene Rate",
     "not determined": "nicht bestimmt",
     "throttled in {n} % of its periods": "in {0} % seiner Perioden gedrosselt",
-    "ready to run and without a CPU {n} %": "zu {0} % lauffähig und ohne CPU",
-    "{n} % of the CPUs’ time": "{0} % der Zeit der CPUs",
-    "TCP waited for it {n} %: {t} in {t} are {t}": (
-        "TCP wartete zu {0} % darauf: {1} in {2} sind {3}"
+    "ready to run and without a CPU {n} % of the time": (
+        "zu {0} % der Zeit lauffähig und ohne CPU"
     ),
-    "TCP waited for a buffer of {t} {n} %": "TCP wartete zu {1} % auf einen Puffer von {0}",
-    "TCP waited for a buffer {n} %": "TCP wartete zu {0} % auf einen Puffer",
+    "{n} % of the CPUs’ time": "{0} % der Zeit der CPUs",
+    "TCP waited for it {n} % of the time: {t} in {t} are {t}": (
+        "TCP wartete zu {0} % der Zeit darauf: {1} in {2} sind {3}"
+    ),
+    "TCP waited for a buffer of {t} {n} % of the time": (
+        "TCP wartete zu {1} % der Zeit auf einen Puffer von {0}"
+    ),
+    "TCP waited for a buffer {n} % of the time": "TCP wartete zu {0} % der Zeit auf einen Puffer",
     "its queue full at {n} % of the looks": "seine Warteschlange bei {0} % der Blicke voll",
     "busy {n} %": "zu {0} % beschäftigt",
     "{n} segments sent again": "{0} Segmente erneut gesendet",
-    "held back {n} %": "zu {0} % zurückgehalten",
+    "held back {n} % of the time": "zu {0} % der Zeit zurückgehalten",
     "{n} % lost": "{0} % verloren",
     "{n} % of that in the socket": "{0} % davon im Socket",
     "{n} frames a second": "{0} Rahmen je Sekunde",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from netlab.findings.host_limits import STARVED
 from netlab.findings.nouns import Finding, Kind
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
@@ -80,7 +81,9 @@ def _quota(end: str) -> Callable[[Said], str]:
 
 
 def _starved(end: str) -> Callable[[Said], str]:
-    return lambda said: f"ready to run and without a CPU {_percent(said[f'{end}_run_queue_share'])}"
+    return lambda said: (
+        f"ready to run and without a CPU {_time_share(said[f'{end}_run_queue_share'])}"
+    )
 
 
 def _stolen(said: Said) -> str:
@@ -92,7 +95,7 @@ def _window(said: Said) -> str:
     window, rtt = said["window_bytes"], said["min_rtt_us"]
     limit = format_rate(float(f"{said['window_limit_bit_per_s']:.3g}"))
     return (
-        f"TCP waited for it {_percent(said['rwnd_limited_share'])}: "
+        f"TCP waited for it {_time_share(said['rwnd_limited_share'])}: "
         f"{format_bytes(round(window))} in {_time(1000 * rtt)} are {limit}"
     )
 
@@ -100,7 +103,7 @@ def _window(said: Said) -> str:
 def _buffer(said: Said) -> str:
     size = said.get("send_buffer_bytes")
     of = "" if size is None else f" of {format_bytes(round(size))}"
-    return f"TCP waited for a buffer{of} {_percent(said['sndbuf_limited_share'])}"
+    return f"TCP waited for a buffer{of} {_time_share(said['sndbuf_limited_share'])}"
 
 
 def _queue(said: Said) -> str:
@@ -114,7 +117,7 @@ def _core(said: Said) -> str:
 
 def _congestion(said: Said) -> str:
     times = rounded(said["retransmissions"], 0)
-    return f"{times} segments sent again, held back {_percent(said['cwnd_limited_share'])}"
+    return f"{times} segments sent again, held back {_time_share(said['cwnd_limited_share'])}"
 
 
 def _lost(said: Said) -> str:
@@ -189,14 +192,13 @@ def _rate(finding: Finding) -> str:
 
 def _load(finding: Finding) -> str:
     said = finding.evidence
+    waited, stolen = said.get("run_queue_share", 0.0), said.get("steal_share", 0.0)
     words = []
-    if "run_queue_share" in said:
-        words.append(
-            f"the test was ready to run and without a CPU {_percent(said['run_queue_share'])}"
-        )
-    if said.get("steal_share"):
-        words.append(f"{_percent(said['steal_share'])} of its CPUs’ time went to other machines")
-    return f"it did other work as well: {', '.join(words)}, at the worst"
+    if waited > STARVED:
+        words.append(f"the test was ready to run and without a CPU {_time_share(waited)}")
+    if stolen > STARVED:
+        words.append(f"{_percent(stolen)} of its CPUs’ time went to other machines")
+    return f"its CPUs had other work as well: {' and '.join(words)}, at the worst"
 
 
 def _saving(finding: Finding) -> str:
@@ -215,6 +217,10 @@ _DOUBTS: Mapping[Kind, Callable[[Finding], str]] = {
 }
 
 # ---- figures -------------------------------------------------------------------------------------
+
+
+def _time_share(share: float) -> str:
+    return f"{_percent(share)} of the time"
 
 
 def _percent(share: float, digits: int = 0) -> str:
