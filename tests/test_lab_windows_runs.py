@@ -151,13 +151,13 @@ def test_every_cell_of_the_four_pairings_is_ok_or_blank_with_its_reason(
     for words in ("server Linux, client Windows", "server Windows, client Windows"):
         assert words in page
     # What limits small messages of a Windows client is wine's send call; on a machine that others
-    # keep busy it is not always shown, and then nothing else is said.
+    # keep busy it is not always shown, and then nothing else is said but that a core is full.
     small = [each for each in sendings(run) if each.pairing == "LW" and each.message_bytes == 64]
     assert len(small) == 2
     for sending in small:
         assert sending.call_times is not None and sending.call_times.count > 20
         assert sending.room_share == 1.0, "they wait for no queue"
-        assert limit_of(sending) in (Kind.SENDER_CALL_RATE, None)
+        assert limit_of(sending) in (Kind.SENDER_CALL_RATE, Kind.SATURATED_CORE, None)
 
 
 @contextmanager
