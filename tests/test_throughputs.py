@@ -230,7 +230,7 @@ def test_a_table_has_rate_share_theory_bound_and_limit_by_frame_size(tmp_path: P
 
 
 def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None:
-    share, frames = part_of(seed_run(tmp_path)).charts
+    share, frames, _ = part_of(seed_run(tmp_path)).charts
     assert isinstance(share, Chart) and isinstance(frames, Chart)
     assert share.as_bars and frames.as_bars
     assert share.alt.startswith("Bar chart: ")
@@ -241,6 +241,25 @@ def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None
     assert [round(y or 0) for _, y in theory.points] == [1488, 453, 81]
     for (_, found), (_, most) in zip(frames.lines[0].points, theory.points, strict=True):
         assert found is not None and most is not None and found <= most
+
+
+def test_every_trial_is_drawn_with_those_that_did_not_pass(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device"),
+        1518: of_search(1518, 1.0, "line rate") | {"trial_line_share": [1.0], "trial_verdict": [0]},
+    }
+    (chart,) = [c for c in part_of(made(tmp_path, found)).charts if c.name == "rates-tried-1"]
+    assert isinstance(chart, Chart)
+    small, long, failed = chart.lines
+    assert small.points == ((1.0, 100.0), (2.0, 50.0))
+    assert long.points == ((1.0, 100.0),)
+    assert (failed.label, failed.joined) == ("did not pass", False)
+    assert failed.points == ((1.0, 100.0),)
+
+
+def test_a_loss_that_is_accepted_stands_in_the_tables_head(tmp_path: Path) -> None:
+    part = part_of(seed_run(tmp_path, acceptable_loss=0.0001))
+    assert "with a loss of 0.01 % at most" in part.sheets[0].title
 
 
 def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
@@ -291,7 +310,7 @@ def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) 
     assert ours.value is None
     assert "says nothing of the device" in dict(losses.footnotes)[ours.notes[0]]
     assert place(losses, "64", "60 %") == Place()
-    chart = part.charts[-1]
+    chart = next(each for each in part.charts if each.name == "frame-loss-1")
     assert isinstance(chart, Chart)
     (line,) = chart.lines
     assert [(round(x), y) for x, y in line.points] == [(70, 0), (80, 0), (100, 50)]

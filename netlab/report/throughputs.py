@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from netlab.report import bottlenecks, losses, under_load
+from netlab.report import bottlenecks, losses, rates_tried, under_load
 from netlab.report.nouns import Chart, Curve, Line, Notes, Part, Place, Sheet
 from netlab.report.quantities import names_of
 from netlab.report.readings import Reading
@@ -56,6 +56,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
             *([] if cpu is None else [cpu]),
             *losses.charts({name: _all_of(by_size) for name, by_size in groups.items()}),
             *under_load.latency_charts(groups),
+            *rates_tried.charts(groups),
         ),
     )
 
@@ -78,8 +79,11 @@ def _all_of(by_size: _BySize) -> list[Reading]:
 def _sheet(name: str, by_size: _BySize) -> Sheet:
     notes = Notes()
     lines = [Line(str(size), _places(trials, notes)) for size, trials in by_size.items()]
+    accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
+    lossy = [format_share(each) for each in sorted(accepted) if isinstance(each, float) and each]
+    bearing = f"with a loss of {' or '.join(lossy)} at most" if lossy else "without loss"
     return Sheet(
-        title=f"{name}: highest rate without loss",
+        title=f"{name}: highest rate {bearing}",
         corner="frame, bytes",
         columns=_COLUMNS,
         lines=tuple(lines),
@@ -225,7 +229,7 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         "{} between two trials": _all(readings, "settle_s", _seconds),
     }
     said = ", ".join(words.format(value) for words, value in terms.items() if value)
-    paragraphs = [_MEANING, f"Measured with {said}."]
+    paragraphs = [_MEANING, f"Measured with {said}. {_LEARNING}"]
     if any(reading.series("loss_line_share") for reading in readings):
         paragraphs.append(_LOSSES)
     if any(reading.series("latency_found_share") for reading in readings):
@@ -261,6 +265,10 @@ _MEANING = (
     "full length. A frame’s size counts header and FCS. The rate that did not pass is the lowest "
     "one above it; between the two lies the device’s limit. Where the limit is generator-bound or "
     "receiver-bound it is our own hosts’, and the device may do more."
+)
+_LEARNING = (
+    "Before each trial frames pass for a tenth of a second at half its rate, so that the device "
+    "learns and wakes up; none of them counts."
 )
 _LOSSES = (
     "The frame loss rate is the share of the frames sent that did not arrive, from the line rate "
