@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from netlab.counters import HOSTS, PLACES
 from netlab.report.nouns import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.report.pooled import mean_of
 from netlab.report.readings import Reading
 from netlab.report.words import figure
-from netlab.stats import mean
 
 _DROPPED = {
     "interface": "dropped by its interfaces",
@@ -76,7 +76,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
         everyone = [reading for trials in by_size.values() for reading in trials]
         for key in HOSTS:
             points = tuple(
-                (float(at), _mean(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
+                (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
                 for at, size in enumerate(sizes)
             )
             if any(y is not None for _, y in points):
@@ -99,22 +99,17 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
 def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
     shared = any(reading.values.get("one_machine") is True for reading in measured)
     letters = notes([_SHARED]) if shared else ()
-    busy = _mean(f"{key}_busy_share", measured, 100)
-    core = _mean(f"{key}_busiest_core_share", measured, 100)
+    busy = mean_of(f"{key}_busy_share", measured, 100)
+    core = mean_of(f"{key}_busiest_core_share", measured, 100)
     cores = {reading.number(f"{key}_busiest_core") for reading in measured} - {None}
     which = ", ".join(f"CPU {number:.0f}" for number in sorted(c for c in cores if c is not None))
-    dropped = [_mean(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
+    dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
     return (
         Place("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
         Place("" if core is None else figure(core), core, "%", letters if core else ()),
         Place(which),
         *(Place("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
     )
-
-
-def _mean(name: str, readings: Sequence[Reading], factor: float = 1) -> float | None:
-    known = [number for reading in readings if (number := reading.number(name)) is not None]
-    return factor * mean(known) if known else None
 
 
 _SHARED = (

@@ -1,4 +1,4 @@
-"""The single times of several trials together, out of their histograms. Pure.
+"""What several trials come to together: their single times, out of histograms, and means. Pure.
 
 Percentiles of the trials cannot be averaged; their histograms can be added up.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from netlab.histogram import Histogram, from_pairs, merge
 from netlab.report.readings import Reading
+from netlab.stats import mean
 
 
 def pooled(readings: Sequence[Reading], name: str = "rtt_histogram") -> Histogram | None:
@@ -22,3 +23,9 @@ def pooled(readings: Sequence[Reading], name: str = "rtt_histogram") -> Histogra
             except ValueError:
                 continue
     return merge(found) if found else None
+
+
+def mean_of(name: str, readings: Sequence[Reading], factor: float = 1) -> float | None:
+    """The mean of a figure over the trials that have it, times ``factor``; ``None`` of none."""
+    known = [number for reading in readings if (number := reading.number(name)) is not None]
+    return factor * mean(known) if known else None

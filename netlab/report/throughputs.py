@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from netlab.report import bottlenecks, losses, rates_tried, under_load
 from netlab.report.nouns import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.pooled import mean_of
 from netlab.report.quantities import names_of
 from netlab.report.readings import Reading
 from netlab.report.words import figure
@@ -129,16 +130,10 @@ def _mean(
     factor: float = 1,
 ) -> Place:
     """The mean of the trials that have the figure; a blank where none has."""
-    value = _value(readings, name)
+    value = mean_of(name, readings, factor)
     if value is None:
         return Place(notes=letters)
-    value *= factor
     return Place(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
-
-
-def _value(readings: Sequence[Reading], name: str) -> float | None:
-    values = [each for each in (r.number(name) for r in readings) if each is not None]
-    return mean(values) if values else None
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
@@ -189,8 +184,7 @@ def _bars(
         points: list[tuple[float, float | None]] = []
         for at, size in enumerate(sizes):
             those = [r for r in by_size.get(size, ()) if r.status == "ok"]
-            value = _value(those, name)
-            points.append((float(at), None if value is None else factor * value))
+            points.append((float(at), mean_of(name, those, factor)))
         lines.append(Curve(label, index, tuple(points)))
     return tuple(lines)
 

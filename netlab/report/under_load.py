@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.report.nouns import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.report.pooled import mean_of
 from netlab.report.readings import Reading
 from netlab.report.words import figure
 from netlab.stats import mean
@@ -125,8 +126,8 @@ def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
     said = [_ENDED[limit] for limit in limits if limit in _ENDED]
     searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
     measured = [r for r in readings if r.number("back_to_back_frames") is not None]
-    frames = _mean("back_to_back_frames", measured)
-    waiting = _mean("back_to_back_waiting_frames", measured)
+    frames = mean_of("back_to_back_frames", measured)
+    waiting = mean_of("back_to_back_waiting_frames", measured)
     lines = [r.number("line_frames_per_s") for r in measured]
     per_s = next((each for each in lines if each), None)
     time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
@@ -137,11 +138,6 @@ def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
         Place("" if time_ms is None else figure(time_ms), time_ms, "ms"),
         Place("; ".join(limits)),
     )
-
-
-def _mean(name: str, readings: Sequence[Reading]) -> float | None:
-    known = [number for reading in readings if (number := reading.number(name)) is not None]
-    return mean(known) if known else None
 
 
 _FAILED = "In some trial no round trip came to an end at that load."
