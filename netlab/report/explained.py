@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from netlab.findings.evidence import sendings
 from netlab.findings.host_limits import DELIVERED
-from netlab.findings.limits import limits
 from netlab.findings.nouns import Finding, Group, Kind
 from netlab.findings.sending import Sending
 from netlab.report import sentences
@@ -79,7 +78,7 @@ def parts(run: Run) -> tuple[Part, ...]:
 
 def _limited(run: Run) -> Part | None:
     unpaced = [sending for sending in sendings(run) if not sending.paced]
-    found = limits(unpaced)
+    found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
     if not found:
         return None
     sheet = Sheet(
