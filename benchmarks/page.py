@@ -1,15 +1,18 @@
 """How long the page takes to open, and a cell of it: `make benchmark-page`.
 
 In headless Chromium, from disk: the page of the lab report's 416 cells, and that of a run of
-10,000 that is made up here, with everything that a probe says of a stream.
+10,000 that is made up here, with everything that a probe says of a stream. ``--pictures DIR`` takes
+the pictures of the documentation instead: on the desk, of a cell, on a phone, on paper.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import random
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -48,7 +51,10 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--cells", type=int, default=LARGE_CELLS)
+    words.add_argument("--pictures", type=Path)
     asked = words.parse_args()
+    if asked.pictures is not None:
+        return take_pictures(asked.pictures)
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         small, large = Path(scratch) / "run", Path(scratch) / "large"
         shutil.copytree(ROOT / "reports" / "lab-report", small)
@@ -76,6 +82,46 @@ def main() -> int:
         f"page: 416 cells loaded in {seconds(small_one.load_s)} s, {asked.cells} cells in "
         f"{seconds(large_one.load_s)} s, a cell of these opened in {seconds(large_one.open_s)} s",
     )
+
+
+def take_pictures(folder: Path) -> int:
+    """PNG files of few colours: a page needs no more, and a repository is kept small."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
+        pages = {}
+        for name in ("reports/lab-report", "tests/fixtures/limits-linux"):
+            copy = Path(scratch) / Path(name).name
+            shutil.copytree(ROOT / name, copy)
+            netlab("report", str(copy))
+            pages[copy.name] = copy / "index.html"
+        desk, phone = browser.tab(1180, 1500), browser.tab(360, 740)
+        for tab in (desk, phone):
+            tab.open(pages["lab-report"])
+        save(desk.screenshot(), folder / "page-desktop.png", 760)
+        save(phone.screenshot(), folder / "page-phone.png", 300)
+        paper = Path(scratch) / "page.pdf"
+        paper.write_bytes(desk.printed())
+        save(first_page(paper), folder / "page-print.png", 420)
+        desk.open(pages["limits-linux"])
+        desk.run("document.querySelectorAll('button[data-cell]')[1].click()")
+        desk.until("document.getElementById('cell').open")
+        save(desk.screenshot(), folder / "page-cell.png", 760)
+    return 0
+
+
+def first_page(paper: Path) -> bytes:
+    """The first page of a PDF as PNG, by poppler's pdftoppm."""
+    command = ["pdftoppm", "-f", "1", "-l", "1", "-r", "110", "-png", str(paper)]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def save(png: bytes, path: Path, width_px: int) -> None:
+    from PIL import Image  # comes with matplotlib
+
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    height_px = round(picture.height * width_px / picture.width)
+    small = picture.resize((width_px, height_px), Image.Resampling.LANCZOS)
+    small.quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def measured(browser: Browser, page: Path, rounds: int) -> Figures:

@@ -119,8 +119,8 @@ class Tab:
             mobile=width < 500,
         )
 
-    def emulate(self, scheme: str = "light", media: str = "screen") -> None:
-        """``light`` or ``dark``; ``screen`` or ``print``."""
+    def emulate(self, scheme: str = "light", media: str = "") -> None:
+        """``light`` or ``dark``; ``print`` shows on the screen what else only paper does."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", media=media, features=features)
 

@@ -263,6 +263,7 @@ def test_it_prints_on_a4_with_nothing_cut_off_and_nothing_to_click(
     assert too_wide == []
     hidden = "[...document.querySelectorAll('nav, dialog')].every((each) => !each.offsetParent)"
     assert tab.run(hidden)
+    tab.emulate()
     pdf = tab.printed()
     boxes = {tuple(map(float, box.split())) for box in media_boxes(pdf)}
     assert {(round(w), round(h)) for _, _, w, h in boxes} <= {(595, 842), (594, 841), (595, 841)}
