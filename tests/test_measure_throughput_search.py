@@ -55,7 +55,9 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
     """Two agents on the cables of a router, and one in it where it is to be observed; everything is
     gone afterwards.
     """
-    options = LabOptions(name=f"s{os.getpid()}", topology="router", **wish)
+    # A busy machine catches up by long bursts, which a short queue would lose.
+    deep = {"device_queue_frames": 1000}
+    options = LabOptions(name=f"s{os.getpid()}", topology="router", **{**deep, **wish})
     options.check()
     plan = make_plan(
         options,

@@ -65,7 +65,7 @@ class LabState:
             "switch": self.plan.switch,
             "router": self.plan.router,
             "device_rate": options.device_rate,
-            "device_queue_frames": options.device_queue_frames,
+            "device_queue_frames": self.plan.cables[0].device_queue_frames,
             **({} if options.second_rate is None else {"second_rate": options.second_rate}),
             "hosts": [_host_as_json(host, options) for host in self.hosts],
         }

@@ -53,7 +53,7 @@ class LabOptions:
     device_rate: float | None = None
     """bit/s that the router forwards each way; None: as much as its cables carry."""
     device_queue_frames: int | None = None
-    """Full frames that wait in it, each way; None: as many as at the hosts' ends."""
+    """Full frames that wait in it, each way; None: 50, as a small router has."""
     cpu_shares: Mapping[str, float] = field(default_factory=dict)
     """Host → how much of one CPU all its processes have together; no other host is kept short."""
     rates: Mapping[str, float] = field(default_factory=dict)

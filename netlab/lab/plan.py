@@ -44,6 +44,8 @@ ROUTER = "router"
 ACCOUNT = "netlab"
 """Whom one logs in as."""
 DEFAULT_QUEUE_FRAMES = 1000
+DEFAULT_DEVICE_QUEUE_FRAMES = 50
+"""Of a router: short enough to lose frames before a trial of a second is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,7 @@ def _test_networks(
 def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cable:
     """A cable of that host's own; without a name the one of both hosts."""
     first, second = ends
+    routers = DEFAULT_DEVICE_QUEUE_FRAMES if options.routed else None
     return Cable(
         ends=(first, second),
         mtu=options.mtus.get(host, options.mtu),
@@ -278,7 +281,7 @@ def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cab
         queue_frames=options.queue_frames or DEFAULT_QUEUE_FRAMES,
         software_checksums=options.checksums == "software",
         device_rate=options.device_rate,
-        device_queue_frames=options.device_queue_frames,
+        device_queue_frames=options.device_queue_frames or routers,
     )
 
 
