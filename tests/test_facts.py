@@ -98,3 +98,14 @@ def test_what_another_namespaces_files_say_of_the_same_name_is_not_taken() -> No
     read = facts("to=127.0.0.1")
     assert read["route_interface"] == "lo"
     assert not {"interface_rps_cpus", "interface_irq_cpus", "interface_numa_node"} & set(read)
+
+
+def test_what_each_cpu_has_done_so_far_is_told_where_it_is_asked_for() -> None:
+    assert "cpu_busy_ticks" not in facts()
+    before, after = facts("cpu_times=1"), facts("cpu_times=1")
+    for read in (before, after):
+        lists = [read[f"cpu_{name}"] for name in ("numbers", "busy_ticks", "total_ticks")]
+        assert len({len(each) for each in lists}) == 1
+        assert all(0 <= busy <= total for _, busy, total in zip(*lists, strict=True))
+    assert before["cpu_numbers"] == after["cpu_numbers"]
+    assert all(map(int.__le__, before["cpu_total_ticks"], after["cpu_total_ticks"]))
