@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from netlab.frame import load
-from netlab.report import in_tables
+from netlab.report import beside, in_tables
 from netlab.report.charts import charts
 from netlab.report.formats import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.german import German, names_in
@@ -156,3 +156,15 @@ def test_a_decimal_comma_stands_at_the_axes_too() -> None:
         figures = [text.get_text() for text in figure.axes[0].get_yticklabels()]
         assert any(f"0{marker}" in text for text in figures)
         assert all(text.count(marker) <= 1 and ",." not in text for text in figures)
+
+
+def test_a_second_process_draws_the_same_bytes_and_where_there_is_none_this_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP])
+    monkeypatch.setattr("netlab.report.plots._MANY", 1)
+    assert draw([MAP]) == alone
+    monkeypatch.setattr("netlab.report.beside.sys.executable", "/nowhere/python")
+    assert draw([MAP]) == alone
+    with pytest.raises(ZeroDivisionError), beside.drawing([MAP]):
+        _ = 1 / 0

@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from netlab.report.latex_text import latex_text, shown_characters
 from netlab.report.nouns import Entry, Part, Place, Sheet, Table
@@ -72,7 +73,7 @@ class _Cell:
     letters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Column:
     """A heading and its places from top to bottom."""
 
@@ -84,7 +85,7 @@ class _Column:
     paragraph: int = 30
     """Characters a line, where its words ask for several lines."""
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether there are figures in it and nothing else."""
         known = [figure is not None for figure in self.figures]
@@ -92,28 +93,28 @@ class _Column:
             known or not cell.text for known, cell in zip(known, self.cells, strict=True)
         )
 
-    @property
+    @cached_property
     def is_long(self) -> bool:
         """Whether its words ask for several lines."""
         return any(shown_characters(cell.text) > _SHORT for cell in self.cells)
 
-    @property
+    @cached_property
     def head_lines(self) -> list[str]:
         """The heading, in lines no longer than its places or a short word or two."""
         wide = max(_HEAD, self._body_characters)
         return textwrap.wrap(self.head, wide, break_long_words=False) or [""]
 
-    @property
+    @cached_property
     def characters(self) -> int:
         """How wide it is."""
         return max(self._body_characters, *map(shown_characters, self.head_lines))
 
-    @property
+    @cached_property
     def most_characters(self) -> int:
         """How wide it would be with each place on one line."""
         return math.ceil(max(map(_cell_characters, self.cells), default=0))
 
-    @property
+    @cached_property
     def _body_characters(self) -> int:
         return min(self.most_characters, self.paragraph) if self.is_long else self.most_characters
 

@@ -80,11 +80,16 @@ _ACCENTS = {
 }
 
 
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
+
+
 def latex_text(text: str) -> str:
     """Text as LaTeX shows it: on one line, no command, no comment.
 
     A character that not every engine can set is named by its code: ``[U+4E2D]``.
     """
+    if not _NOT_PLAIN.search(text):
+        return text
     # Two hyphens, a question mark before a quote and the like would melt into another sign.
     apart = re.sub(r"([-?!,'])(?=[-'`,])", "\\1\0", printable(text))
     return "".join(map(_character, apart))
@@ -106,6 +111,8 @@ def _coded(each: str) -> str:
 
 def shown_characters(text: str) -> int:
     """How many characters there are to see of a text as ``latex_text`` gives it."""
+    if text.isascii():
+        return len(text)
     return sum(
         1 if each.isascii() or each in _SPECIAL or each in _LETTERS or _with_accent(each) else 8
         for each in printable(text)

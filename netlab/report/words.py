@@ -110,6 +110,8 @@ def figure(value: float, decimals: int = 2) -> str:
 
 def printable(text: str, keep: str = "") -> str:
     """Without line ends, terminal escapes and other control or format characters, save ``keep``."""
+    if text.isprintable():
+        return text
     return "".join(
         " " if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each
         for each in text
