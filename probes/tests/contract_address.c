@@ -61,10 +61,20 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
     CHECK(!plat_interface_bytes("no such interface", &sent, &received));
 }
 
+/* What is steered where only a network card tells: this asks for no more than that it does no harm. */
+TEST(nobody_steers_what_comes_to_an_interface_that_is_not_there)
+{
+    char steering[PLAT_STEERING] = "?";
+    CHECK(!plat_receive_steering("no such interface", steering));
+    CHECK(steering[0] == 0);
+    CHECK(!plat_receive_steering("", steering));
+}
+
 const struct unit_test contract_address_tests[] = {
     ENTRY(addresses_are_read_written_and_compared),
     ENTRY(addresses_of_the_sixth_version_too),
     ENTRY(names_and_nonsense_are_no_addresses),
     ENTRY(the_way_to_ourselves_has_an_interface_that_counts),
+    ENTRY(nobody_steers_what_comes_to_an_interface_that_is_not_there),
     {NULL, NULL},
 };
