@@ -47,7 +47,7 @@ link: {{rate: {RATE_BIT_PER_S / 1e6:g}Mbit, mtu: 1500}}
 pairings: {{between: all, inside: false}}
 repeats: {BLOCKS}
 order: shuffled
-defaults: {{duration: 500ms, warm_up: 200ms, congestion: cubic}}
+defaults: {{warm_up: 200ms, congestion: cubic}}
 tests:
   - {{test: stream, protocol: TCP, message_size: [1448, 65536]}}
   - {{test: stream, protocol: UDP, message_size: [576, 1472]}}
@@ -93,12 +93,13 @@ class Outcome:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--hosts", type=int, default=3, help="Linux hosts, each with a cable")
+    words.add_argument("--seconds", type=float, default=1.0, help="a trial")
     words.add_argument("--keep", type=Path, help="keep the run folders here")
     asked = words.parse_args()
     with tempfile.TemporaryDirectory() as scratch, labs(asked.hosts) as (first, second):
         folder = asked.keep or Path(scratch)
-        same = measured(folder, "same", first, first)
-        slowed = measured(folder, "slowed", first, second)
+        same = measured(folder, "same", asked.seconds, first, first)
+        slowed = measured(folder, "slowed", asked.seconds, first, second)
         return judge(same, slowed)
 
 
@@ -119,14 +120,19 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
 
 
 def measured(
-    folder: Path, name: str, first: lab.LabState, second: lab.LabState
+    folder: Path, name: str, seconds: float, first: lab.LabState, second: lab.LabState
 ) -> tuple[Run, Compared]:
     """Two runs, block by block in turns; who begins is another one each time."""
     matrix = folder / "matrix.yaml"
     matrix.parent.mkdir(parents=True, exist_ok=True)
     matrix.write_text(MATRIX)
     sides = [
-        Options(matrix=matrix, hosts=state.hosts_file, into=folder / f"{name}-{number}")
+        Options(
+            matrix=matrix,
+            hosts=state.hosts_file,
+            into=folder / f"{name}-{number}",
+            overrides={"duration": f"{seconds:g}s"},
+        )
         for number, state in enumerate((first, second), start=1)
     ]
     left = {0, 1}

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_readings import drawn_ns, of_round_trips, planned
+from made_readings import drawn_ns, of_round_trips, plan_of, planned
 from made_streams import Mbit, netlab, run_of, stream, stream_run
 
+from netlab.compare.agreement import agreement
 from netlab.compare.comparing import Compared, compare_levels, compare_runs
 from netlab.compare.judging import Judged, judge, smallest_shown
 from netlab.compare.laying import Laid
@@ -170,6 +171,34 @@ def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: P
     printed = stream_run(tmp_path / "printed", (older, STEADY), source="a table")
     with pytest.raises(UsageError, match="streams: not set in the baseline, 1 in the contender"):
         compare_runs(printed, new)
+
+
+ALL = [
+    stream(pairing, protocol, size, duration_s=duration)
+    for pairing in ("LL", "WL")
+    for protocol in ("TCP", "UDP")
+    for size in (64, 576)
+    for duration in (1.0, 10.0)
+]
+some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
+
+
+@given(some_cells, some_cells)
+def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
+    one: set[int], other: set[int]
+) -> None:
+    old, new = (plan_of([ALL[at] for at in sorted(those)], 1) for those in (one, other))
+    found = agreement(old, new)
+    assert bool(found.differences) == (one != other)
+    for side in zip(*found.pairs, strict=True):
+        assert len(set(side)) == len(side)
+    keys = {cell.key for cell in old.cells} & {cell.key for cell in new.cells}
+    if one == other:
+        assert found.pairs == tuple((cell.key, cell.key) for cell in old.cells)
+    assert keys <= {key for pair in found.pairs for key in pair}
+    back = agreement(new, old)
+    assert bool(back.differences) == bool(found.differences)
+    assert {(b, a) for a, b in back.pairs} == set(found.pairs)
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
