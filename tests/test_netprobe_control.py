@@ -36,6 +36,7 @@ BAD_LINES = [
     ("x stop test=none abort=2", "bad-value", "abort"),
     ("x stop test=none sent=-1", "bad-value", "sent"),
     ("x facts to=localhost", "bad-value", "to"),
+    ("x facts cpu_times=yes", "bad-value", "cpu_times"),
     (f"x receive {LISTEN} message=0", "bad-value", "message"),
     (f"x receive {LISTEN} message=16777217", "bad-value", "message"),
     (f"x receive {LISTEN} message=1e3", "bad-value", "message"),
