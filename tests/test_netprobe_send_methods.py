@@ -17,6 +17,8 @@ from test_netprobe_datagrams import cable
 __all__ = ["agents", "cable", "netprobe"]
 
 METHODS = ("plain", "batch", "packet")
+ROOM = "socket_buffer=200000"
+"""For some five hundred short messages: a receiver that this machine holds up loses none."""
 ENTER = ("ip", "netns", "exec")
 
 
@@ -61,8 +63,8 @@ def checksum_errors(namespace: str) -> int:
 def test_every_method_sends_the_same_messages(
     cable: tuple[str, str], netprobe: Path, method: str, size: int
 ) -> None:
-    """Slow enough for any receiver: each arrives once, whole, and its checksum is right."""
-    words = ("count=300", f"message={size}")
+    """Each arrives once, whole, and its checksum is right."""
+    words = ("count=300", f"message={size}", ROOM)
     sent, received = stream_over(
         cable, netprobe, *words, sending=(f"method={method}", "message_rate=5000")
     )
@@ -82,17 +84,17 @@ def test_every_method_sends_the_same_messages(
 
 def test_who_polls_takes_all_that_came_meanwhile(cable: tuple[str, str], netprobe: Path) -> None:
     sent, received = stream_over(
-        cable, netprobe, "count=2000", "message=64",
+        cable, netprobe, "count=400", "message=64", ROOM,
         sending=("message_rate=20000",), receiving=("poll=1",),
     )  # fmt: skip
-    assert (sent["sent_messages"], received["total_messages"]) == (2000, 2000)
+    assert (sent["sent_messages"], received["total_messages"]) == (400, 400)
     assert received["receive_method"] == "polling"
     # Two come in the time between two looks.
-    assert received["marks"] < 0.9 * 2000
+    assert received["marks"] < 0.9 * 400
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_sends_over_ipv6_with_several_streams(
+def test_every_method_sends_over_ipv6(
     cable: tuple[str, str], netprobe: Path, method: str
 ) -> None:
     for number, name in enumerate(cable, 1):
@@ -101,10 +103,10 @@ def test_every_method_sends_over_ipv6_with_several_streams(
             check=True,
         )
     sent, received = stream_over(
-        cable, netprobe, "count=500", "message=101",
+        cable, netprobe, "count=300", "message=101", ROOM,
         sending=(f"method={method}", "message_rate=5000"), to="fd09::1",
     )  # fmt: skip
-    assert sent["sent_messages"] == received["total_messages"] == 500
+    assert sent["sent_messages"] == received["total_messages"] == 300
 
 
 @pytest.mark.parametrize("method", ["batch", "packet"])
@@ -175,7 +177,7 @@ def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netpro
             ):
                 subprocess.run(["ip", "-n", name, *words.split()], check=True)
         sent, received = stream_over(
-            cable, netprobe, "count=300", "message=18",
+            cable, netprobe, "count=300", "message=18", ROOM,
             sending=("method=packet", "message_rate=5000"), to="10.9.1.1",
         )  # fmt: skip
         assert sent["sent_messages"] == received["total_messages"] == 300

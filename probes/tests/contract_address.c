@@ -61,7 +61,6 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
     CHECK(!plat_interface_bytes("no such interface", &sent, &received));
 }
 
-/* What is steered where only a network card tells: this asks for no more than that it does no harm. */
 TEST(nobody_steers_what_comes_to_an_interface_that_is_not_there)
 {
     char steering[PLAT_STEERING] = "?";
