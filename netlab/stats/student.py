@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 _MOST_TERMS = 10_000
+_MOST_STEPS = 200
+_ULP = 2.3e-16
 _SMALLEST = 1e-300
 
 
@@ -39,23 +42,38 @@ def t_above(t: float, degrees: float) -> float:
 def t_quantile(probability: float, degrees: float) -> float:
     """The value that Student's t with ``degrees`` of freedom stays below with that probability.
 
-    ``probability`` lies between 0 and 1, ``degrees`` is 1 or more, else ValueError. By bisection
-    over the angle whose tangent is t / √ν, to the precision of a float.
+    ``probability`` lies between 0 and 1, ``degrees`` is 1 or more, else ValueError. Sought over the
+    angle whose tangent is t / √ν, to the precision of a float: by Newton's method on the logarithm
+    of what lies outside, from the normal quantile on, halving wherever a step leaves the bracket.
     """
     if not 0 < probability < 1:
         raise ValueError(f"no t quantile at {probability}")
     _check_degrees(degrees)
     if probability < 0.5:
         return -t_quantile(1 - probability, degrees)
-    outside = 2 * (1 - probability)
+    wanted = 2 * (1 - probability)
+    # The density over the angle is this times the cosine to the power ν - 1.
+    top = 2 / math.sqrt(math.pi) * _gamma_ratio(degrees)
     low, high = 0.0, math.pi / 2
-    while low < (middle := (low + high) / 2) < high:
-        sine, cosine = math.sin(middle), math.cos(middle)
-        if _beta(degrees / 2, 0.5, cosine * cosine, sine * sine) > outside:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(degrees) * math.tan(low)
+    angle = math.atan(NormalDist().inv_cdf(probability) / math.sqrt(degrees))
+    for _ in range(_MOST_STEPS):
+        sine, cosine = math.sin(angle), math.cos(angle)
+        outside = _beta(degrees / 2, 0.5, cosine * cosine, sine * sine)
+        low, high = (angle, high) if outside > wanted else (low, angle)
+        slope = top * cosine ** (degrees - 1)
+        step = math.log(outside / wanted) * outside / slope if outside and slope else math.inf
+        nearer = angle + step
+        if not low <= nearer <= high:
+            nearer = (low + high) / 2
+        if abs(nearer - angle) <= _ULP * angle:
+            break
+        angle = nearer
+    return math.sqrt(degrees) * math.tan(angle)
+
+
+def _gamma_ratio(degrees: float) -> float:
+    """Γ((ν + 1) / 2) / Γ(ν / 2)."""
+    return math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
 
 
 def _check_degrees(degrees: float) -> None:
