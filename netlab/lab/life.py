@@ -124,7 +124,7 @@ def _own(host: LabHost, options: LabOptions) -> list[str]:
     """In words, what a host has that the others do not."""
     words = []
     if host.name in options.rates:
-        words.append(format_rate(options.rates[host.name]))
+        words.append(f"cable {format_rate(options.rates[host.name])}")
     if host.name in options.mtus:
         words.append(f"MTU {options.mtus[host.name]}")
     if host.cpu_share is not None:
