@@ -235,6 +235,7 @@ _PAIRS = {
     "received": "empfangen",
     "jitter": "Jitter",
     "client → server": "Client → Server",
+    "sender → receiver": "Sender → Empfänger",
     "One direction against the other": "Eine Richtung gegen die andere",
     "the {n} that differ most, of {n}": "die {0} verschiedensten von {1}",
     "UDP: offered, sent, received": "UDP: angeboten, gesendet, empfangen",
