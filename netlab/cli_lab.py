@@ -65,7 +65,7 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     "--device-queue",
     type=click.IntRange(1, 100000),
     metavar="FRAMES",
-    help="Queue of the router, each way.",
+    help="Queue of the router, each way.  [default: 50]",
 )
 @click.option(
     "--linux",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ipaddress
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
+from netlab.cli import cli
 from netlab.errors import HostError, UsageError
 from netlab.lab import quota
 from netlab.lab.inventory import inventory_text
@@ -126,6 +129,31 @@ def test_a_router_gives_a_slow_cable_no_more_than_it_carries() -> None:
     ).cables
     assert [slow.shape_at(end)[0] for end in slow.ends] == [1e7, 1e7]
     assert [other.shape_at(end)[0] for end in other.ends] == [1e8, 4e7]
+
+
+def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[LabOptions] = []
+
+    def up(options: LabOptions, **_: object) -> SimpleNamespace:
+        asked.append(options)
+        return SimpleNamespace(as_text=lambda: "up")
+
+    monkeypatch.setattr("netlab.lab.up", up)
+    words = "lab up --linux 3 --second 8mbit --second-of linux-a --rate-of linux-b=10mbit"
+    words += " --mtu-of linux-c=1400 --cpu-quota linux-a=20% --cpu-quota linux-b=150%"
+    assert CliRunner().invoke(cli, words.split()).exit_code == 0
+    (options,) = asked
+    assert (options.second_rate, options.second_hosts) == (8e6, ("linux-a",))
+    assert (options.rates, options.mtus) == ({"linux-b": 10e6}, {"linux-c": 1400})
+    assert options.cpu_shares == {"linux-a": 0.2, "linux-b": 1.5}
+
+
+@pytest.mark.parametrize("given", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"])
+def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
+    refused = CliRunner().invoke(cli, ["lab", "up", given]).exception
+    assert isinstance(refused, UsageError)
+    assert "HOST=VALUE is wanted" in str(refused)
+    assert "\n" not in str(refused)
 
 
 @pytest.mark.parametrize(
