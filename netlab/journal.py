@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import os
 import re
+import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,28 +67,36 @@ def encode_line(json_text: str) -> bytes:
 
 def decode(data: bytes) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
     """All whole lines of a journal's bytes, and every damaged place with its line number."""
-    lines: list[Line] = []
-    damages: list[Damage] = []
-    unsaid = 0
-    pieces = data.split(b"\n")
-    tail = pieces.pop()
-    for number, piece in enumerate([*pieces, tail] if tail else pieces, start=1):
+    return _apart(_scan(io.BytesIO(data)))
+
+
+def _apart(found: Iterable[Line | Damage]) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+    each = list(found)
+    lines = tuple(one for one in each if isinstance(one, Line))
+    return lines, tuple(one for one in each if isinstance(one, Damage))
+
+
+def _scan(pieces: Iterable[bytes]) -> Iterator[Line | Damage]:
+    """Lines and damages as they come, out of pieces that end with their line feed."""
+    told = unsaid = last = 0
+    for number, piece_and_feed in enumerate(pieces, start=1):
+        piece = piece_and_feed.removesuffix(b"\n")
         line = _whole(piece, number)
         if line is not None:
-            lines.append(line)
+            yield line
             continue
-        torn = number > len(pieces)
+        torn = len(piece) == len(piece_and_feed)
         if not piece:
             continue  # a fresh line was begun after a torn one that had its line feed
         salvaged = list(_salvage(piece, number))
-        lines.extend(salvaged)
-        if len(damages) < MAX_DAMAGES:
-            damages.append(Damage(number, _describe(piece, len(salvaged), torn), torn))
+        yield from salvaged
+        if told < MAX_DAMAGES:
+            yield Damage(number, _describe(piece, len(salvaged), torn), torn)
+            told, last = told + 1, number
         else:
             unsaid += 1
     if unsaid:
-        damages.append(Damage(damages[-1].line + 1, f"{unsaid} more damaged lines follow"))
-    return tuple(lines), tuple(damages)
+        yield Damage(last + 1, f"{unsaid} more damaged lines follow")
 
 
 def _whole(piece: bytes, number: int) -> Line | None:
@@ -97,10 +107,15 @@ def _whole(piece: bytes, number: int) -> Line | None:
     if int(piece[:8], 16) != zlib.crc32(body):
         return None
     try:
-        data = json.loads(body)
+        data = json.loads(body, object_pairs_hook=_with_shared_names)
     except (ValueError, RecursionError):
         return None
     return Line(number, data, body.decode("ascii", "replace")) if isinstance(data, dict) else None
+
+
+def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The records of a journal have the same names: one string each is kept of them."""
+    return {sys.intern(name): value for name, value in pairs}
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[Line]:
@@ -210,10 +225,15 @@ class Journal:
 
 def read_journal(path: Path) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
     """Whole lines and damages of a journal file; no lock is needed, a writer may be at work."""
+    return _apart(scan_journal(path))
+
+
+def scan_journal(path: Path) -> Iterator[Line | Damage]:
+    """The same one by one, as they stand in the file: a large journal is never in memory twice."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            yield from _scan(file)
     except OSError as error:
-        if error.errno == errno.ENOENT:
-            return (), (Damage(1, "the journal is missing"),)
-        raise refused(error, path, "read the journal") from None
-    return decode(data)
+        if error.errno != errno.ENOENT:
+            raise refused(error, path, "read the journal") from None
+        yield Damage(1, "the journal is missing")

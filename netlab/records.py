@@ -188,6 +188,11 @@ def from_json(text: str) -> Record:
         raise ValueError("nested too deeply") from None
     if not isinstance(data, dict):
         raise ValueError("not a JSON object")
+    return from_data(data)
+
+
+def from_data(data: Mapping[str, Any]) -> Record:
+    """The record in such an object that was read before; ValueError as ``from_json``."""
     check_schema(data.get("schema"))
     record = Record(
         cell=_field(data, "cell", str),
@@ -247,10 +252,12 @@ def _check_values(record: Record) -> None:
 
 
 def _is_value(value: object) -> bool:
-    if isinstance(value, list):
-        return all(isinstance(each, int | float) and _is_value(each) for each in value)
     if isinstance(value, float):
         return math.isfinite(value)
+    if isinstance(value, list):
+        # Mostly whole numbers: looked at by their types together.
+        kinds = set(map(type, value)) - {int, bool}
+        return not kinds or (kinds == {float} and all(_is_value(each) for each in value))
     return isinstance(value, str | int)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from netlab.disk import read_file
 from netlab.errors import StoreError, UsageError
 from netlab.header import Plan, PlannedCell, from_text
-from netlab.journal import Damage, Line, read_journal
-from netlab.records import Record, from_json
+from netlab.journal import Damage, Line, scan_journal
+from netlab.records import Record, from_data
 from netlab.repeats import Course, course_of
 from netlab.writerlock import holder
 
@@ -146,11 +146,13 @@ def read(path: Path) -> StoredRun:
 
 def gather(path: Path, plan: Plan) -> Gathered:
     """Read the journal of a run folder with that plan."""
-    lines, damage = read_journal(path / JOURNAL)
-    gathered = Gathered(damage=list(damage))
+    gathered = Gathered()
     planned = planned_trials(plan)
     begun = None
-    for line in lines:
+    for line in scan_journal(path / JOURNAL):
+        if isinstance(line, Damage):
+            gathered.damage.append(line)
+            continue
         if line.data.get("kind") == "record":
             _gather_record(line, planned, gathered)
             continue
@@ -170,7 +172,7 @@ def gather(path: Path, plan: Plan) -> Gathered:
 
 def _gather_record(line: Line, planned: frozenset[Trial], gathered: Gathered) -> None:
     try:
-        record = from_json(line.text)
+        record = from_data(line.data)
     except ValueError as error:
         gathered.damage.append(Damage(line.number, f"no record of this format: {error}"))
         return
