@@ -170,31 +170,30 @@ def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) 
 def _series(values: list[Any], name: str) -> pd.Series[Any]:
     """A column of the documented dtype, or of the next wider one that changes no value."""
     known = [value for value in values if value is not None]
+    kinds = set(map(type, known))
     wanted = describe(name).dtype
-    if any(isinstance(value, list | tuple) for value in known):
-        dtype: Dtype = "string"
-    elif wanted == "string" and not is_documented(name):
-        dtype = next(kind for kind in _NARROW_FIRST if all(_fits(v, kind) for v in known))
-    else:
-        wider = _NARROW_FIRST[_NARROW_FIRST.index(wanted) :]
-        dtype = next(kind for kind in wider if all(_fits(value, kind) for value in known))
+    free = wanted == "string" and not is_documented(name)
+    start = 0 if free else _NARROW_FIRST.index(wanted)
+    dtype = next(each for each in _NARROW_FIRST[start:] if _fit(known, kinds, each))
     return pd.Series([_cast(value, dtype) for value in values], dtype=dtype, name=name)
 
 
 _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
 
 
-def _fits(value: object, dtype: Dtype) -> bool:
-    """Whether a column of that dtype holds the value unchanged."""
-    if dtype == "string":
+def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
+    """Whether a column of that dtype holds the values, which are of these types, unchanged."""
+    if dtype == "string" or not values:
         return True
-    if isinstance(value, bool):
-        return dtype == "boolean"
-    if isinstance(value, int):
-        return (dtype == "Int64" and -(2**63) <= value < 2**63) or (
-            dtype == "Float64" and abs(value) <= 2**53
-        )
-    return dtype == "Float64" and isinstance(value, float) and math.isfinite(value)
+    if dtype == "boolean":
+        return kinds == {bool}
+    if dtype == "Int64":
+        return kinds == {int} and min(values) >= -(2**63) and max(values) < 2**63
+    if not kinds <= {int, float}:
+        return False
+    whole = [value for value in values if type(value) is int] if int in kinds else []
+    exact = all(abs(value) <= 2**53 for value in whole)
+    return exact and all(map(math.isfinite, values))
 
 
 def _cast(value: Any, dtype: Dtype) -> Any:
@@ -203,6 +202,8 @@ def _cast(value: Any, dtype: Dtype) -> Any:
         return pd.NA
     if dtype == "string":
         text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        if text.isascii():
+            return text
         # Half a surrogate pair is no text that a file could hold.
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
     return float(value) if dtype == "Float64" else value
