@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from labs import needs_a_lab
+from netprobe_agents import build
 
 from netlab import lab
 from netlab.findings import findings
@@ -47,7 +50,7 @@ def findings_of(
     matrix = folder / "matrix.yaml"
     matrix.write_text(
         f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n"
-        f"defaults: {{duration: 500ms, warm_up: 300ms}}\ntests:\n  - {{test: stream, {test}}}\n"
+        f"defaults: {{duration: 800ms, warm_up: 300ms}}\ntests:\n  - {{test: stream, {test}}}\n"
     )
     words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
     done = subprocess.run(
@@ -60,6 +63,34 @@ def findings_of(
     )
     assert done.returncode == 0, done.stderr
     return [*findings(load(folder / "run"))]
+
+
+COUNTERS = "nr_periods {}\\nnr_throttled {}\\nthrottled_usec {}\\n"
+VERSION_2 = f"""
+mount -t tmpfs none /sys/fs/cgroup
+printf '{COUNTERS.format(10, 2, 1000)}' > /sys/fs/cgroup/cpu.stat
+"$0" receive bind=127.0.0.1 port=$1 seconds=1 message=1448 &
+sleep 0.2
+"$0" send to=127.0.0.1:$1 seconds=1 message=1448 >/dev/null &
+sleep 0.4
+printf '{COUNTERS.format(20, 9, 51000)}' > /sys/fs/cgroup/cpu.stat
+wait
+"""
+
+
+def test_the_probe_reads_control_groups_of_version_2_as_well() -> None:
+    """Which this kernel may not have: the file that it would find there is played."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = ["unshare", "--mount", "sh", "-c", VERSION_2, str(build()), str(port)]
+    environment = {**os.environ, "NETPROBE_TOKEN": "00112233445566778899aabbccddeeff"}
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, timeout=30, check=False
+    )
+    result = json.loads(done.stdout.splitlines()[-1])
+    told = {name.removeprefix("quota_"): result[name] for name in result if "quota" in name}
+    assert told == {"periods": 10, "throttled_periods": 7, "throttled_ns": 50_000_000}
 
 
 LARGE = "protocol: TCP, message_size: 1348, congestion: cubic"
