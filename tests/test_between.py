@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
+from matplotlib.image import imread
 
 from netlab.header import Link
 from netlab.records import Value
@@ -248,6 +250,9 @@ def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) ->
     assert first.png == second.png
     assert f"{hosts} clients by {hosts} servers" in first.chart.alt
     assert bool(found.details) == (hosts > 20)
+    # Whatever their number, the places are what one sees, and not the lines between them.
+    red, _, blue, _ = imread(io.BytesIO(first.png)).transpose(2, 0, 1)
+    assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
 
 
 def test_a_map_without_any_figure_is_not_drawn() -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LABELS = 40
-"""Of more hosts only every so many-th is named at the axes, and the places are one image also in
-drawings of lines: 40,000 of them as paths take minutes, to write and to look at."""
+"""Of more hosts only every so many-th is named at the axes. The places are one image then, also in
+drawings of lines (40,000 paths take minutes to write and to look at), without white lines between,
+which would cover them."""
 
 _COLOURS = ("#eef4f8", "#9fc3d8", "#4b8fb3", "#1b5e86", "#0b3c5d")
 _INSIDE = "#e3e3e0"
@@ -60,10 +61,11 @@ def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
     colours = LinearSegmentedColormap.from_list("netlab", _COLOURS)
     norm = Normalize(0, max(_present(chart.values)))
     many = max(len(chart.rows), len(chart.columns)) > _MOST_LABELS
+    edge = "none" if many else "white"
     mesh = axes.pcolormesh(
-        _masked(chart.values), cmap=colours, norm=norm, edgecolors="white", rasterized=many
+        _masked(chart.values), cmap=colours, norm=norm, edgecolors=edge, rasterized=many
     )
-    _draw_inside(axes, chart)
+    _draw_inside(axes, chart, edge)
     _label(axes, chart, form)
     if len(chart.rows) <= form.map_figures:
         _write_figures(axes, chart, norm.vmax or 1.0, form)
@@ -91,14 +93,14 @@ def _masked(values: Sequence[Sequence[float | None]]) -> Any:
     return numpy.ma.masked_invalid(plain)
 
 
-def _draw_inside(axes: Axes, chart: HeatMap) -> None:
+def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
     """What is not to be compared has the ground of paper, whatever its figure."""
     from matplotlib.patches import Rectangle
 
     for y, row in enumerate(chart.inside):
         for x, value in enumerate(row):
             if value is not None:
-                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=_INSIDE, edgecolor="white"))
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=_INSIDE, edgecolor=edge))
 
 
 def _label(axes: Axes, chart: HeatMap, form: Format) -> None:
