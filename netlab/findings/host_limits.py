@@ -87,9 +87,8 @@ def costs(sending: Sending, end: End) -> bool:
 
 def receiver_held_up(sending: Sending) -> bool:
     """The receiver fell behind: a wait for its CPU alone costs nothing while its queue has room."""
-    lost, dropped = sending.losses.lost, sending.losses.receive_queue
     closed = (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
-    drops = bool(lost) and dropped is not None and dropped >= COVERED * (lost or 0)
+    drops = loses(sending) and (share_lost_in_receive_queue(sending) or 0) >= COVERED
     hurries = not sending.receiver.spins and wants_cpu(sending.receiver)
     return closed or drops or hurries or receiver_behind(sending)
 
@@ -176,6 +175,20 @@ def sent_enough(sending: Sending) -> bool:
     )
     wanted = min((each for each in (ceiling, offered) if each), default=None)
     return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
+
+
+def loses(sending: Sending) -> bool:
+    """Whether loss is the limit: any, where enough was sent; else more than a sender may be short of."""
+    share = sending.lost_share
+    if sending.protocol != "UDP" or share is None:
+        return False
+    return share > (0 if sent_enough(sending) else 1 - DELIVERED)
+
+
+def share_lost_in_receive_queue(sending: Sending) -> float | None:
+    """Of the messages lost, those for which the receiving socket had no room."""
+    dropped, lost = sending.losses.receive_queue, sending.losses.lost
+    return None if dropped is None or not lost else dropped / lost
 
 
 def _may_occupy(end: End, core: int) -> bool:

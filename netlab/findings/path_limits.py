@@ -13,8 +13,9 @@ from netlab.findings.host_limits import (
     CLOSED,
     COVERED,
     DELIVERED,
+    loses,
     receiver_behind,
-    sent_enough,
+    share_lost_in_receive_queue,
 )
 from netlab.findings.sending import Sending
 
@@ -74,14 +75,14 @@ def _one_stream(sending: Sending) -> bool:
 
 def receive_queue_drops(sending: Sending) -> bool:
     """Loss is the limit, and the receiving socket had no room for most of it."""
-    share = _share_lost_in_receive_queue(sending)
-    return _loses(sending) and share is not None and share >= COVERED
+    share = share_lost_in_receive_queue(sending)
+    return loses(sending) and share is not None and share >= COVERED
 
 
 def path_loss(sending: Sending) -> bool:
     """Loss is the limit, and most of it is not the receiving socket's."""
-    share = _share_lost_in_receive_queue(sending)
-    return _loses(sending) and share is not None and share < COVERED
+    share = share_lost_in_receive_queue(sending)
+    return loses(sending) and share is not None and share < COVERED
 
 
 def sender_queue_drops(sending: Sending) -> bool:
@@ -93,19 +94,6 @@ def sender_queue_drops(sending: Sending) -> bool:
         and sent is not None
         and local > (1 - DELIVERED) * (sent + local)
     )
-
-
-def _share_lost_in_receive_queue(sending: Sending) -> float | None:
-    dropped, lost = sending.losses.receive_queue, sending.losses.lost
-    return None if dropped is None or not lost else dropped / lost
-
-
-def _loses(sending: Sending) -> bool:
-    """However little, where enough was sent; else more than a sender may fall short of."""
-    share = sending.lost_share
-    if sending.protocol != "UDP" or share is None:
-        return False
-    return share > (0 if sent_enough(sending) else 1 - DELIVERED)
 
 
 # ---- frames a second -----------------------------------------------------------------------------
