@@ -21,6 +21,9 @@ of the periods of a quota with throttling, above which it is that which limits."
 SATURATED = 0.97
 """Share of the window that a core must be busy to be saturated."""
 
+WORK_PER_S, FRAME_BYTES = 10_000, 1500
+"""Least messages or full frames a second that may fill a core: 100 µs each."""
+
 CLOSED = 0.5
 """Share of the window that the receiver's window must have held TCP back."""
 
@@ -118,16 +121,22 @@ def receiver_behind(sending: Sending) -> bool:
 def core_saturated(sending: Sending) -> bool:
     """One core did all that it could, and not because a thread of ours keeps it busy by itself.
 
-    Nor other programs: these would have kept our threads waiting.
+    Nor other programs: these would have kept our threads waiting, and few frames fill no core.
     """
     ends = sending.ends
-    return not any(map(starved, ends)) and any(
-        end.judged
-        and end.busiest_core is not None
-        and (end.busiest_core_share or 0) >= SATURATED
-        # Two hosts of a lab share their cores.
-        and not any(_may_occupy(other, end.busiest_core) for other in ends)
-        for end in ends
+    frames_per_s = sending.throughput_bit_per_s / (8 * FRAME_BYTES)
+    enough = max(sending.calls_per_s or 0, frames_per_s) >= WORK_PER_S
+    return (
+        enough
+        and not any(map(starved, ends))
+        and any(
+            end.judged
+            and end.busiest_core is not None
+            and (end.busiest_core_share or 0) >= SATURATED
+            # Two hosts of a lab share their cores.
+            and not any(_may_occupy(other, end.busiest_core) for other in ends)
+            for end in ends
+        )
     )
 
 
@@ -178,7 +187,7 @@ def sent_enough(sending: Sending) -> bool:
 
 
 def loses(sending: Sending) -> bool:
-    """Whether loss is the limit: any, where enough was sent; else more than a sender may be short of."""
+    """Whether loss is the limit: any, where enough was sent; else more than a sender may lack."""
     share = sending.lost_share
     if sending.protocol != "UDP" or share is None:
         return False
