@@ -226,6 +226,10 @@ def test_the_first_sentences_name_each_kind_of_test_and_what_varied(make: Make) 
     )
     assert "server’s receive call (blocking, spinning)" in varied
     assert between == "Between: pairing LL, server first: L Linux."
+    sized = [planned("stream", socket_buffer_bytes=size) for size in (16384, 32768, 65536)]
+    records = [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in sized]
+    other = make(plan_of(sized, 1), records)
+    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(other.plan, readings(other))
     assert when == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
 
 

@@ -225,7 +225,7 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(
 def test_the_page_s_own_policy_names_its_one_script_and_style_and_allows_no_other(
     make: Callable[..., Run],
 ) -> None:
-    text = write_report(make(several_cells())).read_text(encoding="utf-8")
+    text = write_report(make([planned()])).read_text(encoding="utf-8")
     policy = next(
         str(meta["content"])
         for meta in Page(text).all("meta")
@@ -245,20 +245,20 @@ def digest(text: str) -> str:
 
 
 def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Run]) -> None:
-    page = read_page(make(several_cells()))
-    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3 * 4
+    cells = [planned("LL"), planned("WL")]
+    page = read_page(make(cells))
+    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3
     assert f"{100 * 48 / 49.231:.1f}" in page.text
-    without = read_page(make(several_cells(), link=None))
+    without = read_page(make(cells, link=None))
     assert not [a for a in without.all("span") if a.get("class") == "share"]
 
 
 def test_the_page_begins_with_what_was_measured_between_whom_and_when(
     make: Callable[..., Run],
 ) -> None:
-    text = read_page(make(several_cells())).text
+    text = read_page(make([planned("LL"), planned("WL")])).text
     for words in (
-        "Measured: the throughput of streams over TCP and UDP, messages of 64 to 1,500 bytes",
-        "Varied: 2 socket buffers (16 KiB, 32 KiB).",
+        "Measured: the throughput of streams over UDP, messages of 64 bytes.",
         "Between: pairings LL and WL, server first: L Linux, W Windows.",
         "Each cell once, on 2026-01-31 at 12:00 UTC.",
         "All of them have a result.",
@@ -442,7 +442,7 @@ def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Run]) ->
 
 
 def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Run]) -> None:
-    run = make(several_cells())
+    run = make([planned()])
     with (run.path / "journal.jsonl").open("ab") as journal:
         journal.write(b"torn")
     page = read_page(load(run.path))
@@ -466,6 +466,33 @@ def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Run]) -> N
     (picture,) = draw([chart])
     whole = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
     assert _moves(picture.svg) > _moves(draw([whole])[0].svg)
+
+
+def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
+    make: Callable[..., Run],
+) -> None:
+    cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
+
+    def measured(trials: int) -> Run:
+        rates = (47e6, 48e6, 49e6)[:trials]
+        records = [
+            result(cell, n, values={"throughput_bit_per_s": rate})
+            for cell in cells
+            for n, rate in enumerate(rates, start=1)
+        ]
+        return make(cells, records, repeats=trials)
+
+    run = measured(3)
+    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    # Student's t of two degrees of freedom, 4.303, times the standard deviation, over root three.
+    assert chart.lines[0].half_widths == pytest.approx((4.30265 / 3**0.5,) * 3, rel=1e-4)
+    bare = Chart(**{**_fields(chart), "lines": (Curve("LL", 0, chart.lines[0].points),)})
+    assert len(draw([chart])[0].svg) > len(draw([bare])[0].svg)
+    assert "Bars are the 95 % interval" in read_page(run).text
+    few = measured(2)
+    (chart,) = charts(lay_out(readings(few)), few.plan.link)[0]
+    assert not chart.has_bars
+    assert "Bars are" not in read_page(few).text
 
 
 def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart(
