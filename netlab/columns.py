@@ -52,6 +52,9 @@ COLUMNS: Mapping[str, Column] = {
     "dont_fragment": Column("boolean", "", "the DF bit asked for"),
     "rate_bit_per_s": Column("Float64", "bit/s", "offered payload rate; NA: as fast as it goes"),
     "message_rate_per_s": Column("Float64", "1/s", "offered messages a second"),
+    "send_method": Column(
+        "string", "", "how datagrams are handed over: batch or packet; NA: plain, one a call"
+    ),
     "dscp": Column("Int64", "", "code point asked for"),
     "source_port": Column("Int64", "", "of the sender, where one was asked for"),
     "interface": Column("string", "", "device bound to, where one was asked for"),
@@ -265,7 +268,9 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
         "Float64", "", "those of it that waited in the device while it came in (RFC 9004)"
     ),
     "back_to_back_limit": Column(
-        "string", "", "device, line rate (any burst passes), generator-bound or receiver-bound"
+        "string",
+        "",
+        "device, line rate (any burst passes), generator-bound, receiver-bound or failed",
     ),
     "back_to_back_each_frames": Column("string", "", "what each of the searches found"),
     **{
@@ -322,16 +327,14 @@ _SOMETIMES: Mapping[str, Column] = {
         "ns",
         "by how much a host's clock ran off the controller's by the window's end; 0: not shown to",
     ),
+    "loss_failed_share": Column("Float64", "", "rate of the loss rate that came to nothing"),
     "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),
     "link_paced": Column(
         "boolean", "", "false: the sender was faster than the line rate: the link is another one"
     ),
-    "send_method": Column(
-        "string", "", "how datagrams are handed over: batch or packet; NA: plain, one a call"
-    ),
 }
-"""Columns that a frame has only where trials ran at the same time or sent both ways, or where
-another method of sending was asked for."""
+"""Columns that a frame has only where its trials were such: at the same time or both ways at once,
+or with a part that failed."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 """What a search records of its ends and of the hosts that are observed."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.errors import ProbeError
 from netlab.histogram import of_values
 from netlab.measure import back_to_back as room
 from netlab.measure.back_to_back import INVALID, back_to_back
@@ -93,6 +94,25 @@ def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
     assert back_to_back(bench(seldom, monkeypatch), 1, 0.4)["back_to_back_frames"] == 34
 
 
+def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_: Load) -> Account:
+        raise ProbeError("b", "no-answer")
+
+    assert back_to_back(bench(fails, monkeypatch), 2, 0.4) == {"back_to_back_limit": "failed"}
+    left = 20
+
+    def at_first(load: Load) -> Account:
+        nonlocal left
+        left -= 1
+        return queue_of(20, 0.4)(load) if left >= 0 else fails(load)
+
+    values = back_to_back(bench(at_first, monkeypatch), 50, 0.4)
+    assert values["back_to_back_limit"] == "device"
+    assert set(cast(list[int], values["back_to_back_each_frames"])) == {34}
+
+
 def asked(times_ns: list[int]) -> dict[str, Any]:
     return {
         "rtt_histogram": of_values(times_ns).to_pairs(),
@@ -111,6 +131,7 @@ def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() ->
     assert values["latency_found_share"] == [0.1, 1.0]
     assert values["latency_failed_share"] == [0.5]
     assert values["latency_lost_frames"] == [0, 7]
+    assert "latency_lost_frames" not in values_of([UnderLoad(1.0, asked([3000]), None)], [])
     assert values["latency_lost_requests"] == [2, 2]
     assert values["latency_max_ns"] == [1000, 3000]
     assert values["latency_p99_ns"] == pytest.approx([1000, 3000], rel=0.01)

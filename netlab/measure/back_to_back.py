@@ -25,11 +25,12 @@ LEAST_FRAMES = 2
 INVALID = 3
 """A burst that our own hosts spoil so often says nothing of the device."""
 
-Outcome = Literal["passed", "lost", "receiver-bound", "generator-bound"]
+Outcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
+"""``failed``: the trial came to nothing."""
 
 
-class _OwnLimitError(Exception):
-    """Our own hosts are in the way; ``args[0]`` says which, by the word of a search's limit."""
+class _SpoiledError(Exception):
+    """A burst says nothing of the device; ``args[0]`` is the outcome that says why."""
 
 
 def back_to_back(bench: Bench, times: int, found_share: float) -> dict[str, Value]:
@@ -37,28 +38,30 @@ def back_to_back(bench: Bench, times: int, found_share: float) -> dict[str, Valu
 
     ``found_share``: of the line rate, what the device forwards without loss; 0: not even the lowest
     rate. Forwarding all of it, it takes any burst: none is tried. Where our own hosts lose frames
-    or cannot send so fast, nothing is known of the device.
+    or cannot send so fast, nothing is known of the device beyond the searches that ended before.
     """
     if found_share >= 1:
         return {"back_to_back_limit": "line rate"}
     setup, line_per_s = bench.setup, bench.line.frames_per_s
     least = max(LEAST_FRAMES, setup.streams)
     most = max(least, round(LONGEST_S * line_per_s))
-    learn(setup, bench.ends, Load(most, line_per_s, LEARN_S), line_per_s)
 
     def passes(frames: int) -> bool:
         for _ in range(INVALID):
             outcome = _tried(bench, frames)
             if outcome in ("passed", "lost"):
                 return outcome == "passed"
-        raise _OwnLimitError(outcome)
+        raise _SpoiledError(outcome)
 
     found: list[int] = []
     try:
+        learn(setup, bench.ends, Load(most, line_per_s, LEARN_S), line_per_s)
         for _ in range(times):
             found.append(longest(passes, least=least, most=most, guess=found[-1] if found else 0))
-    except _OwnLimitError as limit:
-        return {"back_to_back_limit": str(limit.args[0])}
+    except (_SpoiledError, ProbeError) as spoiled:
+        if not found:
+            outcome = spoiled.args[0] if isinstance(spoiled, _SpoiledError) else "failed"
+            return {"back_to_back_limit": outcome}
     values: dict[str, Value] = {"back_to_back_each_frames": found}
     if min(found) == most:
         return values | {"back_to_back_limit": "line rate", "back_to_back_frames": float(most)}
@@ -92,11 +95,9 @@ def _tried(bench: Bench, frames: int) -> Outcome:
     line_per_s = bench.line.frames_per_s
     load = Load(frames, None if bench.link_paces else line_per_s, frames / line_per_s)
     try:
-        accounts = bench.offer(load).accounts
+        return _outcome(bench.offer(load).accounts, line_per_s)
     except ProbeError:
-        # Once more: a trial may come to nothing for a reason that is none of the device's.
-        accounts = bench.offer(load).accounts
-    return _outcome(accounts, line_per_s)
+        return "failed"
 
 
 def _outcome(accounts: tuple[Account, ...], line_per_s: float) -> Outcome:

@@ -52,8 +52,8 @@ class UnderLoad:
     """Of the rate found."""
     asked: Mapping[str, Any]
     """What the probe that asks said."""
-    lost_frames: int
-    """Of the load beside it, both ways together."""
+    lost_frames: int | None
+    """Of the load beside it, both ways together; ``None``: not known."""
 
 
 def latency_under_load(bench: Bench, found_per_s: float) -> dict[str, Value]:
@@ -86,12 +86,14 @@ def values_of(measured: Sequence[UnderLoad], failed: Sequence[float]) -> dict[st
     values |= {
         "latency_found_share": [each.share for each in measured],
         "latency_count": [int(each.asked["rtt_count"]) for each in measured],
-        "latency_lost_requests": [int(each.asked.get("lost_messages", 0)) for each in measured],
-        "latency_lost_frames": [each.lost_frames for each in measured],
+        "latency_lost_requests": [int(each.asked["lost_messages"]) for each in measured],
         "latency_min_ns": [int(each.asked["rtt_min_ns"]) for each in measured],
         "latency_mean_ns": [float(each.asked["rtt_mean_ns"]) for each in measured],
         "latency_max_ns": [int(each.asked["rtt_max_ns"]) for each in measured],
     }
+    lost = [each.lost_frames for each in measured if each.lost_frames is not None]
+    if len(lost) == len(measured):
+        values["latency_lost_frames"] = lost
     for name, share in (("p50", Fraction(1, 2)), ("p99", P99)):
         found = [histogram.percentile(share) for histogram in histograms]
         known = [each for each in found if each is not None]
@@ -116,8 +118,9 @@ def _at(bench: Bench, share: float, per_s: float) -> UnderLoad:
     asked = exchange.asker.result or {}
     if not asked.get("rtt_count"):
         raise ProbeError(bench.ends.client.host.name, "no-answer", detail="under load")
-    lost = [(flow.receiver.result or {}).get("lost_messages", 0) for flow in flows]
-    return UnderLoad(share, asked, sum(lost))
+    said = [flow.receiver.result or {} for flow in flows]
+    lost = [int(each["lost_messages"]) for each in said if "lost_messages" in each]
+    return UnderLoad(share, asked, sum(lost) if len(lost) == len(flows) else None)
 
 
 def requests_of(per_s: float) -> float:

@@ -69,7 +69,9 @@ def _further(found: Found, grid: Grid, bench: Bench) -> dict[str, Value]:
     setup, line_per_s = bench.setup, bench.line.frames_per_s
     values: dict[str, Value] = {}
     if setup.frame_loss:
-        values |= of_tries("loss_", line_per_s, _losses(bench))
+        losses, failed = _losses(bench)
+        values |= of_tries("loss_", line_per_s, losses) if losses else {}
+        values |= {} if failed is None else {"loss_failed_share": float(failed)}
     if setup.latency and found.number is not None:
         per_s = float(grid.share(found.number)) * line_per_s
         values |= latency_under_load(bench, per_s)
@@ -143,15 +145,19 @@ def _busiest_core(host: Watched | None) -> str:
     return f"; busiest core: CPU {host.cpu.busiest_core} of {host.name}, {busy}"
 
 
-def _losses(bench: Bench) -> list[Tried]:
+def _losses(bench: Bench) -> tuple[list[Tried], Fraction | None]:
     """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
-    until two of them in a row lost nothing.
+    until two of them in a row lost nothing. With the share at which one came to nothing, where
+    that ended it: the rate that was found stands all the same.
     """
     tried: list[Tried] = []
     for tenths in range(10, 0, -1):
         time.sleep(bench.setup.settle_s)
-        tried.append(bench.trial(Fraction(tenths, 10), full=True))
+        try:
+            tried.append(bench.trial(Fraction(tenths, 10), full=True))
+        except ProbeError:
+            return tried, Fraction(tenths, 10)
         lost = [sum(account.lost for account in each.accounts) for each in tried[-2:]]
         if lost == [0, 0]:
             break
-    return tried
+    return tried, None

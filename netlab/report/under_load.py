@@ -144,5 +144,6 @@ _FAILED = "In some trial no round trip came to an end at that load."
 _ENDED = {
     "line rate": "The device forwards frames as fast as the line brings them: any burst passes.",
     "receiver-bound": "Our own hosts dropped frames of a burst: nothing is known of the device.",
+    "failed": "No burst came to an end in some trial: nothing is known of the device.",
     "generator-bound": "Our sender is slower than the line: it sends no bursts at line rate.",
 }
