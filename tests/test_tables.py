@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from netlab.header import Link
 from netlab.report.ceilings import ceiling_of
 from netlab.report.layout import Column, lay_out
-from netlab.report.nouns import Row, Table
 from netlab.report.methods import methods
+from netlab.report.nouns import Row, Table
 from netlab.report.readings import Flow, Reading
 from netlab.report.tables import overviews, sections
 from netlab.report.words import figure
