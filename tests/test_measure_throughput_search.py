@@ -56,7 +56,7 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
     gone afterwards.
     """
     # A busy machine catches up by long bursts, which a short queue would lose.
-    deep = {"device_queue_frames": 1000}
+    deep = {"device_queue_frames": 1000} if wish else {}
     options = LabOptions(name=f"s{os.getpid()}", topology="router", **{**deep, **wish})
     options.check()
     plan = make_plan(
