@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import made_readings as made
 import pytest
@@ -23,7 +24,7 @@ from netlab.report.readings import readings
 from netlab.report.tables import overviews, sections
 from netlab.report.wording import Wording, wording_in
 from netlab.report.words import setting_name
-from netlab.setups import FIELDS
+from netlab.setups import FIELDS, SETUPS
 from netlab.store import RunFolder
 
 ROOT = Path(__file__).parent.parent
@@ -66,10 +67,20 @@ def test_every_label_of_a_run_of_round_trips_has_german_words(tmp_path: Path) ->
     assert german.unknown == ()
 
 
+def _words(hints: dict[str, Any]) -> Iterator[str]:
+    """What settings may be, where that is a word of a closed list."""
+    for hint in hints.values():
+        for kind in (hint, *get_args(hint)):
+            yield from (each for each in get_args(kind) if isinstance(each, str))
+
+
 def test_every_setting_and_every_reason_has_german_words() -> None:
     german = German()
     for name in sorted({name for fields in FIELDS.values() for name in fields}):
         german.text(setting_name(name))
+    for setup in SETUPS.values():
+        for value in _words(get_type_hints(setup)):
+            german.text(value)
     for reason in REASONS.values():
         german.text(reason.sentence)
     assert german.unknown == ()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -83,23 +82,6 @@ def test_a_pdf_holds_its_type_and_neither_a_date_nor_a_maker() -> None:
         assert word not in picture.pdf
 
 
-def test_another_process_at_another_time_draws_the_same_bytes(tmp_path: Path) -> None:
-    (tmp_path / "draw.py").write_text(
-        "import sys, pathlib\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from test_pictures import CHART, draw\n"
-        "for name, data in draw([CHART])[0].files().items():\n"
-        "    pathlib.Path(sys.argv[2], name.replace('/', '-')).write_bytes(data)\n"
-    )
-    other = {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "SOURCE_DATE_EPOCH": "1700000000"}
-    command = [sys.executable, "draw.py", str(Path(__file__).parent), "."]
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **other}
-    subprocess.run(command, check=True, cwd=tmp_path, env=environment)
-    (picture,) = draw([CHART])
-    for name, data in picture.files().items():
-        assert (tmp_path / name.replace("/", "-")).read_bytes() == data, name
-
-
 def shipped() -> list[Any]:
     """The charts of the recorded runs, in German: its words are the longer ones."""
     found: list[Any] = [CHART, STRIP, MAP]
@@ -158,13 +140,26 @@ def test_a_decimal_comma_stands_at_the_axes_too() -> None:
         assert all(text.count(marker) <= 1 and ",." not in text for text in figures)
 
 
-def test_a_second_process_draws_the_same_bytes_and_where_there_is_none_this_one_does(
+def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    alone = draw([MAP])
+    alone = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.plots._MANY", 1)
-    assert draw([MAP]) == alone
+    for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
+        monkeypatch.setenv(name, value)
+    with beside.drawing([MAP, CHART]) as other:
+        assert other() == tuple(picture.column for picture in alone)
+    assert draw([MAP, CHART]) == alone
+
+
+def test_where_there_is_no_second_process_this_one_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netlab.report.beside.sys.executable", "/nowhere/python")
-    assert draw([MAP]) == alone
+    with beside.drawing([MAP]) as other:
+        assert other() is None
+
+
+def test_no_process_stays_behind_when_drawing_is_broken_off() -> None:
     with pytest.raises(ZeroDivisionError), beside.drawing([MAP]):
         _ = 1 / 0
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
