@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from browser import Browser, Tab, a_browser
 
 MOST_LOAD_S = 1.0
-MOST_LARGE_LOAD_S, MOST_OPEN_S = 5.0, 0.5
+MOST_LARGE_SEEN_S, MOST_OPEN_S = 2.0, 0.5
 CELLS_OPENED = 20
 
 _LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1e3"
@@ -76,8 +76,16 @@ def main() -> int:
     return finish(
         [
             under(max(small_one.load_s), MOST_LOAD_S, "416 cells loaded"),
-            under(max(large_one.load_s), MOST_LARGE_LOAD_S, f"{asked.cells:,} cells loaded"),
-            under(max(large_one.open_s), MOST_OPEN_S, f"a cell of {asked.cells:,} opened"),
+            under(
+                max(large_one.seen_s),
+                MOST_LARGE_SEEN_S,
+                f"first words of {asked.cells:,} cells seen",
+            ),
+            under(
+                statistics.median(large_one.open_s),
+                MOST_OPEN_S,
+                f"a cell of {asked.cells:,} opened (median)",
+            ),
         ],
         f"page: 416 cells loaded in {seconds(small_one.load_s)} s, {asked.cells} cells in "
         f"{seconds(large_one.load_s)} s, a cell of these opened in {seconds(large_one.open_s)} s",
