@@ -129,7 +129,8 @@ def save(png: bytes, path: Path, width_px: int) -> None:
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     height_px = round(picture.height * width_px / picture.width)
     small = picture.resize((width_px, height_px), Image.Resampling.LANCZOS)
-    small.quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
+    colours = small.quantize(96, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    colours.save(path, optimize=True)
 
 
 def measured(browser: Browser, page: Path, rounds: int) -> Figures:
