@@ -94,9 +94,7 @@ def test_who_polls_takes_all_that_came_meanwhile(cable: tuple[str, str], netprob
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_sends_over_ipv6(
-    cable: tuple[str, str], netprobe: Path, method: str
-) -> None:
+def test_every_method_sends_over_ipv6(cable: tuple[str, str], netprobe: Path, method: str) -> None:
     for number, name in enumerate(cable, 1):
         subprocess.run(
             ["ip", "-n", name, "addr", "add", f"fd09::{number}/64", "dev", "cable", "nodad"],
