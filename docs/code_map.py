@@ -31,11 +31,14 @@ def first_line(path: Path) -> str:
 def code_map() -> str:
     """A line a file: the rooms of netlab, then those of the probe."""
     lines = []
-    for folder in ("netlab", "netlab/measure", "netlab/report", "netlab/lab"):
-        lines += [f"### `{folder}/`", "", "| file | what it is for |", "|---|---|"]
+    packages = [ROOT / "netlab"]
+    packages += sorted(path.parent for path in (ROOT / "netlab").glob("*/__init__.py"))
+    for package in packages:
+        name = package.relative_to(ROOT).as_posix()
+        lines += [f"### `{name}/`", "", "| file | what it is for |", "|---|---|"]
         lines += [
             f"| `{path.name}` | {first_line(path)} |"
-            for path in sorted((ROOT / folder).glob("*.py"))
+            for path in sorted(package.glob("*.py"))
             if path.name != "__main__.py"
         ]
         lines.append("")
