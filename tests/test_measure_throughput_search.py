@@ -32,7 +32,8 @@ from netlab.search import VERDICTS
 from netlab.setups import ThroughputSearch
 from netlab.wire import frames_per_s
 
-LINE_BIT_PER_S = 100e6
+LINE_BIT_PER_S = 20e6
+"""Slow enough for a busy machine to fill it."""
 STEP = 0.02
 BURST = 500
 """Frames that a sender which this busy machine held up may catch up by."""
@@ -103,7 +104,9 @@ def check(record: Record, share: float, step: float = STEP) -> None:
     assert values["upper_line_share"] > values["line_share"]
     verdicts = [VERDICTS[number] for number in values["trial_verdict"]]
     assert values["trial_line_share"][0] == 1.0
-    assert verdicts[0] in ("lost", "absorbed")
+    # What our own sender was held up in says nothing of the device, and is tried again.
+    told = [each for each in verdicts if each != "generator-bound"]
+    assert told[0] in ("lost", "absorbed")
     confirmed = [
         verdict
         for verdict, at in zip(verdicts, values["trial_line_share"], strict=True)
@@ -117,24 +120,22 @@ class TestRouters:
 
     pytestmark: ClassVar = needs_namespaces
 
-    @pytest.mark.parametrize(("mbit_per_s", "frame_bytes"), [(37, 512), (40, 1518), (61, 512)])
-    def test_a_planted_limit_is_found_within_a_step(
-        self, mbit_per_s: int, frame_bytes: int
-    ) -> None:
-        with routed(rate=LINE_BIT_PER_S, device_rate=mbit_per_s * 1e6) as ends:
-            check(search(ends, frame_bytes=frame_bytes), mbit_per_s / 100)
+    @pytest.mark.parametrize(("share", "frame_bytes"), [(0.37, 512), (0.40, 1518), (0.61, 512)])
+    def test_a_planted_limit_is_found_within_a_step(self, share: float, frame_bytes: int) -> None:
+        with routed(rate=LINE_BIT_PER_S, device_rate=share * LINE_BIT_PER_S) as ends:
+            check(search(ends, frame_bytes=frame_bytes), share)
 
     def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
-        with routed(rate=40e6) as ends:
+        with routed(rate=LINE_BIT_PER_S) as ends:
             values = search(ends, frame_bytes=1518).values
             assert (values["limit"], values["line_share"]) == ("line rate", 1.0)
             assert "upper_line_share" not in values
-            assert values["frames_per_s"] == frames_per_s(40e6, 1518)
+            assert values["frames_per_s"] == frames_per_s(LINE_BIT_PER_S, 1518)
             assert values["line_rate_from"] == "link"
 
     def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
         """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
-        with routed(rate=LINE_BIT_PER_S, device_rate=40e6, device_queue_frames=10_000) as ends:
+        with routed(rate=LINE_BIT_PER_S, device_rate=8e6, device_queue_frames=10_000) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
             check(record, 0.4)
             verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
@@ -259,7 +260,7 @@ class TestTesters:
         """Its own cable carries two fifths of the line rate, and nothing is lost."""
         with routed(rate=20e6) as ends:
             # A short queue of its own: what waits there is not the device's.
-            settings = {"line_rate_bit_per_s": 50e6, "socket_buffer_bytes": 4096}
+            settings = {"line_rate_bit_per_s": 50e6, "socket_buffer_bytes": 8192}
             values = search(ends, frame_bytes=1518, **settings).values
             assert values["limit"] == "generator-bound"
             assert values["line_share"] == pytest.approx(0.4, abs=STEP)
@@ -267,11 +268,11 @@ class TestTesters:
             assert not {"lost", "absorbed"} & {VERDICTS[each] for each in numbers}
 
     def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
-        with routed(rate=100e6, device_rate=40e6) as ends:
-            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=50e6, duration_s=1.5)
+        with routed(rate=20e6, device_rate=8e6) as ends:
+            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=10e6, duration_s=1.5)
             check(record, 0.8)
             sent: Any = record.values["trial_sent_frames"]
-            assert sent[0] == pytest.approx(1.5 * frames_per_s(50e6, 1518), abs=1)
+            assert sent[0] == pytest.approx(1.5 * frames_per_s(10e6, 1518), abs=1)
 
 
 def ends_of(ends: Ends) -> tuple[Agent, Agent]:
