@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,19 @@ def test_where_there_is_no_second_process_this_one_draws(monkeypatch: pytest.Mon
         assert other() is None
 
 
-def test_no_process_stays_behind_when_drawing_is_broken_off() -> None:
+def test_no_process_stays_behind_when_drawing_is_broken_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = []
+    start = subprocess.Popen
+
+    def noted(*words: Any, **wish: Any) -> Any:
+        started.append(start(*words, **wish))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
     with pytest.raises(ZeroDivisionError), beside.drawing([MAP]):
         _ = 1 / 0
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    (process,) = started
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)

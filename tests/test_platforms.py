@@ -276,7 +276,7 @@ def test_the_contract_holds(runner: Runner) -> None:
 
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
-    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet"
 )
 SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
 
@@ -296,7 +296,8 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
     if runner.windows:
         assert hello["clock"] == "QueryPerformanceCounter"
         assert hello["os_release"].startswith("10.0.")
-        assert not {"congestion", "dscp", "queue-drops", "raw-clock"} & set(words)
+        lacking = {"congestion", "dscp", "queue-drops", "raw-clock", "batch", "packet"}
+        assert not lacking & set(words)
         assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
     else:
         assert hello["clock"] == "CLOCK_MONOTONIC"
