@@ -43,7 +43,7 @@ RECORDINGS = (
         "nettest",
         RATE_BIT_PER_S,
         {**ROUTER, "windows": 1, "linux": 1},
-        ("pairings=[WL,LW]",),
+        ("pairings=[WL,LW]", "repeats=3"),
     ),
     # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
     Recording("udp-mirror-lab", "udp-mirror", RATE_BIT_PER_S, CHECKSUMS, ("repeats=20",)),
