@@ -34,6 +34,15 @@ MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
 """The longest UDP message: IPv4 counts its own header in the 16-bit length, IPv6 does not."""
 
 
+def above_tolerance(*, imported: bool) -> float:
+    """How far above a ceiling clocks alone may put a figure, as a share of the ceiling.
+
+    Two crystals and the ticks of a clock are less than a thousandth; the clocks of a printed table
+    (``imported``) ticked in hundredths of a second.
+    """
+    return 0.002 if imported else 0.001
+
+
 def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
     """Byte times that an IP packet keeps the link busy, preamble and gap included.
 

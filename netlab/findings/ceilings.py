@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS, IMPORTED_TOLERANCE, TOLERANCE
+from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.findings.nouns import Finding, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.header import LinkLike
 from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
-from netlab.wire import IpVersion, best_udp_message, ceiling_bit_per_s
+from netlab.wire import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Cells at the ceiling that show what the series can do, and cells behind them that fall: two
@@ -33,7 +33,7 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
     """TCP whose options nobody recorded, above the ceiling with timestamps in most of its cells
     and above that without in none.
     """
-    tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
+    tolerance = above_tolerance(imported=imported)
     return tuple(found for each in series if (found := _without(each, tolerance)) is not None)
 
 
@@ -43,7 +43,7 @@ def above_any(
     """Figures of messages of an unknown length that are above what the link carries of any."""
     if link is None:
         return ()
-    tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
+    tolerance = above_tolerance(imported=imported)
     found = []
     for each in series:
         group = each.group

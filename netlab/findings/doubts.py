@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from netlab.findings.host_limits import robbed, starved, throttled
-from netlab.findings.limits import IMPORTED_TOLERANCE, TOLERANCE, findings_of, limit_of
+from netlab.findings.limits import findings_of, limit_of
 from netlab.findings.nouns import Finding, Group, Kind, finding
 from netlab.findings.sending import End, Sending
+from netlab.wire import above_tolerance
 
 CLOCK_PPM = 100
 """By how much two clocks of one host may differ."""
@@ -44,8 +45,7 @@ def is_above(sending: Sending) -> bool:
     ceiling = sending.highest_ceiling_bit_per_s
     if ceiling is None or sending.same_host:
         return False
-    margin = IMPORTED_TOLERANCE if sending.imported else TOLERANCE
-    margin += sending.resolution_share
+    margin = above_tolerance(imported=sending.imported) + sending.resolution_share
     return sending.throughput_bit_per_s > (1 + margin) * ceiling
 
 

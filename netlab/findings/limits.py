@@ -40,9 +40,6 @@ is an upper bound, since acknowledgements take room."""
 OFFERED = 0.98
 """Share of the offered rate from which on it is the limit."""
 
-TOLERANCE, IMPORTED_TOLERANCE = 0.001, 0.002
-"""How far above a ceiling clocks alone may put a figure; of a printed table's, little is known."""
-
 _Rule = Callable[[Sending], bool]
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from netlab.header import LinkLike
 from netlab.report.layout import Bin, Column
 from netlab.report.readings import Flow, Reading
-from netlab.wire import IpVersion, ceiling_bit_per_s, mss_of
-
-TOLERANCE = 0.001
-"""What counts as above the ceiling, as a share: two crystals and the ticks of a clock are less."""
-
-IMPORTED_TOLERANCE = 0.002
-"""The same for a printed table, whose clocks ticked in hundredths of a second."""
+from netlab.wire import IpVersion, above_tolerance, ceiling_bit_per_s, mss_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +25,8 @@ class Ceiling:
 
     def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
         """Whether a throughput lies above even the highest by more than clocks explain."""
-        tolerance = IMPORTED_TOLERANCE if imported else TOLERANCE
-        return throughput_bit_per_s > self.highest_bit_per_s * (1 + tolerance)
+        most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
+        return throughput_bit_per_s > most_bit_per_s
 
 
 def ceiling_of(column: Column, bins: Iterable[Bin], link: LinkLike | None) -> Ceiling | None:

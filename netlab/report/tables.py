@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.header import LinkLike
-from netlab.report.ceilings import IMPORTED_TOLERANCE, TOLERANCE, Ceiling, ceiling_of
+from netlab.report.ceilings import Ceiling, ceiling_of
 from netlab.report.layout import Bin, Column, Grid, Layout
 from netlab.report.nouns import Entry, Kind, Notes, Row, Table, Unit
 from netlab.report.words import figure, setting_name, setting_value, systems
 from netlab.stats import MIN_TRIALS, interval, mean, median
+from netlab.wire import above_tolerance
 
 MAX_COLUMNS = 10
 """More of them do not fit on a printed page: then each protocol has a table of its own."""
@@ -284,7 +285,7 @@ def _ends(grid: Grid) -> str:
 
 
 def _above(*, imported: bool) -> str:
-    percent = 100 * (IMPORTED_TOLERANCE if imported else TOLERANCE)
+    percent = 100 * above_tolerance(imported=imported)
     return (
         f"above the wire ceiling by more than {percent:g} %: a clock, or the rate stated for the "
         "link, is not what it is taken for."
