@@ -17,7 +17,7 @@ from labs import inside, needs_a_lab, ssh, traces, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.errors import HostError, UsageError
-from netlab.lab import congestion, life, network, programs, server, state
+from netlab.lab import awake, congestion, life, network, programs, server, state
 from netlab.lab.inventory import first_line
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan, make_plan
@@ -134,6 +134,15 @@ class TestALab:
         )
         assert done.returncode == 255
         assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in done.stderr
+
+    def test_cpus_stay_awake_as_long_as_a_host_is_up(
+        self, two_labs: tuple[lab.LabState, lab.LabState]
+    ) -> None:
+        for host in two_labs[0].hosts:
+            process = state.read_started(two_labs[0].folder / f"{host.name}.process")
+            assert process is not None
+            files = [each.readlink() for each in Path(f"/proc/{process.pid}/fd").iterdir()]
+            assert (awake.DEVICE in files) == os.access(awake.DEVICE, os.W_OK)
 
     def test_a_host_sees_its_own_processes_only(
         self, two_labs: tuple[lab.LabState, lab.LabState]
@@ -393,6 +402,16 @@ class TestTheEndOfALab:
         finally:
             for name in names:
                 lab.down(name)
+
+
+def test_a_machine_that_offers_no_bound_on_its_sleep_is_no_error(tmp_path: Path) -> None:
+    device = tmp_path / "cpu_dma_latency"
+    with awake.held(device) as inherited:
+        assert inherited == ()
+    device.touch()
+    with awake.held(device) as (descriptor,):
+        os.fstat(descriptor)
+    assert device.read_bytes() == bytes(4)
 
 
 def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_path: Path) -> None:

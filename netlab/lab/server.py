@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from netlab.errors import HostError
-from netlab.lab import quota
+from netlab.lab import awake, quota
 from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import environment, program, run, succeeds
@@ -90,13 +90,14 @@ def start(
         "windows": windows,
     }
     argv = _become_inside(host, group)
-    with (folder / f"{host.name}.log").open("ab") as log:
+    with (folder / f"{host.name}.log").open("ab") as log, awake.held() as sleepless:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
+            pass_fds=sleepless,
             cwd="/",
             env=environment(),
         )
