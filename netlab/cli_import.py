@@ -163,14 +163,14 @@ def _import(make: Callable[..., Path], table: Path, into: Path | None, **known: 
 def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
     from netlab.frame import load
-    from netlab.report import overview_text, write_report
+    from netlab.report import Report
     from netlab.report.wording import wording_in
 
     loaded = load(folder)
-    wording = wording_in(language, loaded)
-    page = write_report(loaded, wording)
+    report = Report(loaded, wording_in(language, loaded))
+    page = report.write()
     if quiet:
         click.echo(page, err=True)
     else:
-        click.echo(overview_text(loaded, wording))
+        click.echo(report.overview_text())
         click.echo(f"report: {page}")

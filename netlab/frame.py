@@ -24,6 +24,7 @@ from netlab.stored import Note, StoredRun, read
 
 if TYPE_CHECKING:
     from netlab.findings import Finding
+    from netlab.findings.sending import Sending
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,13 @@ class Run:
         from netlab.findings import findings
 
         return findings(self)
+
+    @cached_property
+    def sendings(self) -> tuple[Sending, ...]:
+        """What is known of each flow of each stream that is ok, in the plan's order."""
+        from netlab.findings.evidence import sendings
+
+        return sendings(self)
 
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:
         return tuple({**note.data, "at": note.at} for note in self.notes if note.kind == kind)
@@ -143,8 +151,10 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for name, pairs in values.items():
+        if not name.endswith("_histogram"):
+            continue
         bits = values.get(f"{name}_bits")
-        if not name.endswith("_histogram") or not isinstance(pairs, list) or type(bits) is not int:
+        if not isinstance(pairs, list) or type(bits) is not int:
             continue
         try:
             histogram = from_pairs([*map(int, pairs)], bits)

@@ -95,13 +95,15 @@ class Histogram:
         fewer than 1 / (1 - share) values: the 99.9th percentile of 100 is none, it would only be
         their maximum under another name. ValueError for a share outside of 0 to 1.
         """
-        exact = share if isinstance(share, Fraction) else Fraction(repr(share))
-        if not 0 < exact < 1:
+        part, whole = (
+            share if isinstance(share, Fraction) else Fraction(repr(share))
+        ).as_integer_ratio()
+        if not 0 < part < whole:
             raise ValueError(f"a share of {share}: it lies between 0 and 1")
         total = self.count
-        if total * (1 - exact) < 1:
+        if total * (whole - part) < whole:
             return None
-        rank = -(-total * exact.numerator // exact.denominator)
+        rank = -(-total * part // whole)
         seen = 0
         for bucket, number in self.counts.items():
             seen += number

@@ -240,6 +240,9 @@ def _check(record: Record) -> None:
     _check_values(record)
 
 
+_PLAIN = frozenset({str, int, bool})
+
+
 def _check_values(record: Record) -> None:
     for part in (record.settings, record.values):
         for name, value in part.items():
@@ -252,6 +255,8 @@ def _check_values(record: Record) -> None:
 
 
 def _is_value(value: object) -> bool:
+    if type(value) in _PLAIN:  # nearly all of them
+        return True
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list):

@@ -6,6 +6,7 @@ import csv
 import math
 import random
 import statistics
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,18 @@ def test_a_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[
     whole, rest = divmod(2 * sum(hundredths) + len(hundredths), 2 * len(hundredths))
     del rest
     assert rounded(mean(in_bit_per_s) / 1e6, 2) == rounded(whole / 100, 2)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_a_mean_is_the_float_next_to_the_exact_one(values: list[float]) -> None:
+    assert mean(values) == float(sum(map(Fraction, values)) / len(values))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_mean(value: float) -> None:
+    for values in ([value], [1.0, value]):
+        with pytest.raises((ValueError, OverflowError)):
+            mean(values)
 
 
 @given(rates)

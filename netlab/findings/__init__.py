@@ -10,7 +10,6 @@ from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.coverage import fewer_cells, missing
 from netlab.findings.doubts import doubts
 from netlab.findings.durations import off_time
-from netlab.findings.evidence import sendings
 from netlab.findings.fragments import fragmented
 from netlab.findings.limits import limits
 from netlab.findings.nouns import Finding, Group, Kind, Severity
@@ -41,7 +40,7 @@ UNEXPLAINED = frozenset({Kind.WIRE_CEILING, Kind.NOT_DETERMINED})
 
 def findings(run: Run) -> tuple[Finding, ...]:
     """All that may be said about a run, warnings first, else in the order of the rooms below."""
-    series, given = series_of(run), sendings(run)
+    series, given = series_of(run), run.sendings
     link, imported = run.plan.link, run.plan.source is not None
     limited = limits(given)
     explained = {c for each in limited if each.kind not in UNEXPLAINED for c in each.cells}

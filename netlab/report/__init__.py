@@ -6,16 +6,20 @@ It reads the run and nothing else; the same run gives the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netlab.report.wording import Wording
+
 if TYPE_CHECKING:
     from netlab.frame import Run
-    from netlab.report.nouns import Table
+    from netlab.report.layout import Layout
+    from netlab.report.nouns import Part, Table
     from netlab.report.readings import Reading
     from netlab.report.tables import Section
-    from netlab.report.wording import Wording
 
 LANGUAGES = ("en", "de")
 """Of a report's labels."""
@@ -39,63 +43,110 @@ STREAM = "stream"
 """The test whose results are laid out as tables of throughput; others have parts of their own."""
 
 
+@dataclass(frozen=True)
+class Report:
+    """The report of a run, in one wording; what both of its outputs are made of is made once."""
+
+    run: Run
+    wording: Wording = field(default_factory=Wording)
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """The run's trials as plain data."""
+        from netlab.report.readings import readings
+
+        return readings(self.run)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The trials that are laid out as tables of throughput."""
+        from netlab.report.layout import lay_out
+
+        return lay_out(in_tables(self.readings))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What further rooms have to say, not worded yet."""
+        from netlab.report.parts import parts_of
+
+        return parts_of(self.run, self.readings)
+
+    def write(self, *, reload_s: int | None = None) -> Path:
+        """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html; its
+        path.
+
+        figures.csv stands beside them where there are sheets. What an earlier report drew and this
+        one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
+        many seconds. StoreError where the disk refuses.
+        """
+        from netlab.disk import write_file
+        from netlab.report.charts import charts
+        from netlab.report.page import Contents, page
+        from netlab.report.plots import draw
+        from netlab.report.tables import overviews, sections
+
+        run, worded, link = self.run, self.wording, self.run.plan.link
+        means = overviews(self.layout, link)
+        tabled = sections(self.layout, link, imported=run.plan.source is not None)
+        drawn, left_out = charts(self.layout, link)
+        # What programs read is the same in every language.
+        files = self._for_programs([*means, *_tables(tabled)])
+        means = tuple(map(worded.of_table, means))
+        tabled = tuple(map(worded.of_section, tabled))
+        further = tuple(map(worded.of_part, self.parts))
+        diagrams = [*map(worded.of_chart, drawn), *(c for part in further for c in part.charts)]
+        pictures = draw(diagrams)
+        files |= self._for_people([*means, *_tables(tabled)], further)
+        for each in pictures:
+            files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
+        _clear(run.path, keep=frozenset(files))
+        for name, data in files.items():
+            write_file(run.path / name, data, mode=0o644)
+        # The page comes last: where it stands, everything beside it is of the same run.
+        html = page(Contents(run, self.readings, means, tabled, further, pictures, left_out))
+        write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
+        return run.path / PAGE
+
+    def _for_programs(self, tables: Sequence[Table]) -> dict[str, bytes]:
+        from netlab.report import writers
+
+        files = {"tables.csv": writers.comma_separated(tables).encode("utf-8")}
+        if any(part.sheets or part.details for part in self.parts):
+            files[FIGURES] = writers.figures(self.parts).encode("utf-8")
+        return files
+
+    def _for_people(self, tables: Sequence[Table], further: Sequence[Part]) -> dict[str, bytes]:
+        from netlab.report import latex, writers
+        from netlab.report.page import link_words
+
+        title, worded = self.run.plan.title, self.wording
+        notes = [worded.text(f"Link: {link_words(self.run.plan.link)}.")]
+        set_in_latex = latex.document(
+            *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
+        )
+        return {
+            "tables.md": writers.markdown(title, tables, notes, further).encode("utf-8"),
+            "tables.tex": set_in_latex.encode("utf-8"),
+        }
+
+    def overview_text(self) -> str:
+        """The means of all pairings for a terminal, under a line that says how much was
+        measured."""
+        from netlab.report.coverage import summary
+        from netlab.report.tables import overviews
+        from netlab.report.words import printable
+        from netlab.report.writers import plain, plain_sheet
+
+        title = printable(f"{self.run.plan.title}, {summary(self.readings)}")
+        means = map(self.wording.of_table, overviews(self.layout))
+        parts = map(self.wording.of_part, self.parts)
+        sheets = [sheet for part in parts for sheet in part.sheets]
+        return "\n\n".join([title, *map(plain, means), *map(plain_sheet, sheets)])
+
+
 def write_report(run: Run, wording: Wording | None = None, *, reload_s: int | None = None) -> Path:
-    """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html; its path.
-
-    figures.csv stands beside them where there are sheets. What an earlier report drew and this one
-    does not is removed. With ``reload_s`` the page asks a browser to load it again after so many
-    seconds. StoreError where the disk refuses.
-    """
-    from netlab.disk import write_file
-    from netlab.report import latex, writers
-    from netlab.report.charts import charts
-    from netlab.report.layout import lay_out
-    from netlab.report.page import Contents, link_words, page
-    from netlab.report.parts import parts_of
-    from netlab.report.plots import draw
-    from netlab.report.readings import readings
-    from netlab.report.tables import overviews, sections
-    from netlab.report.wording import Wording
-
-    worded = wording or Wording()
-    link, imported = run.plan.link, run.plan.source is not None
-    found = readings(run)
-    layout = lay_out(in_tables(found))
-    means = overviews(layout, link)
-    tabled = sections(layout, link, imported=imported)
-    further = parts_of(run, found)
-    drawn, left_out = charts(layout, link)
-    # What programs read is the same in every language.
-    files = {
-        "tables.csv": writers.comma_separated([*means, *_tables(tabled)]).encode("utf-8"),
-        FIGURES: writers.figures(further).encode("utf-8"),
-    }
-    if not any(part.sheets or part.details for part in further):
-        del files[FIGURES]
-
-    means = tuple(map(worded.of_table, means))
-    tabled = tuple(map(worded.of_section, tabled))
-    further = tuple(map(worded.of_part, further))
-    diagrams = [*map(worded.of_chart, drawn), *(c for part in further for c in part.charts)]
-    pictures = draw(diagrams)
-    tables = [*means, *_tables(tabled)]
-    notes = [worded.text(f"Link: {link_words(link)}.")]
-    files |= {
-        "tables.md": writers.markdown(run.plan.title, tables, notes, further).encode("utf-8"),
-        "tables.tex": latex.document(
-            *(run.plan.title, tables, further),
-            decimal_marker=worded.decimal_marker,
-            table=worded.table,
-        ).encode("utf-8"),
-        **{f"{CHARTS}/{name}": data for each in pictures for name, data in each.files().items()},
-    }
-    _clear(run.path, keep=frozenset(files))
-    for name, data in files.items():
-        write_file(run.path / name, data, mode=0o644)
-    # The page comes last: where it stands, everything beside it is of the same run.
-    html = page(Contents(run, found, means, tabled, further, pictures, left_out))
-    write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
-    return run.path / PAGE
+    """Write the report of a run: see ``Report.write``."""
+    return Report(run, wording or Wording()).write(reload_s=reload_s)
 
 
 def reloading(html: str, seconds: int | None) -> str:
@@ -108,23 +159,8 @@ def reloading(html: str, seconds: int | None) -> str:
 
 
 def overview_text(run: Run, wording: Wording | None = None) -> str:
-    """The means of all pairings for a terminal, under a line that says how much was measured."""
-    from netlab.report.coverage import summary
-    from netlab.report.layout import lay_out
-    from netlab.report.parts import parts_of
-    from netlab.report.readings import readings
-    from netlab.report.tables import overviews
-    from netlab.report.wording import Wording
-    from netlab.report.words import printable
-    from netlab.report.writers import plain, plain_sheet
-
-    worded = wording or Wording()
-    found = readings(run)
-    title = printable(f"{run.plan.title}, {summary(found)}")
-    means = map(worded.of_table, overviews(lay_out(in_tables(found))))
-    parts = map(worded.of_part, parts_of(run, found))
-    sheets = [sheet for part in parts for sheet in part.sheets]
-    return "\n\n".join([title, *map(plain, means), *map(plain_sheet, sheets)])
+    """The means of a run for a terminal: see ``Report.overview_text``."""
+    return Report(run, wording or Wording()).overview_text()
 
 
 def _tables(sections: Iterable[Section]) -> list[Table]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.findings.evidence import sendings
 from netlab.findings.host_limits import DELIVERED
 from netlab.findings.nouns import Finding, Group, Kind
 from netlab.findings.sending import Sending
@@ -77,7 +76,7 @@ def parts(run: Run) -> tuple[Part, ...]:
 
 
 def _limited(run: Run) -> Part | None:
-    unpaced = [sending for sending in sendings(run) if not sending.paced]
+    unpaced = [sending for sending in run.sendings if not sending.paced]
     found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
     if not found:
         return None

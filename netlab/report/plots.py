@@ -18,7 +18,7 @@ from netlab.report.bars import draw_bars
 from netlab.report.formats import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.heat_map import draw_heat_map, heat_map_inches
 from netlab.report.nouns import Chart, Curve, HeatMap, Strip
-from netlab.report.scales import scale, scale_panel, spell
+from netlab.report.scales import name_places, scale, scale_panel, spell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,9 +164,10 @@ def _chart(chart: Chart, form: Format) -> Figure:
         for line in chart.lines:
             _draw_line(axes, line, [x for x, _ in chart.x_ticks], form)
     scale(axes, chart, form)
-    axes.set_title(title)
-    axes.set_xlabel(chart.x_label, labelpad=3)
+    axes.set_title(title, y=1.0)
+    axes.set_xlabel(chart.x_label)
     axes.set_ylabel(f"{chart.quantity}, {chart.unit}")
+    name_places(axes, form, form.axes_high_inches)
     _legend(figure, axes, len(chart.ceilings), columns)
     return figure
 
@@ -188,11 +189,12 @@ def _strip(strip: Strip, form: Format) -> Figure:
             _draw_line(axes, line, [], form)
         axes.axhline(0, color=_QUIET, linewidth=0.7, zorder=1)
         scale_panel(axes, panel, strip.decimal_marker)
-        axes.set_title(titles[index], fontsize=form.legend_pt, pad=4)
+        axes.set_title(titles[index], fontsize=form.legend_pt, pad=4, y=1.0)
         axes.tick_params(labelsize=form.small_pt)
         axes.tick_params(axis="x", labelbottom=index == len(titles) - 1)
     if shared is not None:
-        axes.set_xlabel(strip.x_label, labelpad=3)
+        axes.set_xlabel(strip.x_label)
+        name_places(axes, form, _PANEL_INCHES)
         spell(axes.xaxis, strip.decimal_marker)
     figure.text(
         form.left_inches / form.width_inches,
