@@ -185,7 +185,8 @@ def _series(values: list[Any], name: str) -> pd.Series[Any]:
     free = wanted == "string" and not is_documented(name)
     start = 0 if free else _NARROW_FIRST.index(wanted)
     dtype = next(each for each in _NARROW_FIRST[start:] if _fit(known, kinds, each))
-    return pd.Series([_cast(value, dtype) for value in values], dtype=dtype, name=name)
+    held = [_text(value) for value in values] if dtype == "string" else values
+    return pd.Series(held, dtype=dtype, name=name)
 
 
 _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")
@@ -206,14 +207,12 @@ def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
     return exact and all(map(math.isfinite, values))
 
 
-def _cast(value: Any, dtype: Dtype) -> Any:
-    """A value as its column holds it; series and words in number columns become JSON text."""
+def _text(value: Any) -> Any:
+    """A value as a column of words holds it; series and numbers among words become JSON text."""
     if value is None:
         return pd.NA
-    if dtype == "string":
-        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-        if text.isascii():
-            return text
-        # Half a surrogate pair is no text that a file could hold.
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return float(value) if dtype == "Float64" else value
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    if text.isascii():
+        return text
+    # Half a surrogate pair is no text that a file could hold.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

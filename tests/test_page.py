@@ -25,7 +25,7 @@ from made_readings import (
 from netlab.frame import load
 from netlab.report import in_tables, write_report
 from netlab.report.layout import lay_out
-from netlab.report.page import Contents, page
+from netlab.report.page import Contents, cells_json, page
 from netlab.report.parts import parts_of
 from netlab.report.readings import readings
 from netlab.report.tables import overviews, sections
@@ -62,7 +62,8 @@ def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found, link = readings(run), run.plan.link
     layout = lay_out(in_tables(found))
     tables = overviews(layout, link), sections(layout, link, imported=True)
-    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0))
+    cells = cells_json(run, found)
+    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0, cells))
     (run.path / "index.html").write_text(text, encoding="utf-8")
     return run.path / "index.html"
 

@@ -6,6 +6,7 @@ import os
 import re
 import struct
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from netlab.report.german import German, names_in
 from netlab.report.layout import lay_out
 from netlab.report.nouns import Chart, Curve, HeatMap, Panel, Strip
 from netlab.report.parts import parts_of
-from netlab.report.plots import draw, figure_of, style
+from netlab.report.plots import draw, drawing, figure_of, style
 from netlab.report.readings import readings
 
 ROOT = Path(__file__).parent.parent
@@ -148,15 +149,31 @@ def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch.setattr("netlab.report.plots._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with beside.drawing([MAP, CHART]) as other:
-        assert other() == tuple(picture.column for picture in alone)
+    with beside.drawing([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
+        assert other.first(2) == [alone[0].column, replace(alone[1], column=None)]
     assert draw([MAP, CHART]) == alone
 
 
-def test_where_there_is_no_second_process_this_one_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_processes_stop_where_they_meet() -> None:
+    charts = [replace(CHART, name=f"buffers-{number}") for number in range(8)]
+    with drawing(charts) as pictures:
+        found = pictures()
+    assert [each.chart.name for each in found] == [each.name for each in charts]
+    assert found == draw(charts)
+    assert all(each.column is not None and each.column.chart == each.chart for each in found)
+
+
+def test_where_there_is_no_second_process_or_it_dies_this_one_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = draw([MAP, CHART])
+    monkeypatch.setattr("netlab.report.plots._MANY", 1)
+    monkeypatch.setattr("netlab.report.beside.sys.executable", "/bin/false")
+    assert draw([MAP, CHART]) == alone
     monkeypatch.setattr("netlab.report.beside.sys.executable", "/nowhere/python")
-    with beside.drawing([MAP]) as other:
-        assert other() is None
+    with beside.drawing([(MAP, PAGE_WIDE)]) as other:
+        assert not other.begun(0) and other.first(1) == []
+    assert draw([MAP, CHART]) == alone
 
 
 def test_no_process_stays_behind_when_drawing_is_broken_off(
@@ -170,7 +187,7 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noted)
-    with pytest.raises(ZeroDivisionError), beside.drawing([MAP]):
+    with pytest.raises(ZeroDivisionError), beside.drawing([(MAP, PAGE_WIDE)]):
         _ = 1 / 0
     (process,) = started
     with pytest.raises(ProcessLookupError):

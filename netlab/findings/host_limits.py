@@ -147,18 +147,21 @@ def sender_in_calls(sending: Sending) -> bool:
     take as long as a message is on the wire, each time anew. So the socket is asked. It has room
     for a small message only: of a large one a call may wait half way.
     """
-    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
     buffer_bytes = sending.send_buffer_bytes
-    if inside is None or ordinary is None or buffer_bytes is None:
+    if (
+        not _may_be_the_senders(sending)
+        or buffer_bytes is None
+        or OF_BUFFER * sending.message_bytes > buffer_bytes
+        or (sending.room_looks or 0) < LOOKS
+        or (sending.room_share or 0) < ROOM
+    ):
         return False
+    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
     return (
-        _may_be_the_senders(sending)
+        inside is not None
+        and ordinary is not None
         and inside >= IN_CALLS
         and ordinary >= IN_ORDINARY_CALLS
-        and (sending.room_looks or 0) >= LOOKS
-        and sending.room_share is not None
-        and sending.room_share >= ROOM
-        and OF_BUFFER * sending.message_bytes <= buffer_bytes
     )
 
 

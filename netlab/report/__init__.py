@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from netlab.report.wording import Wording
 
 if TYPE_CHECKING:
     from netlab.frame import Run
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from netlab.report.nouns import Part, Table
     from netlab.report.readings import Reading
     from netlab.report.tables import Section
+    from netlab.report.wording import Wording
 
 LANGUAGES = ("en", "de")
 """Of a report's labels."""
@@ -48,7 +47,7 @@ class Report:
     """The report of a run, in one wording; what both of its outputs are made of is made once."""
 
     run: Run
-    wording: Wording = field(default_factory=Wording)
+    wording: Wording
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -81,29 +80,31 @@ class Report:
         """
         from netlab.disk import write_file
         from netlab.report.charts import charts
-        from netlab.report.page import Contents, page
-        from netlab.report.plots import draw
+        from netlab.report.page import Contents, cells_json, page
+        from netlab.report.plots import drawing
         from netlab.report.tables import overviews, sections
 
         run, worded, link = self.run, self.wording, self.run.plan.link
-        means = overviews(self.layout, link)
-        tabled = sections(self.layout, link, imported=run.plan.source is not None)
-        drawn, left_out = charts(self.layout, link)
-        # What programs read is the same in every language.
-        files = self._for_programs([*means, *_tables(tabled)])
-        means = tuple(map(worded.of_table, means))
-        tabled = tuple(map(worded.of_section, tabled))
-        further = tuple(map(worded.of_part, self.parts))
-        diagrams = [*map(worded.of_chart, drawn), *(c for part in further for c in part.charts)]
-        pictures = draw(diagrams)
-        files |= self._for_people([*means, *_tables(tabled)], further)
+        diagrams, left_out = charts(self.layout, link)
+        with drawing(map(worded.of_chart, diagrams)) as of_tables:
+            means = overviews(self.layout, link)
+            tabled = sections(self.layout, link, imported=run.plan.source is not None)
+            # What programs read is the same in every language.
+            files = self._for_programs([*means, *_tables(tabled)])
+            means = tuple(map(worded.of_table, means))
+            tabled = tuple(map(worded.of_section, tabled))
+            further = tuple(map(worded.of_part, self.parts))
+            with drawing(chart for part in further for chart in part.charts) as of_parts:
+                files |= self._for_people([*means, *_tables(tabled)], further)
+                cells = cells_json(run, self.readings)
+                pictures = (*of_tables(), *of_parts())
         for each in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
             write_file(run.path / name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
-        html = page(Contents(run, self.readings, means, tabled, further, pictures, left_out))
+        html = page(Contents(run, self.readings, means, tabled, further, pictures, left_out, cells))
         write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
         return run.path / PAGE
 
@@ -146,6 +147,8 @@ class Report:
 
 def write_report(run: Run, wording: Wording | None = None, *, reload_s: int | None = None) -> Path:
     """Write the report of a run: see ``Report.write``."""
+    from netlab.report.wording import Wording
+
     return Report(run, wording or Wording()).write(reload_s=reload_s)
 
 
@@ -160,6 +163,8 @@ def reloading(html: str, seconds: int | None) -> str:
 
 def overview_text(run: Run, wording: Wording | None = None) -> str:
     """The means of a run for a terminal: see ``Report.overview_text``."""
+    from netlab.report.wording import Wording
+
     return Report(run, wording or Wording()).overview_text()
 
 

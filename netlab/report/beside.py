@@ -1,8 +1,9 @@
 """Draws charts in a second process, on a core that else would be idle.
 
-``python -m netlab.report.beside`` takes pickled charts on standard input and gives pickled pictures
-on standard output; nothing else is said there. Where that process cannot be had, the charts are
-drawn in this one: the bytes are the same.
+``python -m netlab.report.beside`` takes pickled jobs on standard input and gives a pickled picture
+for each on standard output, in their order; nothing else is said there. Meanwhile this process
+does something else, and then draws from the other end: both stop where they meet. Where the second
+process cannot be had, or ends early, everything is drawn in this one: the bytes are the same.
 """
 
 from __future__ import annotations
@@ -12,43 +13,85 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Condition, Thread
+from typing import IO, TYPE_CHECKING
 
+from netlab.report.formats import Format
 from netlab.report.nouns import Chart, HeatMap, Strip
 
 if TYPE_CHECKING:
     from netlab.report.plots import Picture
 
+Job = tuple[Chart | Strip | HeatMap, Format]
+"""A chart, and the width to draw it in."""
+
 _PACKAGES = Path(__file__).parent.parent.parent
 
 
+class Other:
+    """What the second process has drawn by now: the first of the jobs, in their order."""
+
+    def __init__(self, said: IO[bytes] | None) -> None:
+        self._pictures: list[Picture] = []
+        self._more = Condition()
+        self._ended = said is None
+        if said is not None:
+            Thread(target=self._read, args=(said,), daemon=True).start()
+
+    def begun(self, index: int) -> bool:
+        """Whether a job is drawn there, or is being drawn."""
+        with self._more:
+            return index < len(self._pictures) + (not self._ended)
+
+    def first(self, count: int) -> list[Picture]:
+        """The pictures of the first jobs, once they are there; fewer where the process ended."""
+        with self._more:
+            self._more.wait_for(lambda: self._ended or len(self._pictures) >= count)
+            return self._pictures[:count]
+
+    def _read(self, said: IO[bytes]) -> None:
+        with said, suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                picture = pickle.load(said)  # noqa: S301 - our own process said it
+                with self._more:
+                    self._pictures.append(picture)
+                    self._more.notify_all()
+        with self._more:
+            self._ended = True
+            self._more.notify_all()
+
+    def await_end(self) -> None:
+        """Wait until nothing more comes."""
+        with self._more:
+            self._more.wait_for(lambda: self._ended)
+
+
 @contextmanager
-def drawing(
-    charts: Sequence[Chart | Strip | HeatMap],
-) -> Iterator[Callable[[], tuple[Picture, ...] | None]]:
-    """Have the charts drawn as wide as a column, while this process does something else.
+def drawing(jobs: Sequence[Job]) -> Iterator[Other]:
+    """Have the jobs drawn, from the first one on, while the block does something else.
 
-    Gives what waits for the pictures; that returns ``None`` where there are no charts or no such
-    process. However the block is left, no process stays behind.
+    However the block is left, no process stays behind.
     """
-    process = _start(charts) if charts else None
+    process = _start(jobs) if jobs else None
+    if process is None:
+        yield Other(None)
+        return
+    other = Other(process.stdout)
     try:
-        yield lambda: None if process is None else _pictures(process)
+        yield other
     finally:
-        if process is not None:
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+        process.kill()
+        process.wait()
+        other.await_end()
 
 
-def _start(charts: Sequence[Chart | Strip | HeatMap]) -> subprocess.Popen[bytes] | None:
+def _start(jobs: Sequence[Job]) -> subprocess.Popen[bytes] | None:
     path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
     with tempfile.TemporaryFile() as asked:
-        asked.write(pickle.dumps(charts))
+        asked.write(pickle.dumps(jobs))
         asked.seek(0)
         try:
             return subprocess.Popen(
@@ -62,21 +105,14 @@ def _start(charts: Sequence[Chart | Strip | HeatMap]) -> subprocess.Popen[bytes]
             return None
 
 
-def _pictures(process: subprocess.Popen[bytes]) -> tuple[Picture, ...] | None:
-    said, _ = process.communicate()
-    if process.returncode:
-        return None
-    pictures: tuple[Picture, ...] = pickle.loads(said)  # noqa: S301 - our own process said it
-    return pictures
-
-
 def main() -> None:
     """What the second process does."""
-    charts = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process said it
-    from netlab.report.formats import COLUMN_WIDE
+    jobs = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process said it
     from netlab.report.plots import drawn
 
-    sys.stdout.buffer.write(pickle.dumps(drawn(charts, COLUMN_WIDE)))
+    for chart, form in jobs:
+        pickle.dump(drawn(chart, form), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -47,6 +47,13 @@ class Contents:
     pictures: tuple[Picture, ...]
     left_out: int
     """Diagrams that were not drawn because there would be too many."""
+    cells: str
+    """What its script shows of a cell: see ``cells_json``."""
+
+
+def cells_json(run: Run, readings: Sequence[Reading]) -> str:
+    """All cells of a run with their records and findings, packed, as the page carries them."""
+    return script_json(packed(cells_of(run, readings, sentences_of(run))))
 
 
 def page(contents: Contents) -> str:
@@ -123,7 +130,7 @@ def _shown(contents: Contents) -> dict[str, Any]:
         ],
         "left_out": contents.left_out,
         "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},
-        "cells": script_json(packed(cells_of(run, contents.readings, findings))),
+        "cells": contents.cells,
     }
 
 

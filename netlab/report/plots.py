@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -103,17 +103,39 @@ class Picture:
 
 def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
     """Draw each chart; no clock, user setting or system font has a part in the bytes."""
+    with drawing(charts) as pictures:
+        return pictures()
+
+
+@contextmanager
+def drawing(
+    charts: Iterable[Chart | Strip | HeatMap],
+) -> Iterator[Callable[[], tuple[Picture, ...]]]:
+    """Have charts drawn while the block does something else; it gets what it then asks for them."""
     kept = tuple(charts)
-    with beside.drawing(kept if len(kept) >= _MANY else ()) as other:
-        wide = drawn(kept, PAGE_WIDE)
-        narrow = other() or drawn(kept, COLUMN_WIDE)
-    return tuple(replace(w, column=n) for w, n in zip(wide, narrow, strict=True))
+    jobs = [(chart, form) for form in (PAGE_WIDE, COLUMN_WIDE) for chart in kept]
+    with beside.drawing(jobs if len(kept) >= _MANY else ()) as other:
+        yield lambda: _pictures(jobs, other)
 
 
-def drawn(charts: Sequence[Chart | Strip | HeatMap], form: Format) -> tuple[Picture, ...]:
-    """The charts in one width."""
+def _pictures(jobs: Sequence[beside.Job], other: beside.Other) -> tuple[Picture, ...]:
+    """What the other process has not begun is drawn here, from the last job on."""
+    last: list[Picture] = []
+    while len(last) < len(jobs) and not other.begun(at := len(jobs) - len(last) - 1):
+        last.append(drawn(*jobs[at]))
+    first = other.first(len(jobs) - len(last))
+    # Fewer where that process has ended.
+    between = [drawn(*job) for job in jobs[len(first) : len(jobs) - len(last)]]
+    pictures = [*first, *between, *reversed(last)]
+    half = len(pictures) // 2
+    pairs = zip(pictures[:half], pictures[half:], strict=True)
+    return tuple(replace(wide, column=narrow) for wide, narrow in pairs)
+
+
+def drawn(chart: Chart | Strip | HeatMap, form: Format) -> Picture:
+    """The chart in one width."""
     with style(form):
-        return tuple(_picture(chart, figure_of(chart, form)) for chart in charts)
+        return _picture(chart, figure_of(chart, form))
 
 
 def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
