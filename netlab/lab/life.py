@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import congestion, inventory, network, server, state, wine
+from netlab.lab import awake, congestion, inventory, network, server, state, wine
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import SECOND, LabHost, LabPlan, make_plan
 from netlab.lab.programs import missing_for_windows, missing_packages
@@ -153,9 +154,10 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             network.make(plan)
             identity = folder / IDENTITY
             client_key = server.make_key(identity, f"netlab lab {options.name}")
-            for host in plan.logins:
-                windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
-                server.start(host, folder, client_key, windows)
+            with awake.held() if plan.is_shaped else nullcontext(()) as sleepless:
+                for host in plan.logins:
+                    windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
+                    server.start(host, folder, client_key, windows, sleepless)
             for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)

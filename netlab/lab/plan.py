@@ -134,6 +134,12 @@ class LabPlan:
         """All that have an sshd, the hosts first."""
         return self.hosts if self.device is None else (*self.hosts, self.device)
 
+    @property
+    def is_shaped(self) -> bool:
+        """Whether a cable has a rate."""
+        ends = [(cable, end) for cable in self.cables for end in cable.ends]
+        return any(cable.shape_at(end)[0] is not None for cable, end in ends)
+
     def as_json(self) -> dict[str, Any]:
         """Plain data, the paths as text."""
         plain = dataclasses.asdict(self)

@@ -14,13 +14,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from netlab.errors import HostError
-from netlab.lab import awake, quota
+from netlab.lab import quota
 from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import environment, program, run, succeeds
@@ -68,9 +68,16 @@ def public_key(host: LabHost, folder: Path) -> str:
 
 
 def start(
-    host: LabHost, folder: Path, authorized_key: str, windows: Mapping[str, Any] | None = None
+    host: LabHost,
+    folder: Path,
+    authorized_key: str,
+    windows: Mapping[str, Any] | None = None,
+    inherited: Collection[int] = (),
 ) -> None:
-    """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of."""
+    """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of.
+
+    ``inherited`` are open files that are to stay open as long as the host is there.
+    """
     key = folder / f"{host.name}.key"
     make_key(key, f"{host.name} of the virtual lab")
     group = None if host.cpu_share is None else quota.make(host, host.cpu_share)
@@ -90,14 +97,14 @@ def start(
         "windows": windows,
     }
     argv = _become_inside(host, group)
-    with (folder / f"{host.name}.log").open("ab") as log, awake.held() as sleepless:
+    with (folder / f"{host.name}.log").open("ab") as log:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            pass_fds=sleepless,
+            pass_fds=tuple(inherited),
             cwd="/",
             env=environment(),
         )
