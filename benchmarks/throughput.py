@@ -50,7 +50,11 @@ def all_cases(seconds: int) -> list[Case]:
 
 
 def judge(readings: Readings, tools: list[str]) -> int:
-    """The table of medians, the ratio to the best of the others, and the loss."""
+    """The table of medians, the ratio to the best of the others, and the loss.
+
+    The best one is that of the highest median; the ratio is the median of those of single rounds,
+    in which both had the machine as it was at that time.
+    """
     others = [name for name in tools if name not in OURS]
     rows, ratios, worse_loss = [], {}, []
     for case, by_tool in readings.items():
@@ -62,11 +66,11 @@ def judge(readings: Readings, tools: list[str]) -> int:
         rivals = {name: medians[name] for name in others if name in medians}
         row = [str(case), *(f"{medians[name]:.1f}" if name in medians else "" for name in tools)]
         if "netlab" not in medians or not rivals:
-            rows.append([*row, "", "", "", ""])
+            rows.append([*row, "", "", "", "", ""])
             continue
         best = max(rivals, key=lambda name: rivals[name])
-        ratios[case] = medians["netlab"] / rivals[best]
-        row += [f"{ratios[case]:.3f}", best]
+        ratios[case], spread = ratio(by_tool["netlab"], by_tool[best])
+        row += [f"{ratios[case]:.3f}", spread, best]
         if case.udp:
             ours, theirs = median_loss(by_tool["netlab"]), median_loss(by_tool[best])
             row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
@@ -76,7 +80,7 @@ def judge(readings: Readings, tools: list[str]) -> int:
             row += ["", ""]
         rows.append(row)
     head = ["Mbit/s at the receiver, median", *tools]
-    print(table([*head, "ratio", "to", "loss %", "its loss %"], rows))
+    print(table([*head, "ratio", "in rounds", "to", "loss %", "its loss %"], rows))
     met = [case for case, ratio in ratios.items() if ratio >= LEAST_RATIO]
     least = min(ratios, key=lambda case: ratios[case], default=None)
     weakest = "no figures" if least is None else f"least ratio {ratios[least]:.3f} ({least})"
@@ -97,6 +101,12 @@ def judge(readings: Readings, tools: list[str]) -> int:
         f"throughput: {weakest}, {len(met)} of {len(readings)} rows at least {LEAST_RATIO}; UDP "
         f"loss no higher in {len(datagrams) - len(worse_loss)} of {len(datagrams)} rows",
     )
+
+
+def ratio(ours: list[Reading], theirs: list[Reading]) -> tuple[float, str]:
+    """Median over the rounds, and the least and the most; rounds without a figure have no place."""
+    found = [a.mbit_per_s / b.mbit_per_s for a, b in zip(ours, theirs, strict=False)]
+    return statistics.median(found), f"{min(found):.2f} to {max(found):.2f}"
 
 
 def median_loss(found: list[Reading]) -> float:

@@ -160,10 +160,11 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
             histogram = from_pairs([*map(int, pairs)], bits)
         except ValueError:
             continue
-        for word, share in PERCENTILES.items():
-            value = histogram.percentile(share)
+        stem = name.removesuffix("_histogram")
+        all_of_them = histogram.percentiles([*PERCENTILES.values()])
+        for word, value in zip(PERCENTILES, all_of_them, strict=True):
             if value is not None:
-                found[f"{name.removesuffix('_histogram')}_{word}_ns"] = value
+                found[f"{stem}_{word}_ns"] = value
     return found
 
 

@@ -9,11 +9,12 @@ those of all values together, which means of percentiles are not.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 
 BITS = 7
@@ -95,21 +96,23 @@ class Histogram:
         fewer than 1 / (1 - share) values: the 99.9th percentile of 100 is none, it would only be
         their maximum under another name. ValueError for a share outside of 0 to 1.
         """
-        part, whole = (
-            share if isinstance(share, Fraction) else Fraction(repr(share))
-        ).as_integer_ratio()
-        if not 0 < part < whole:
-            raise ValueError(f"a share of {share}: it lies between 0 and 1")
-        total = self.count
-        if total * (whole - part) < whole:
-            return None
-        rank = -(-total * part // whole)
-        seen = 0
-        for bucket, number in self.counts.items():
-            seen += number
-            if seen >= rank:
-                return middle_of(bucket, self.bits)
-        raise AssertionError("the ranks end with the last bucket")
+        return self.percentiles([share])[0]
+
+    def percentiles(self, shares: Sequence[Fraction | float]) -> list[int | None]:
+        """``percentile`` of each share, in one look through the buckets."""
+        sums = [*accumulate(self.counts.values())]
+        total, buckets = self.count, [*self.counts]
+        found: list[int | None] = []
+        for share in shares:
+            exact = share if isinstance(share, Fraction) else Fraction(repr(share))
+            part, whole = exact.as_integer_ratio()
+            if not 0 < part < whole:
+                raise ValueError(f"a share of {share}: it lies between 0 and 1")
+            rank = -(-total * part // whole)
+            known = total * (whole - part) >= whole
+            at = bisect_left(sums, rank)
+            found.append(middle_of(buckets[at], self.bits) if known else None)
+        return found
 
     def coarser(self, bits: int) -> Histogram:
         """The same values in wider buckets; ValueError for more bits than there are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 Protocol = Literal["TCP", "UDP"]
@@ -145,7 +146,24 @@ def ceiling_bit_per_s(
     """``ceiling_share`` of a link of that rate, in payload bit/s."""
     if rate_bit_per_s <= 0:
         raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
-    share = ceiling_share(
+    share = _cached_share(
+        protocol, message_bytes, mtu_bytes, ip_version, timestamps, mss_bytes, vlan
+    )
+    return float(Fraction(rate_bit_per_s) * share)
+
+
+@lru_cache(maxsize=4096)
+def _cached_share(
+    protocol: Protocol,
+    message_bytes: int,
+    mtu_bytes: int,
+    ip_version: IpVersion,
+    timestamps: bool,
+    mss_bytes: int | None,
+    vlan: bool,
+) -> Fraction:
+    """Thousands of cells have the same few ceilings, and a long datagram has many fragments."""
+    return ceiling_share(
         protocol,
         message_bytes,
         mtu_bytes,
@@ -154,7 +172,6 @@ def ceiling_bit_per_s(
         mss_bytes=mss_bytes,
         vlan=vlan,
     )
-    return float(Fraction(rate_bit_per_s) * share)
 
 
 def packets(
