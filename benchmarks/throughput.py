@@ -53,7 +53,7 @@ def judge(readings: Readings, tools: list[str]) -> int:
     """The table of medians, the ratio to the best of the others, and the loss.
 
     The best one is that of the highest median; the ratio is the median of those of single rounds,
-    in which both had the machine as it was at that time.
+    in which both had the machine as it was at that time. So is the judgement of the loss.
     """
     others = [name for name in tools if name not in OURS]
     rows, ratios, worse_loss = [], {}, []
@@ -74,7 +74,7 @@ def judge(readings: Readings, tools: list[str]) -> int:
         if case.udp:
             ours, theirs = median_loss(by_tool["netlab"]), median_loss(by_tool[best])
             row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
-            if ours > theirs:
+            if more_loss(by_tool["netlab"], by_tool[best]) > 0:
                 worse_loss.append(f"{case}: {ours * 100:.2f} % against {theirs * 100:.2f} %")
         else:
             row += ["", ""]
@@ -107,6 +107,12 @@ def ratio(ours: list[Reading], theirs: list[Reading]) -> tuple[float, str]:
     """Median over the rounds, and the least and the most; rounds without a figure have no place."""
     found = [a.mbit_per_s / b.mbit_per_s for a, b in zip(ours, theirs, strict=False)]
     return statistics.median(found), f"{min(found):.2f} to {max(found):.2f}"
+
+
+def more_loss(ours: list[Reading], theirs: list[Reading]) -> float:
+    """By how much more of what was sent was lost: median over the rounds, as for the ratio."""
+    pairs = zip(ours, theirs, strict=False)
+    return statistics.median((a.loss or 0) - (b.loss or 0) for a, b in pairs)
 
 
 def median_loss(found: list[Reading]) -> float:
