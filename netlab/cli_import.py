@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,12 +166,7 @@ def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     from netlab.report import Report
     from netlab.report.wording import wording_in
 
-    # A run is millions of objects that all stay to the end: who looks for rubbish among them, again
-    # and again while they come, finds none.
-    gc.disable()
     loaded = load(folder)
-    gc.freeze()
-    gc.enable()
     report = Report(loaded, wording_in(language, loaded))
     page = report.write()
     if quiet:

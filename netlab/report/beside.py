@@ -53,15 +53,17 @@ class Other:
             return self._pictures[:count]
 
     def _read(self, said: IO[bytes]) -> None:
-        with said, suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
-            while True:
-                picture = pickle.load(said)  # noqa: S301 - our own process said it
-                with self._more:
-                    self._pictures.append(picture)
-                    self._more.notify_all()
-        with self._more:
-            self._ended = True
-            self._more.notify_all()
+        try:
+            with said, suppress(EOFError, OSError, pickle.UnpicklingError):
+                while True:
+                    picture = pickle.load(said)  # noqa: S301 - our own process said it
+                    with self._more:
+                        self._pictures.append(picture)
+                        self._more.notify_all()
+        finally:
+            with self._more:
+                self._ended = True
+                self._more.notify_all()
 
     def await_end(self) -> None:
         """Wait until nothing more comes."""
