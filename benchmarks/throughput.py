@@ -69,19 +69,20 @@ def judge(readings: Readings, tools: list[str]) -> int:
             rows.append([*row, "", "", "", "", ""])
             continue
         best = max(rivals, key=lambda name: rivals[name])
-        ratios[case], spread = ratio(by_tool["netlab"], by_tool[best])
+        rounds = list(zip(by_tool["netlab"], by_tool[best], strict=False))
+        ratios[case], spread = ratio(rounds)
         row += [f"{ratios[case]:.3f}", spread, best]
         if case.udp:
             ours, theirs = median_loss(by_tool["netlab"]), median_loss(by_tool[best])
             row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
-            if more_loss(by_tool["netlab"], by_tool[best]) > 0:
+            if more_loss(rounds) > 0:
                 worse_loss.append(f"{case}: {ours * 100:.2f} % against {theirs * 100:.2f} %")
         else:
             row += ["", ""]
         rows.append(row)
     head = ["Mbit/s at the receiver, median", *tools]
     print(table([*head, "ratio", "in rounds", "to", "loss %", "its loss %"], rows))
-    met = [case for case, ratio in ratios.items() if ratio >= LEAST_RATIO]
+    met = [case for case, found in ratios.items() if found >= LEAST_RATIO]
     least = min(ratios, key=lambda case: ratios[case], default=None)
     weakest = "no figures" if least is None else f"least ratio {ratios[least]:.3f} ({least})"
     datagrams = [case for case in ratios if case.udp]
@@ -103,16 +104,19 @@ def judge(readings: Readings, tools: list[str]) -> int:
     )
 
 
-def ratio(ours: list[Reading], theirs: list[Reading]) -> tuple[float, str]:
-    """Median over the rounds, and the least and the most; rounds without a figure have no place."""
-    found = [a.mbit_per_s / b.mbit_per_s for a, b in zip(ours, theirs, strict=False)]
+def ratio(rounds: list[tuple[Reading, Reading]]) -> tuple[float, str]:
+    """Of our throughput to theirs: the median over the rounds, and the least and the most."""
+    found = [ours.mbit_per_s / theirs.mbit_per_s for ours, theirs in rounds]
     return statistics.median(found), f"{min(found):.2f} to {max(found):.2f}"
 
 
-def more_loss(ours: list[Reading], theirs: list[Reading]) -> float:
-    """By how much more of what was sent was lost: median over the rounds, as for the ratio."""
-    pairs = zip(ours, theirs, strict=False)
-    return statistics.median((a.loss or 0) - (b.loss or 0) for a, b in pairs)
+def more_loss(rounds: list[tuple[Reading, Reading]]) -> float:
+    """By how much more of what was sent we lost: the median over the rounds that know it."""
+    return statistics.median(
+        ours.loss - theirs.loss
+        for ours, theirs in rounds
+        if ours.loss is not None and theirs.loss is not None
+    )
 
 
 def median_loss(found: list[Reading]) -> float:

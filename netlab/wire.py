@@ -132,6 +132,10 @@ def ceiling_share(
     return Fraction(mss, packet_wire_bytes(mss + mtu_bytes - most, vlan=vlan))
 
 
+_cached_share = lru_cache(maxsize=4096)(ceiling_share)
+"""Thousands of cells have the same few ceilings, and a long datagram has many fragments."""
+
+
 def ceiling_bit_per_s(
     rate_bit_per_s: float,
     protocol: Protocol,
@@ -147,23 +151,6 @@ def ceiling_bit_per_s(
     if rate_bit_per_s <= 0:
         raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
     share = _cached_share(
-        protocol, message_bytes, mtu_bytes, ip_version, timestamps, mss_bytes, vlan
-    )
-    return float(Fraction(rate_bit_per_s) * share)
-
-
-@lru_cache(maxsize=4096)
-def _cached_share(
-    protocol: Protocol,
-    message_bytes: int,
-    mtu_bytes: int,
-    ip_version: IpVersion,
-    timestamps: bool,
-    mss_bytes: int | None,
-    vlan: bool,
-) -> Fraction:
-    """Thousands of cells have the same few ceilings, and a long datagram has many fragments."""
-    return ceiling_share(
         protocol,
         message_bytes,
         mtu_bytes,
@@ -172,6 +159,7 @@ def _cached_share(
         mss_bytes=mss_bytes,
         vlan=vlan,
     )
+    return float(Fraction(rate_bit_per_s) * share)
 
 
 def packets(

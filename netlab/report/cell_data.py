@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.header import LinkLike
-from netlab.records import Record
+from netlab.records import Record, Value
 from netlab.report.ceilings import ceiling_of
 from netlab.report.layout import Bin, Column
 from netlab.report.quantities import names_of, quantities_of
@@ -153,19 +153,13 @@ def _values(record: Record | None, shapes: dict[tuple[str, ...], int]) -> dict[s
     if record is None or not record.values:
         return {}
     shape = shapes.setdefault(tuple(record.values), len(shapes))
-    values = record.values.values()
-    return {"shape": shape, "values": [_SHOWN.get(type(v), _as_it_is)(v) for v in values]}
+    return {"shape": shape, "values": [_value(each) for each in record.values.values()]}
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _listed(value: list[Any]) -> Any:
-    return value if len(value) <= MAX_LISTED else f"{len(value):,} numbers"
-
-
-_SHOWN: Mapping[type, Callable[[Any], Any]] = {str: printable, list: _listed}
+def _value(value: Value) -> Value:
+    if isinstance(value, list):
+        return value if len(value) <= MAX_LISTED else f"{len(value):,} numbers"
+    return printable(value) if isinstance(value, str) else value
 
 
 def _chart(chart: SmallChart) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -62,19 +61,12 @@ def interval_rates(
         rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
         # Another length means that the record does not fit itself: then nothing is known of it.
         last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
-    *whole, last = interval_bytes
-    points: _Points = [
-        (middle_s, _short(8e3 * each / interval_ns))
-        for middle_s, each in zip(_middles_s(len(whole), interval_ns), whole, strict=True)
-    ]
-    last_middle_s = (len(whole) * interval_ns + last_ns / 2) / 1e9
-    return [*points, (_short(last_middle_s), _short(8e3 * last / last_ns))]
-
-
-@lru_cache(maxsize=16)
-def _middles_s(count: int, interval_ns: float) -> tuple[float, ...]:
-    """Of intervals of one length: the same for all trials of a window as long."""
-    return tuple(_short((index + 0.5) * interval_ns / 1e9) for index in range(count))
+    points: _Points = []
+    for index, each in enumerate(interval_bytes):
+        length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
+        middle_s = (index * interval_ns + length_ns / 2) / 1e9
+        points.append((_short(middle_s), _short(8e3 * each / length_ns)))
+    return points
 
 
 def _over_window(
