@@ -27,7 +27,7 @@ from netlab.matrix_faults import checked
 from netlab.matrix_layers import grids_of, layers_of, most_repeats, scaled, too_many
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_set import Overrides, overrides_of
-from netlab.repeats import Until
+from netlab.repeats import Quiet, Until
 from netlab.setups import Level
 
 
@@ -61,6 +61,8 @@ class Matrix:
     """Trials of a cell, where its test says nothing of its own; with ``until`` the most."""
     until: Until | None
     """Where trials go on until they are tight; ``None``: ``repeats`` of them."""
+    quiet: Quiet | None
+    """Which trials are measured again because they were disturbed; ``None``: none."""
     pause_s: float
     """Between two trials."""
     order: Literal["as-written", "shuffled"]
@@ -76,8 +78,8 @@ class Matrix:
     content: dict[str, Any]
     """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
 
-    Not the title, the hosts, who is observed, the order, the pause, what is compared or expected;
-    nor how an axis is written or its values are sorted.
+    Not the title, the hosts, who is observed, the order, the pause, what is measured again, what
+    is compared or expected; nor how an axis is written or its values are sorted.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""
@@ -109,10 +111,10 @@ def load_matrix(
     pairings of "every host with every other" and for nothing else.
 
     An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
-    ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is taken times
-    (at least 1). Its value is written as in the file, axes included. Raises MatrixError with every
-    fault of the file, UsageError for a file that cannot be read and for overrides that make no
-    sense.
+    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is
+    taken times (at least 1). Its value is written as in the file, axes included. Raises
+    MatrixError with every fault of the file, UsageError for a file that cannot be read and for
+    overrides that make no sense.
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
@@ -184,6 +186,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         grids=grids,
         repeats=most_repeats(model),
         until=until,
+        quiet=None if model.quiet is None else Quiet(**model.quiet.model_dump()),
         pause_s=model.pause,
         order=model.order,
         seed=model.seed,

@@ -20,6 +20,7 @@ from netlab.matrix_settings import (
     Rate,
     Role,
     Setting,
+    Steal,
     WarmUp,
     Within,
     distinct,
@@ -233,11 +234,19 @@ class UntilSection(Section):
         return self
 
 
+class QuietSection(Section):
+    """Trials in which a hypervisor took a host's CPUs away are measured again."""
+
+    steal: Steal = Field(description="Share of a host's CPU time that may be stolen.")
+    tries: int = Field(default=3, ge=2, le=10, description="Attempts at a trial in all.")
+
+
 class Running(Section):
     """How a matrix is run: how often, in which order, how much at the same time."""
 
     repeats: Repeats = Field(default=1, description="Trials of each cell.")
     until: UntilSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
+    quiet: QuietSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
     pause: WarmUp = Field(default=0.0, description="Time between two trials.")
     order: Literal["as-written", "shuffled"] = Field(
         default="as-written", description="Shuffled: in blocks, every cell once a block."

@@ -94,6 +94,7 @@ _rate = _quantity(parse_rate, format_rate, 1, 1e13)
 _loss = _quantity(parse_share, format_share, 0, 0.1)
 _resolution = _quantity(parse_share, format_share, 0.0001, 0.1)
 _within = _quantity(parse_share, format_share, 0.0001, 0.5)
+_steal = _quantity(parse_share, format_share, 0, 0.5)
 _confidence = _quantity(parse_share, format_share, 0.5, 0.999)
 
 MessageBytes = Annotated[
@@ -118,6 +119,7 @@ Timeout = Annotated[float, BeforeValidator(_timeout), _number_or("number", "500m
 Residual = Annotated[float, BeforeValidator(_residual), _number_or("number", "2s")]
 Hold = Annotated[float, BeforeValidator(_hold), _number_or("number", "100us")]
 Within = Annotated[float, BeforeValidator(_within), WithJsonSchema(_text("2.5 %"))]
+Steal = Annotated[float, BeforeValidator(_steal), WithJsonSchema(_text("0.5 %"))]
 Confidence = Annotated[float, BeforeValidator(_confidence), WithJsonSchema(_text("95 %"))]
 Rate = Annotated[float, BeforeValidator(_rate), _number_or("number", "100Mbit")]
 PerSecond = Annotated[float, BeforeValidator(_per_second), _number_or("number", "5000/s")]

@@ -216,6 +216,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         "seconds_one_by_one": round(plan.time_one_by_one.time_s, 3),
         "trials_at_link_rate": plan.time.at_link_rate,
         "trials_of_unknown_length": plan.time.counted + plan.time.searching,
+        **({} if matrix.quiet is None else {"quiet": asdict(matrix.quiet)}),
         "pause_s": matrix.pause_s,
         "scale": matrix.scale,
         "order": matrix.order,

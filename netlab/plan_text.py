@@ -28,7 +28,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
         lines += ["", f"Scaled: every count is taken times {matrix.scale:g}, at least 1"]
     if matrix.link is not None:
         lines += ["", _link(matrix.link)]
-    lines += ["", *_refusals(plan), _sum(plan), *_tightness(plan)]
+    lines += ["", *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
     lines += [f"Compared: {each.name}" for each in matrix.comparisons]
@@ -140,6 +140,16 @@ def _tightness(plan: Planned) -> list[str]:
     return [
         f"Until {format_share(until.within)} of the mean with {format_share(until.confidence)} "
         f"confidence, {until.at_least} to {until.at_most} trials: how many, the results decide"
+    ]
+
+
+def _quiet(plan: Planned) -> list[str]:
+    quiet = plan.matrix.quiet
+    if quiet is None:
+        return []
+    return [
+        f"Where a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, the "
+        f"trial is measured again at the end, up to {quiet.tries} times in all"
     ]
 
 

@@ -1,4 +1,4 @@
-"""How often a cell is measured: a fixed number of trials, or until its mean is tight. Pure.
+"""How often a cell is measured, until when, and which of its trials again. Pure.
 
 What is decided follows from the records alone, in the order of the trials. So a run that was
 interrupted decides as it would have, and so does whoever reads its folder later.
@@ -24,6 +24,9 @@ JUDGED = (
 )
 """Values of a record whose means have to be tight: those of them that it has, each by itself."""
 
+STEAL = "_host_steal_share"
+"""How the names of the values end that say what a hypervisor took of a host's CPU time."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Until:
@@ -41,6 +44,34 @@ class Until:
     def __str__(self) -> str:
         share, confidence = 100 * self.within, 100 * self.confidence
         return f"± {share:g} % at {confidence:g} %, {self.at_least} to {self.at_most} trials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """A trial is measured again where the hypervisor took more of a host's CPU time than this.
+
+    What it measured has no say in that: whoever chose by results would make them look better
+    than they are.
+    """
+
+    steal: float
+    """The most that may be stolen, as a share of all CPUs of a host over the window."""
+    tries: int
+    """Attempts at a trial in all, 2 and more; the last one counts, however it was."""
+
+    def is_disturbed(self, record: Record) -> bool:
+        """Whether a trial was measured, and more was stolen of a host meanwhile."""
+        return record.status is Status.OK and any(
+            name.endswith(STEAL) and (_number(record, name) or 0) > self.steal
+            for name in record.values
+        )
+
+    def asks_again(self, record: Record) -> bool:
+        """Whether this attempt is to be followed by another one."""
+        return record.attempt < self.tries and self.is_disturbed(record)
+
+    def __str__(self) -> str:
+        return f"{100 * self.steal:g} % stolen at most, up to {self.tries} tries"
 
 
 @dataclass(frozen=True, slots=True)

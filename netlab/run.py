@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from netlab.cells import Cell, expand
@@ -15,7 +15,7 @@ from netlab.matrix import Matrix, load_matrix
 from netlab.plan import chosen_of
 from netlab.progress import Progress
 from netlab.rig import Rig
-from netlab.session import Session, counts, outstanding
+from netlab.session import Session, counts, disturbed, outstanding
 from netlab.store import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
 
@@ -74,6 +74,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:
         _check_redo(options.redo, chosen)
         trials = outstanding(folder, chosen, options.redo)
+        trials = tuple(dict.fromkeys((*trials, *disturbed(folder, chosen, matrix.quiet))))
         unreachable: tuple[str, ...] = ()
         if trials:
             done = sum(counts(folder, chosen).values()) - len(trials)
@@ -156,6 +157,7 @@ def _note_session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig)
         order=matrix.order,
         seed=matrix.seed,
         pause_s=matrix.pause_s,
+        quiet=matrix.quiet and asdict(matrix.quiet),
         hosts=rig.described(),
     )
     rig.note_facts(folder, "before")

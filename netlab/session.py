@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from netlab.cells import Cell
 from netlab.errors import HostGone
@@ -18,6 +18,7 @@ from netlab.measure import payload_search, round_trip, stream, throughput_search
 from netlab.measure.common_window import CommonWindow, common_window, is_common
 from netlab.progress import Progress
 from netlab.records import Record, Status
+from netlab.repeats import Quiet
 from netlab.rig import Rig
 from netlab.schedule import Round, Trial, rounds
 from netlab.setups import Stream
@@ -35,6 +36,9 @@ MEASURES = {
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
 
+DISTURBED = "disturbed"
+"""Kind of the note about a trial that is tried again because a host's CPUs were taken away."""
+
 NOT_TIGHT = "not-tight"
 """Kind of the note about a cell that had all its trials and never got tight."""
 
@@ -46,6 +50,18 @@ def outstanding(
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
+    )
+
+
+def disturbed(folder: RunFolder, cells: tuple[Cell, ...], quiet: Quiet | None) -> tuple[Trial, ...]:
+    """The trials of ``cells`` that were measured, disturbed, and may be tried again."""
+    if quiet is None:
+        return ()
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(
+        Trial(by_key[key], number)
+        for (key, number), record in folder.latest.items()
+        if key in by_key and quiet.asks_again(record)
     )
 
 
@@ -96,7 +112,8 @@ class Session:
                 raise
 
     def flag(self) -> None:
-        """Note each cell that had all its trials and never got tight, once, and say so."""
+        """Say which trials stayed disturbed and which cells never got tight; these once."""
+        self._flag_disturbed()
         until = self.folder.plan.until
         noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
         flagged = {cell.key for cell in self.cells} - noted
@@ -121,12 +138,44 @@ class Session:
             [f"not within ± {100 * until.within:g} % after {until.at_most} trials: {cells}"]
         )
 
+    def _flag_disturbed(self) -> None:
+        quiet, keys = self.matrix.quiet, {cell.key for cell in self.cells}
+        if quiet is None:
+            return
+        stayed = [
+            key
+            for (key, _), record in self.folder.latest.items()
+            if key in keys and quiet.is_disturbed(record)
+        ]
+        if stayed:
+            self.progress.warn([f"in all of their tries {_stolen(len(stayed), quiet)}"])
+
     def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
-        """The block with the lowest number that has trials which this session did not begin."""
+        """The block with the lowest number that has trials which this session did not begin.
+
+        What was disturbed comes last, all of it together: what disturbs goes on for a while.
+        """
         left = [t for t in outstanding(self.folder, self.cells, self.redo) if t not in begun]
+        if not left:
+            return self._disturbed_block()
         number = min((trial.number for trial in left), default=0)
         block = tuple(trial for trial in left if trial.number == number)
         begun.update(block)
+        return block
+
+    def _disturbed_block(self) -> tuple[Trial, ...]:
+        """What is to be tried again, noted and said."""
+        quiet = self.matrix.quiet
+        block = disturbed(self.folder, self.cells, quiet)
+        if quiet is None or not block:
+            return ()
+        for trial in block:
+            cell, number = trial.cell.key, trial.number
+            attempt = self.folder.latest[cell, number].attempt
+            self.folder.note(
+                DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
+            )
+        self.progress.tell(f"again, for {_stolen(len(block), quiet)}")
         return block
 
     def _note_returned(self) -> None:
@@ -220,3 +269,11 @@ class _Pause:
     def after(self, record: Record) -> None:
         """A trial has ended."""
         self._due = self._due or record.status is not Status.PENDING
+
+
+def _stolen(trials: int, quiet: Quiet) -> str:
+    """``3 trials lost more than 0.5 % of a host's CPU time to others of its hypervisor``."""
+    return (
+        f"{trials} {'trial' if trials == 1 else 'trials'} lost more than {100 * quiet.steal:g} % "
+        "of a host's CPU time to others on its hypervisor"
+    )

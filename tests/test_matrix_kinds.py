@@ -17,7 +17,7 @@ from netlab.errors import MatrixError, UsageError
 from netlab.matrix import Matrix, comparisons_in, load_matrix
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_settings import SETTINGS, SETTINGS_OF
-from netlab.repeats import Until
+from netlab.repeats import Quiet, Until
 from netlab.setups import FIELDS, Connect, PayloadSearch, RoundTrip, Stream
 
 ROOT = Path(__file__).parent.parent
@@ -226,6 +226,10 @@ def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: An
         ("until: {at_least: 5}", "10:8: until.within: the key is missing"),
         ("until: {within: 1 %, at_least: 2}", "10:32: until.at_least: 2 should be at least 3"),
         ("until: {within: 1 %, at_least: 40}", "10:8: until: `at_most` (30) is below `at_least`"),
+        ("quiet: {tries: 2}", "10:8: quiet.steal: the key is missing"),
+        ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a share with its sign"),
+        ("quiet: {steal: 60 %}", "10:16: quiet.steal: "),
+        ("quiet: {steal: 1 %, tries: 1}", "10:28: quiet.tries: 1 should be at least 2"),
         ("until: {within: 1 %}\nrepeats: 3", "11:1: repeats: `repeats` and `until` exclude each"),
         ("    repeats: 0", "10:14: tests[0].repeats: 0 should be at least 1"),
         ("pause: -1s", "10:8: pause: '-1s' is not a time"),
@@ -292,6 +296,13 @@ def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
     own = load(ROUND_TRIPS + "    repeats: 4\nuntil: {within: 2.5 %}\n")
     (cell, *_) = expand(own)
     assert (own.until_of(cell), own.fewest_of(cell), own.repeats_of(cell)) == (None, 4, 4)
+
+
+def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(load: Any) -> None:
+    plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
+    assert (plain.quiet, quiet.quiet) == (None, Quiet(steal=0.005, tries=3))
+    assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == Quiet(steal=0.01, tries=5)
+    assert plain.content_hash == quiet.content_hash
 
 
 def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:

@@ -250,6 +250,14 @@ def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
     assert "About 34.2 s, 2 min 17 s where every trial is needed" in text
 
 
+def test_the_plan_says_which_trials_would_be_measured_again() -> None:
+    plan = plan_of(LOOPBACK, None, (), {"quiet": "{steal: 0.5 %, tries: 4}"})
+    assert plan_json(plan)["quiet"] == {"steal": 0.005, "tries": 4}
+    assert "takes more than 0.5 % of a host's CPU time" in plan_text(plan)
+    assert "up to 4 times in all" in plan_text(plan)
+    assert "quiet" not in plan_json(plan_of(LOOPBACK, None))
+
+
 def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
     assert "Scaled: every count is taken times 0.01, at least 1" in text
