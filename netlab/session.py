@@ -158,7 +158,7 @@ class Session:
         left = [t for t in outstanding(self.folder, self.cells, self.redo) if t not in begun]
         if not left:
             return self._disturbed_block()
-        number = min((trial.number for trial in left), default=0)
+        number = min(trial.number for trial in left)
         block = tuple(trial for trial in left if trial.number == number)
         begun.update(block)
         return block

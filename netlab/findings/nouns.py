@@ -141,7 +141,8 @@ ADVICE: Mapping[Kind, str] = {
     Kind.RECEIVER_WINDOW: "the figure is the socket's: enlarge the receiver's buffer",
     Kind.RECEIVE_QUEUE_DROPS: "enlarge the receiver's buffer; where that does not help it is its "
     "CPU",
-    Kind.STOLEN_CPU: "the hypervisor gave the CPU to others: measure on a machine of its own",
+    Kind.STOLEN_CPU: "the hypervisor gave the CPU to others: measure on a machine of its own, or "
+    "have such trials measured again (quiet in the matrix)",
     Kind.SATURATED_CORE: "spread interrupts and threads over more CPUs, or pin them apart",
     Kind.CONGESTION: "look for a slower link or a short queue on the path",
     Kind.PATH_LOSS: "look for a slower link, a short queue or errors on the path",
