@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from made_runs import made_record
 
 from netlab.header import Link
-from netlab.records import Record, Status
-from netlab.repeats import Course, Until, course_of
+from netlab.records import Record, Status, Value
+from netlab.repeats import Course, Quiet, Until, course_of
 from netlab.stats import tight
 from netlab.stored import read
 
@@ -144,3 +144,38 @@ def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decis
     assert [note.data["cell"] for note in stored.notes if note.kind == "not-tight"] == [
         stored.plan.cells[1].key
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "receiver_host_steal_share",
+        "sender_host_steal_share",
+        "to_client_receiver_host_steal_share",
+        "client_host_steal_share",
+    ],
+)
+def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_either_host(
+    name: str,
+) -> None:
+    quiet = Quiet(steal=0.005, tries=3)
+    for stolen, attempt, again in [(0.005, 1, False), (0.006, 1, True), (0.006, 3, False)]:
+        values: dict[str, Value] = {"throughput_bit_per_s": 1e8, name: stolen}
+        assert quiet.asks_again(made_record(attempt=attempt, values=values)) is again
+        assert quiet.is_disturbed(made_record(attempt=3, values=values)) is (stolen > 0.005)
+
+
+@given(throughput=st.floats(0, 1e12), steal=st.floats(0, 1))
+def test_what_was_measured_has_no_say_in_what_is_measured_again(
+    throughput: float, steal: float
+) -> None:
+    quiet, name = Quiet(steal=0.01, tries=2), "sender_host_steal_share"
+    record = made_record(values={"throughput_bit_per_s": throughput, name: steal})
+    assert quiet.asks_again(record) is (steal > 0.01)
+
+
+def test_what_was_not_measured_or_whose_hypervisor_is_unknown_is_not_disturbed() -> None:
+    quiet = Quiet(steal=0.0, tries=2)
+    assert not quiet.asks_again(made_record(values={"throughput_bit_per_s": 1e8}))
+    for record in records([Status.FAILED, Status.PENDING, Status.IMPOSSIBLE]).values():
+        assert not quiet.asks_again(record)
