@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ends import RECEIVER_CPU, Cable, Tool, interleaved, those_installed
+from ends import RECEIVER_CPU, Cable, Tool, by_tool, interleaved, those_installed
 from stage import Verdict, a_lab, finish, table
 from tools import RIVALS, Case, Reading, netprobe
 
@@ -135,7 +135,7 @@ def main() -> int:
         for rival in rivals:
             for steered, name in ((False, rival.name), (True, f"{rival.name}, steered")):
                 tools.append(Tool(name, rival.program, under(steered, rival.measure)))
-        readings = interleaved([case], tools, cable, asked.rounds)[case]
+        readings = by_tool(interleaved([case], tools, cable, asked.rounds)[case])
     return judge(readings, [str(way) for way in ours])
 
 
@@ -143,8 +143,6 @@ def judge(readings: dict[str, list[Reading]], ours: list[str]) -> int:
     """A line a way, and the ratio of our best one without loss to the best of the others."""
     rows, took, lost = [], {}, {}
     for name, found in readings.items():
-        if not found:
-            continue
         rates = sorted(per_s(each) for each in found)
         took[name] = statistics.median(rates)
         lost[name] = statistics.median(each.loss for each in found if each.loss is not None)

@@ -21,6 +21,7 @@ from ends import (
     Tool,
     ToolFailedError,
     await_socket,
+    by_tool,
     interleaved,
     netperf_omni,
     rest_of,
@@ -130,7 +131,7 @@ TOOLS = (
     Tool("sockperf", "sockperf", sockperf, "sockperf"),
     Tool("netperf", "netperf", netperf, "netperf (Debian: section non-free)"),
 )
-Readings = dict[Case, dict[str, list[Reading]]]
+Readings = dict[Case, list[dict[str, Reading]]]
 
 
 def main() -> int:
@@ -151,16 +152,14 @@ def judge(readings: Readings) -> int:
     """A row a case and tool, and both ratios to the best of the others."""
     rows: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name in OURS}
-    for case, by_tool in readings.items():
+    for case, rounds in readings.items():
+        of_tools = by_tool(rounds)
         medians = {
             name: statistics.median(each.per_s for each in found)
-            for name, found in by_tool.items()
-            if found
+            for name, found in of_tools.items()
         }
         best = max((medians[name] for name in medians if name not in OURS), default=None)
-        for name, found in by_tool.items():
-            if name not in medians:
-                continue
+        for name, found in of_tools.items():
             ratio = "" if best is None else f"{medians[name] / best:.2f}"
             if best is not None and name in OURS:
                 ratios[name].append(medians[name] / best)

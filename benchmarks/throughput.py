@@ -13,7 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from ends import Cable, Tool, interleaved, those_installed
+from ends import Cable, Tool, by_tool, interleaved, those_installed
 from stage import Verdict, a_lab, finish, table
 from tools import RIVALS, Case, Reading, netlab_blocking, netlab_spinning
 
@@ -21,7 +21,7 @@ LEAST_RATIO = 0.97
 OURS = ("netlab", "netlab spinning")
 TOOLS = (Tool(OURS[0], None, netlab_blocking), Tool(OURS[1], None, netlab_spinning), *RIVALS)
 LARGE_BUFFER_BYTES = 2 * 1024 * 1024
-Readings = dict[Case, dict[str, list[Reading]]]
+Readings = dict[Case, list[dict[str, Reading]]]
 
 
 def main() -> int:
@@ -57,25 +57,24 @@ def judge(readings: Readings, tools: list[str]) -> int:
     """
     others = [name for name in tools if name not in OURS]
     rows, ratios, worse_loss = [], {}, []
-    for case, by_tool in readings.items():
+    for case, rounds in readings.items():
         medians = {
             name: statistics.median(each.mbit_per_s for each in found)
-            for name, found in by_tool.items()
-            if found
+            for name, found in by_tool(rounds).items()
         }
         rivals = {name: medians[name] for name in others if name in medians}
         row = [str(case), *(f"{medians[name]:.1f}" if name in medians else "" for name in tools)]
-        if "netlab" not in medians or not rivals:
+        best = max(rivals, key=lambda name: rivals[name], default="")
+        pairs = [(each[OURS[0]], each[best]) for each in rounds if {OURS[0], best} <= each.keys()]
+        if not pairs:
             rows.append([*row, "", "", "", "", ""])
             continue
-        best = max(rivals, key=lambda name: rivals[name])
-        rounds = list(zip(by_tool["netlab"], by_tool[best], strict=False))
-        ratios[case], spread = ratio(rounds)
+        ratios[case], spread = ratio(pairs)
         row += [f"{ratios[case]:.3f}", spread, best]
         if case.udp:
-            ours, theirs = median_loss(by_tool["netlab"]), median_loss(by_tool[best])
+            ours, theirs = (median_loss(list(side)) for side in zip(*pairs, strict=True))
             row += [f"{ours * 100:.2f}", f"{theirs * 100:.2f}"]
-            if more_loss(rounds) > 0:
+            if more_loss(pairs) > 0:
                 worse_loss.append(f"{case}: {ours * 100:.2f} % against {theirs * 100:.2f} %")
         else:
             row += ["", ""]
