@@ -26,7 +26,7 @@ Readings = dict[Case, list[dict[str, Reading]]]
 
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--rounds", type=int, default=9)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
     words.add_argument("--only", help="cases whose name holds this, such as 'UDP 64'")
     asked = words.parse_args()

@@ -175,7 +175,7 @@ class Session:
             self.folder.note(
                 DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
             )
-        self.progress.tell(f"again, for {_stolen(len(block), quiet)}")
+        self.progress.tell(f"measured again: {_stolen(len(block), quiet)}")
         return block
 
     def _note_returned(self) -> None:

@@ -316,7 +316,7 @@ def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_don
         (n["trial"], n["attempt"], n["steal"], n["tries"]) == (1, 1, 0.005, 3) for n in notes
     )
     said = capsys.readouterr().err
-    assert "again, for 5 trials lost more than 0.5 % of a host's CPU time" in said
+    assert "measured again: 5 trials lost more than 0.5 % of a host's CPU time" in said
     assert "in all of their tries" not in said
     assert bench.counted == {"ok": 20}
 
