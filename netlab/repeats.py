@@ -70,9 +70,6 @@ class Quiet:
         """Whether this attempt is to be followed by another one."""
         return record.attempt < self.tries and self.is_disturbed(record)
 
-    def __str__(self) -> str:
-        return f"{100 * self.steal:g} % stolen at most, up to {self.tries} tries"
-
 
 @dataclass(frozen=True, slots=True)
 class Course:

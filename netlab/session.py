@@ -7,7 +7,7 @@ is tight there is another trial only where the records so far ask for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 
@@ -23,6 +23,7 @@ from netlab.rig import Rig
 from netlab.schedule import Round, Trial, rounds
 from netlab.setups import Stream
 from netlab.store import RunFolder
+from netlab.units import format_share
 
 MEASURES = {
     "stream": stream.measure,
@@ -55,13 +56,18 @@ def outstanding(
 
 def disturbed(folder: RunFolder, cells: tuple[Cell, ...], quiet: Quiet | None) -> tuple[Trial, ...]:
     """The trials of ``cells`` that were measured, disturbed, and may be tried again."""
-    if quiet is None:
-        return ()
+    return () if quiet is None else _recorded(folder, cells, quiet.asks_again)
+
+
+def _recorded(
+    folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
+) -> tuple[Trial, ...]:
+    """The trials of ``cells`` whose record that counts is meant."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
         for (key, number), record in folder.latest.items()
-        if key in by_key and quiet.asks_again(record)
+        if key in by_key and is_meant(record)
     )
 
 
@@ -139,14 +145,10 @@ class Session:
         )
 
     def _flag_disturbed(self) -> None:
-        quiet, keys = self.matrix.quiet, {cell.key for cell in self.cells}
+        quiet = self.matrix.quiet
         if quiet is None:
             return
-        stayed = [
-            key
-            for (key, _), record in self.folder.latest.items()
-            if key in keys and quiet.is_disturbed(record)
-        ]
+        stayed = _recorded(self.folder, self.cells, quiet.is_disturbed)
         if stayed:
             self.progress.warn([f"in all of their tries {_stolen(len(stayed), quiet)}"])
 
@@ -272,8 +274,8 @@ class _Pause:
 
 
 def _stolen(trials: int, quiet: Quiet) -> str:
-    """``3 trials lost more than 0.5 % of a host's CPU time to others of its hypervisor``."""
+    """``3 trials lost more than 0.5 % of a host's CPU time to others on its hypervisor``."""
     return (
-        f"{trials} {'trial' if trials == 1 else 'trials'} lost more than {100 * quiet.steal:g} % "
-        "of a host's CPU time to others on its hypervisor"
+        f"{trials} {'trial' if trials == 1 else 'trials'} lost more than "
+        f"{format_share(quiet.steal)} of a host's CPU time to others on its hypervisor"
     )
