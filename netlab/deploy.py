@@ -56,7 +56,7 @@ def places(host: Host, transport: Transport, on_event: Say, refusals: list[str])
     target = ask(host, transport)
     binary = _binary_for(host, target, on_event)
     name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
-    with contextlib.closing(transport.sftp()) as sftp:
+    with transport.sftp() as sftp:
         if target.os == "W":
             yield from _windows_places(sftp, target.shell, f"{name}.exe", binary, refusals)
             return

@@ -130,7 +130,7 @@ class Agent:
             return pending
         try:
             self._send(request_line(pending.id, verb, keys))
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, ValueError) as error:
             self._broke(error)
         return pending
 
@@ -166,7 +166,7 @@ class Agent:
         self._closing.set()
         try:
             self._send(request_line("bye", "quit", {}))
-        except (OSError, EOFError, ValueError):
+        except (OSError, ValueError):
             self._gone = self._gone or f"{self.host.name}: gone"
         self._process.close_input()
         self._process.wait(0.1 if self._gone else GOODBYE_S)
@@ -251,7 +251,7 @@ class Agent:
                 return
             try:
                 self._send(request_line("beat", "heartbeat", {}))
-            except (OSError, EOFError, ValueError) as error:
+            except (OSError, ValueError) as error:
                 self._broke(error)
                 return
 
@@ -271,7 +271,7 @@ class Agent:
                         self._skip(found)
                     else:
                         self._take(found)
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, ValueError) as error:
             self._lose(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
             status = self._process.wait(1.0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import paramiko
 from paramiko.ssh_exception import SSHException
@@ -12,6 +13,9 @@ from netlab.errors import HostError, HostGone
 from netlab.hosts import Host
 from netlab.login import LOGIN_S, log_in
 from netlab.transport import LAST_WORDS_S, Tail
+
+BROKEN = (SSHException, EOFError, OSError)
+"""What paramiko raises on a connection that is gone: even closing a channel sends a message."""
 
 
 class SshTransport:
@@ -41,18 +45,27 @@ class SshTransport:
         try:
             channel = self._connections[-1].open_session(timeout=LOGIN_S)
             channel.exec_command(" ".join(argv))
-        except (SSHException, EOFError, OSError) as error:
-            raise HostGone(f"{self._shown}: the SSH connection is gone ({error})") from None
+        except BROKEN as error:
+            raise HostGone(f"{self._shown}: the SSH connection is gone ({_why(error)})") from None
         return SshProcess(channel)
 
-    def sftp(self) -> paramiko.SFTPClient:
-        """A client for files; HostError where the host offers none."""
+    @contextmanager
+    def sftp(self) -> Iterator[paramiko.SFTPClient]:
+        """A client for files; HostError where the host offers none, or it ends in between."""
         try:
             client = paramiko.SFTPClient.from_transport(self._connections[-1])
-        except (SSHException, EOFError, OSError) as error:
-            raise HostError(f"{self._shown}: no SFTP: {error}; is its subsystem on?") from None
+        except BROKEN as error:
+            raise HostError(
+                f"{self._shown}: no SFTP: {_why(error)}; is its subsystem on?"
+            ) from None
         assert client is not None  # noqa: S101  (told to the type checker)
-        return client
+        try:
+            yield client
+        except BROKEN as error:
+            raise HostError(f"{self._shown}: its SFTP fails: {_why(error)}") from None
+        finally:
+            with suppress(*BROKEN):
+                client.close()
 
     def close(self) -> None:
         """End the connection, and those it passes through."""
@@ -71,14 +84,13 @@ class SshProcess:
 
     def write(self, data: bytes) -> None:
         """Hand all of ``data`` to its standard input."""
-        try:
+        with _as_os_error():
             self._channel.sendall(data)
-        except SSHException as error:
-            raise OSError(str(error)) from None
 
     def read(self) -> bytes:
         """What has come from its standard output; ``b""`` at its end."""
-        return self._channel.recv(65536)
+        with _as_os_error():
+            return self._channel.recv(65536)
 
     def read_all(self, most_bytes: int, timeout_s: float) -> bytes:
         """All of a short answer; TimeoutError where more than that time passes without any."""
@@ -94,10 +106,8 @@ class SshProcess:
 
     def close_input(self) -> None:
         """End its input."""
-        try:
+        with suppress(*BROKEN):
             self._channel.shutdown_write()
-        except (OSError, EOFError):
-            return
 
     def wait(self, timeout_s: float) -> int | None:
         """Its exit status, or ``None`` where it still runs, or the connection is gone."""
@@ -109,12 +119,23 @@ class SshProcess:
 
     def kill(self) -> None:
         """Close the channel: the program's input ends with it."""
-        self._channel.close()
+        with suppress(*BROKEN):
+            self._channel.close()
         self._drain.join(1.0)
 
     def _drain_stderr(self) -> None:
-        try:
+        with suppress(*BROKEN):
             while part := self._channel.recv_stderr(4096):
                 self._tail.add(part)
-        except OSError:
-            return
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except (SSHException, EOFError) as error:
+        raise OSError(_why(error)) from None
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__

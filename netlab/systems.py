@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from netlab.errors import HostError
+from netlab.errors import HostError, HostGone
 from netlab.hosts import Host
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def _answer(host: Host, transport: SshTransport, command: Sequence[str]) -> tupl
             f"{host.name}: the login works, and no command answers in {ANSWER_S:g} s; "
             "does its shell wait for something (.bashrc, ForceCommand)?"
         ) from None
+    except OSError as error:
+        raise HostGone(f"{host.name}: the SSH connection is gone ({error})") from None
     finally:
         process.kill()
     return said.decode("utf-8", "replace"), process.stderr_tail()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import time
@@ -511,6 +512,31 @@ class TestAgent:
         finally:
             for session in frozen:
                 os.kill(session, signal.SIGCONT)
+
+    def test_a_connection_that_breaks_while_the_host_is_silent_is_a_host_gone(
+        self, site: Site
+    ) -> None:
+        server = site.server()
+        transport = SshTransport.connect(host_at(server))
+        frozen = server.sessions()
+        try:
+            process = transport.start(("sleep", "60"))
+            with pytest.raises(HostError, match="far: its SFTP fails: "), transport.sftp() as sftp:
+                for session in frozen:
+                    os.kill(session, signal.SIGSTOP)
+                # From here on nothing can be sent, and nothing tells paramiko so.
+                transport._connections[-1].sock.shutdown(socket.SHUT_WR)
+                sftp.stat(".")
+            with pytest.raises(OSError, match="EOFError"):
+                process.write(b"x")
+            process.close_input()
+            process.kill()
+            with pytest.raises(HostGone, match="far: the SSH connection is gone"):
+                transport.start(("true",))
+        finally:
+            for session in frozen:
+                os.kill(session, signal.SIGCONT)
+            transport.close()
 
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

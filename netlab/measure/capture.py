@@ -80,7 +80,7 @@ class Capture:
                 self._heard_at = time.monotonic()
                 if len(self._pcap) < CAPTURE_MOST_BYTES:
                     self._pcap += part
-        except (OSError, EOFError, ValueError):
+        except (OSError, ValueError):
             return
 
 
