@@ -11,6 +11,7 @@ import re
 import secrets
 import statistics
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ends import (
@@ -136,7 +137,7 @@ Readings = dict[Case, list[dict[str, Reading]]]
 
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    words.add_argument("--rounds", type=int, default=7)
+    words.add_argument("--rounds", type=int, default=15)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
     asked = words.parse_args()
     tools = those_installed(TOOLS, OURS)
@@ -149,7 +150,11 @@ def main() -> int:
 
 
 def judge(readings: Readings) -> int:
-    """A row a case and tool, and both ratios to the best of the others."""
+    """A row a case and tool, and ours to the best of the others.
+
+    The best one is that of the highest median; the ratio is the median of those of single rounds,
+    in which both had the machine as it was at that time.
+    """
     rows: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name in OURS}
     for case, rounds in readings.items():
@@ -158,16 +163,17 @@ def judge(readings: Readings) -> int:
             name: statistics.median(each.per_s for each in found)
             for name, found in of_tools.items()
         }
-        best = max((medians[name] for name in medians if name not in OURS), default=None)
+        rivals = {name: medians[name] for name in medians if name not in OURS}
+        best = max(rivals, key=lambda name: rivals[name], default="")
         for name, found in of_tools.items():
-            ratio = "" if best is None else f"{medians[name] / best:.2f}"
-            if best is not None and name in OURS:
-                ratios[name].append(medians[name] / best)
-            rows.append(
-                [f"{case}, {name}", f"{medians[name]:.0f}", ratio]
-                + [_median(found, of) for of in ("p50_us", "p99_us")]
-            )
-    print(table(["median of the rounds", "round trips/s", "to the best", "p50 µs", "p99 µs"], rows))
+            within = ratios_of(rounds, name, best) if name in OURS else []
+            row = [f"{case}, {name}", f"{medians[name]:.0f}", "", ""]
+            if within:
+                ratios[name].append(statistics.median(within))
+                row[2:] = [f"{ratios[name][-1]:.3f}", f"{min(within):.2f} to {max(within):.2f}"]
+            rows.append(row + [_median(found, of) for of in ("p50_us", "p99_us")])
+    head = ["median of the rounds", "round trips/s", "to the best", "in rounds", "p50 µs", "p99 µs"]
+    print(table(head, rows))
     least = {name: min(found, default=0.0) for name, found in ratios.items()}
     return finish(
         [
@@ -186,6 +192,11 @@ def judge(readings: Readings) -> int:
         f"round trips: blocking {least['netlab']:.3f}, spinning {least['netlab spinning']:.2f} of "
         "the best of the others, at least",
     )
+
+
+def ratios_of(rounds: Sequence[dict[str, Reading]], name: str, to: str) -> list[float]:
+    """Of the round trips a second, in each round in which both gave a figure."""
+    return [each[name].per_s / each[to].per_s for each in rounds if {name, to} <= each.keys()]
 
 
 def _median(found: list[Reading], of: str) -> str:
