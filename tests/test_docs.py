@@ -41,6 +41,14 @@ def test_every_link_in_a_text_leads_somewhere(text: Path) -> None:
     assert [link for link in links if not (text.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(text: Path) -> None:
+    for found in re.findall(r"(?:^\|.*\n)+", text.read_text(), re.M):
+        rows = found.splitlines()
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+        assert [row for row, count in zip(rows, cells, strict=True) if count != cells[0]] == []
+
+
 def test_the_exit_codes_are_those_of_the_error_classes() -> None:
     rows = dict(re.findall(r"^\| (\d) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M))
     assert set(rows) == {"0", "1", "2", "3", "4", "5", "6"}
