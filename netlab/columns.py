@@ -208,6 +208,9 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "burst": Column("Int64", "", "frames back to back at most; NA: 32 or 1 ms' worth"),
     "acceptable_loss": Column("Float64", "", "share of the frames that may be lost"),
     "resolution": Column("Float64", "", "step of the rates tried, as a share of the line rate"),
+    "together": Column(
+        "boolean", "", "whether pairs of hosts are searched at one rate; NA: each by itself"
+    ),
     "frame_loss": Column("boolean", "", "whether the loss at tenths of the line rate is measured"),
     "latency": Column("boolean", "", "whether round trips under load are to be measured; NA: no"),
     "back_to_back": Column(
@@ -232,6 +235,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "limit_host": Column("string", "", "whose limit it was; NA: not known, or a device unobserved"),
     "limit_core": Column("Int64", "", "its busiest CPU in the trials that failed"),
     "limit_core_share": Column("Float64", "", "how busy that one was"),
+    "pairs": Column("Int64", "", "pairs of hosts that searched at one rate; NA: by itself"),
     "monotone": Column("boolean", "", "false: a higher rate passed once, or a lower one failed"),
     "one_machine": Column(
         "boolean", "", "whether some hosts are one machine: loads are of all of them"

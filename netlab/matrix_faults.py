@@ -19,6 +19,7 @@ from netlab.matrix_layers import (
     lacking,
     layers_of,
     levels_of,
+    lonely,
     meaningless,
     missing,
     sections,
@@ -45,7 +46,7 @@ def checked(
     whole = not faults
     layers = layers_of(document, model, {})
     sizes = list(too_many(document, model, layers))
-    faults += [*contradictions(document, model), *sizes]
+    faults += [*contradictions(document, model), *lonely(document, model), *sizes]
     if whole:
         faults += [
             *idle_defaults(document, model),

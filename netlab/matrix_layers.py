@@ -15,6 +15,7 @@ from netlab.document import Document, KeyPath, Section
 from netlab.errors import Fault
 from netlab.matrix_model import MatrixFile
 from netlab.matrix_settings import FIELD_OF, NAME_OF, Steps, kinds_with
+from netlab.pairings import is_by_name
 from netlab.setups import (
     DEFAULTS_OF,
     EXCLUSIVE,
@@ -109,6 +110,21 @@ def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
                 written = list(document.at(path))
                 message = "`{}` and `{}` exclude each other: give one of them".format(*both)
                 yield document.fault((*path, max(both, key=written.index)), message, at_key=True)
+
+
+def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Searches that no other could take part in."""
+    by_name = sum(map(is_by_name, model.each_pairing))
+    for path, section in sections(model):
+        if True not in levels_of(getattr(section, "together", None)):
+            continue
+        if not model.parallel:
+            message = "without `parallel: true` in the matrix no two pairs search at the same time"
+        elif by_name < 2:
+            message = "takes two pairings by name, such as [a+b, c+d]; the matrix has none"
+        else:
+            continue
+        yield document.fault((*path, "together"), message)
 
 
 def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -360,6 +360,12 @@ SETTINGS = (
     _range(
         "search_duration", "search_duration_s", Window, "Of trials before the last, that confirms."
     ),
+    _choice(
+        "together",
+        "together",
+        YesLevel,
+        "Pairs that search at the same time share one rate, which passes where it does for all.",
+    ),
     _choice("frame_loss", "frame_loss", bool, "Measure the loss at tenths of the line rate too."),
     _choice("latency", "latency", YesLevel, "Round trips at the rate found, and at parts of it."),
     _range(

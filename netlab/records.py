@@ -90,6 +90,7 @@ _SENTENCES = {
     "wrong-path": "The traffic did not take the test network.",
     "interrupted": "The run was interrupted during the trial.",
     "tester-bound": "Our own hosts lost frames, or could not send them, at every rate tried.",
+    "pair-gone": "Another pair of hosts left the search that both made together.",
     "not-measured-yet": "Not measured yet.",
     "not-recorded": "The imported document has no value here.",
     "unknown-error": "The probe gave an error word that this netlab does not know.",

@@ -15,6 +15,7 @@ from typing import Literal
 
 from netlab.cells import Cell
 from netlab.pairings import is_by_name
+from netlab.setups import is_together
 from netlab.tournament import Meeting, rounds_of
 
 Order = Literal["as-written", "shuffled"]
@@ -73,6 +74,18 @@ def rounds(
         else:
             made += [Round((trial,)) for trial in ordered]
     return tuple(made)
+
+
+def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial, ...]:
+    """``trials``, and those of ``cells`` without which some of them would not be what they are.
+
+    Pairs that search together are measured together, or the rate found is of fewer of them.
+    """
+    due = {(trial.cell.setup, trial.number) for trial in trials if is_together(trial.cell.setup)}
+    partners = (
+        Trial(cell, number) for cell in cells for setup, number in due if cell.setup == setup
+    )
+    return tuple(dict.fromkeys([*trials, *partners]))
 
 
 def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:

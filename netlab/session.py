@@ -16,12 +16,13 @@ from netlab.errors import HostGone
 from netlab.matrix import Matrix
 from netlab.measure import payload_search, round_trip, stream, throughput_search
 from netlab.measure.common_window import CommonWindow, common_window, is_common
+from netlab.measure.team import Member, Team
 from netlab.progress import Progress
 from netlab.records import Record, Status
 from netlab.repeats import Quiet
 from netlab.rig import Rig
-from netlab.schedule import Round, Trial, rounds
-from netlab.setups import Stream
+from netlab.schedule import Round, Trial, rounds, with_partners
+from netlab.setups import Setup, Stream, is_together
 from netlab.store import RunFolder
 from netlab.units import format_share
 
@@ -161,24 +162,24 @@ class Session:
         if not left:
             return self._disturbed_block()
         number = min(trial.number for trial in left)
-        block = tuple(trial for trial in left if trial.number == number)
+        block = with_partners([t for t in left if t.number == number], self.cells)
         begun.update(block)
         return block
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
         """What is to be tried again, noted and said."""
         quiet = self.matrix.quiet
-        block = disturbed(self.folder, self.cells, quiet)
-        if quiet is None or not block:
+        again = disturbed(self.folder, self.cells, quiet)
+        if quiet is None or not again:
             return ()
-        for trial in block:
+        for trial in again:
             cell, number = trial.cell.key, trial.number
             attempt = self.folder.latest[cell, number].attempt
             self.folder.note(
                 DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
             )
-        self.progress.tell(f"measured again: {_stolen(len(block), quiet)}")
-        return block
+        self.progress.tell(f"measured again: {_stolen(len(again), quiet)}")
+        return with_partners(again, self.cells)
 
     def _note_returned(self) -> None:
         """A host that was lost and came back may have been started anew: its facts tell."""
@@ -205,7 +206,11 @@ class Session:
             paused.before()
             attempts = [(trial, self._begin(trial)) for trial in waiting]
             window = self._window(waiting, executor)
-            futures = {executor.submit(self._trial, *each, window): each[0] for each in attempts}
+            teams = _teams(waiting)
+            futures = {
+                executor.submit(self._trial, *each, window, teams.get(each[0])): each[0]
+                for each in attempts
+            }
             waiting = []
             for future in as_completed(futures):
                 record = future.result()
@@ -234,7 +239,9 @@ class Session:
             # Its own trial finds out; the others are measured, each in a window of its own.
             return None
 
-    def _trial(self, trial: Trial, attempt: int, window: CommonWindow | None) -> Record:
+    def _trial(
+        self, trial: Trial, attempt: int, window: CommonWindow | None, member: Member | None
+    ) -> Record:
         """One trial on its hosts, or the record that says why it was not measured."""
         try:
             away = self.rig.reason_not_to_measure(trial.cell)
@@ -246,11 +253,15 @@ class Session:
                 self.rig.ends(trial.cell),
                 captures=self.folder.path / CAPTURES,
                 window=window,
+                member=member,
                 link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
             )
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
         except HostGone as gone:
             return self.rig.lost(trial, attempt, gone)
+        finally:
+            if member is not None:
+                member.leave()
 
 
 class _Pause:
@@ -271,6 +282,19 @@ class _Pause:
     def after(self, record: Record) -> None:
         """A trial has ended."""
         self._due = self._due or record.status is not Status.PENDING
+
+
+def _teams(trials: Sequence[Trial]) -> dict[Trial, Member]:
+    """The places of those trials of a round that search together."""
+    teams: dict[Setup, list[Trial]] = {}
+    for trial in trials:
+        if is_together(trial.cell.setup):
+            teams.setdefault(trial.cell.setup, []).append(trial)
+    places: dict[Trial, Member] = {}
+    for those in teams.values():
+        team = Team(trial.cell.pairing for trial in those)
+        places |= {trial: team.member(trial.cell.pairing) for trial in those}
+    return places
 
 
 def _stolen(trials: int, quiet: Quiet) -> str:

@@ -188,6 +188,8 @@ class ThroughputSearch(_Settings):
     """Step of the rates tried, as a share of the line rate: 0.0001 to 0.1."""
     line_rate_bit_per_s: float | None = None
     """``None``: the matrix's link's, else the interface's."""
+    together: Literal[True] | None = None
+    """Whether the pairs of hosts of a round search as one: a rate passes where it does for all."""
     frame_loss: bool = False
     """Whether the share of frames lost is measured as well, from the line rate down by tenths."""
     latency: Literal[True] | None = None
@@ -209,6 +211,12 @@ class ThroughputSearch(_Settings):
 
 
 Setup = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
+
+
+def is_together(setup: Setup) -> bool:
+    """Whether pairs of hosts that are measured at the same time search as one."""
+    return isinstance(setup, ThroughputSearch) and bool(setup.together)
+
 
 SETUPS: Mapping[str, type[Setup]] = {
     "stream": Stream,

@@ -6,7 +6,7 @@ they went in are a queue that fills, and a short trial would measure the queue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from netlab.search import Verdict
@@ -80,12 +80,17 @@ class Terms:
 
 
 def judge(accounts: Sequence[Account], terms: Terms) -> Verdict:
-    """The verdict on a trial, of its one direction or both: the worst of theirs.
+    """The verdict on a trial, of its one direction or both: the worst of theirs."""
+    return worst(_of_one(account, terms) for account in accounts)
+
+
+def worst(each: Iterable[Verdict]) -> Verdict:
+    """The verdict on all directions, or pairs of hosts, that one trial had.
 
     What the device did wrong outweighs what the tester did: a rate at which it lost frames, or
-    queued them, is too high for it even where the other direction says nothing.
+    queued them, is too high for it even where another direction says nothing.
     """
-    verdicts = {_of_one(account, terms) for account in accounts}
+    verdicts = set(each)
     order: tuple[Verdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
     return next((each for each in order if each in verdicts), "passed")
 

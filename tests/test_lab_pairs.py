@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from labs import needs_a_lab
@@ -42,6 +43,26 @@ CROSSING = WAYS.replace(
     "{between: [linux-a@test, linux-a@second, linux-b]}",
     "[linux-a@second+linux-b@test, linux-a+linux-b]",
 )
+
+SEARCHED = """\
+title: two pairs of ports of one device, and the slow cable of one of them
+link: {rate: 20Mbit, mtu: 1500}
+pairings: [linux-b+linux-a, linux-d+linux-c]
+parallel: true
+tests:
+  - test: throughput_search
+    together: TOGETHER
+    frame_size: 1518
+    duration: 500ms
+    resolution: 5 %
+    settle: 0s
+    residual: 300ms
+"""
+BESIDE = """\
+    frame_loss: true
+    latency: true
+    back_to_back: 1
+"""
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +154,41 @@ def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_mea
         "linux-a@second+linux-b@test": ("failed", "wrong-path"),
         "linux-a+linux-b": ("ok", None),
     }
+
+
+def searched(star: lab.LabState, folder: Path, *, together: bool) -> dict[str, Record]:
+    text = SEARCHED.replace("TOGETHER", str(together).lower()) + BESIDE * together
+    found = {r.pairing: r for r in records(star, folder, text)}
+    assert {str(r.status) for r in found.values()} == {"ok"}
+    return found
+
+
+def test_pairs_that_search_together_have_one_rate_that_holds_for_all(tmp_path: Path) -> None:
+    """A switch forwards 8 of 20 Mbit/s to one of the two that receive."""
+    name = f"t{os.getpid()}"
+    try:
+        star = lab.up(LabOptions(name=name, rate=20e6, linux=4, rates={"linux-d": 8e6}))
+        for together in (True, False):
+            (folder := tmp_path / str(together)).mkdir()
+            found = searched(star, folder, together=together)
+            fast: Any = found["linux-b+linux-a"].values
+            slow: Any = found["linux-d+linux-c"].values
+            assert slow["limit"] == "device"
+            assert slow["line_share"] == pytest.approx(0.4, abs=0.051)
+            if not together:
+                assert fast["line_share"] == pytest.approx(1, abs=0.11)
+                assert not {"pairs"} & {*fast, *slow}
+                continue
+            assert (fast["pairs"], slow["pairs"]) == (2, 2)
+            for same in ("limit", "line_share", "upper_line_share", "trial_line_share"):
+                assert fast[same] == slow[same], same
+            for same in ("trial_verdict", "loss_line_share", "loss_verdict"):
+                assert fast[same] == slow[same], same
+            # A burst is of one pair at a time: the fast one's cables take any.
+            assert fast["back_to_back_limit"] != "failed"
+            assert slow["back_to_back_limit"] == "device"
+            # Of each pair its own frames: what the other one lost is the other one's.
+            assert fast["loss_received_frames"][0] == fast["loss_sent_frames"][0]
+            assert slow["loss_received_frames"][0] < slow["loss_sent_frames"][0]
+    finally:
+        lab.down(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.cells import Cell
-from netlab.schedule import Order, Round, Trial, rounds
-from netlab.setups import Stream
+from netlab.schedule import Order, Round, Trial, rounds, with_partners
+from netlab.setups import Stream, ThroughputSearch
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
 
@@ -15,6 +17,11 @@ PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "a
 def cell(pairing: str, message_bytes: int, **settings: object) -> Cell:
     stream = Stream(protocol="TCP", message_bytes=message_bytes, **settings)  # type: ignore[arg-type]
     return Cell(pairing=pairing, test="stream", setup=stream)
+
+
+def search(pairing: str, frame_bytes: int, together: Literal[True] | None) -> Cell:
+    setup = ThroughputSearch(frame_bytes=frame_bytes, together=together)
+    return Cell(pairing=pairing, test="throughput_search", setup=setup)
 
 
 def trials_of(cells: list[Cell], repeats: int) -> tuple[Trial, ...]:
@@ -67,6 +74,20 @@ def test_what_is_left_of_a_shuffled_block_keeps_its_order(
     whole = flat(planned(trials, "shuffled", seed))
     left = tuple(trial for trial in trials if data.draw(st.booleans()))
     assert flat(planned(left, "shuffled", seed)) == [trial for trial in whole if trial in left]
+
+
+def test_pairs_that_search_together_are_measured_together_and_again_together() -> None:
+    alone, both = (
+        [search(pairing, 64, together) for pairing in ("a+b", "c+d", "e+f")]
+        for together in (None, True)
+    )
+    other = [search("a+b", 128, True)]
+    cells = [*alone, *both, *other]
+    left = [Trial(alone[0], 2), Trial(both[1], 2)]
+    found = with_partners(left, cells)
+    assert found == (*left, Trial(both[0], 2), Trial(both[2], 2))
+    assert with_partners(found, cells) == found
+    assert with_partners(left[:1], cells) == tuple(left[:1])
 
 
 @given(cells_of)

@@ -20,7 +20,7 @@ from netlab.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.report import throughputs, write_report
 from netlab.report.nouns import Chart, Part, Place, Sheet
 from netlab.report.readings import readings
-from netlab.setups import ThroughputSearch, window_s
+from netlab.setups import ThroughputSearch, is_together, window_s
 from netlab.store import RunFolder
 from netlab.wire import frames_per_s
 
@@ -89,6 +89,14 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
     )
 
 
+def test_pairs_by_name_that_search_in_parallel_may_search_together(tmp_path: Path) -> None:
+    text = "    frame_size: [64, 128]\n    together: [false, true]\nparallel: true\n"
+    head = HEAD.replace("[LL]", "[a+b, c+d]")
+    (tmp_path / "m.yaml").write_text(head + text)
+    setups = [cell.setup for cell in expand(load_matrix(tmp_path / "m.yaml"))]
+    assert [is_together(setup) for setup in setups] == 4 * [False, True]
+
+
 def test_what_is_not_asked_for_is_no_part_of_a_cells_key(tmp_path: Path) -> None:
     (setup,) = written(tmp_path, "    frame_size: 64\n    latency: false\n")
     assert setup == ThroughputSearch(frame_bytes=64)
@@ -125,6 +133,11 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
         ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a share with its sign"),
         ("    frame_size: 64\n    message_size: 18\n", "no setting of a `throughput_search` test"),
         ("    duration: 1s\n", "the test has no `frame_size`"),
+        ("    frame_size: 64\n    together: true\n", "together: without `parallel: true` in"),
+        (
+            "    frame_size: 64\n    together: [false, true]\nparallel: true\n",
+            "together: takes two pairings by name, such as [a+b, c+d]; the matrix has none",
+        ),
     ],
 )
 def test_what_no_search_can_do_is_a_fault_of_the_file(
@@ -241,6 +254,21 @@ def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None
     assert [round(y or 0) for _, y in theory.points] == [1488, 453, 81]
     for (_, found), (_, most) in zip(frames.lines[0].points, theory.points, strict=True):
         assert found is not None and most is not None and found <= most
+
+
+def test_a_rate_of_several_pairs_says_so_and_one_of_a_pair_left_alone_too(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", pairs=2),
+        128: of_search(128, 0.5, "device", pairs=1),
+    }
+    part = part_of(made(tmp_path, found, together=True))
+    (told,) = [each for each in part.paragraphs if "searched together" in each]
+    assert "(1 or 2 at once)" in told
+    (sheet,) = part.sheets
+    letters = {row: place(sheet, row, "frames/s").notes for row in ("64", "128")}
+    (letter,) = letters["128"]
+    assert letters["64"] == ()
+    assert dict(sheet.footnotes)[letter].startswith("Searched by itself")
 
 
 def test_every_trial_is_drawn_with_those_that_did_not_pass(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from netlab.cells import Cell
 from netlab.errors import ProbeError
 from netlab.hosts import Host, Mirror
 from netlab.measure.common_window import CommonWindow
+from netlab.measure.team import Member
 from netlab.probe import Agent
 from netlab.setups import Setup
 
@@ -33,6 +34,8 @@ class Ends:
     """``server`` or ``client`` → the one network that a pairing reaches it in, where it says so."""
     window: CommonWindow | None = None
     """Of all trials that run at the same time; ``None``: this one is by itself."""
+    member: Member | None = None
+    """Its place among the pairs that search together; ``None``: it searches by itself."""
     captures: Path | None = None
     """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
     link_rate_bit_per_s: float | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,12 +16,15 @@ from netlab.cells import Cell
 from netlab.counters import Watched
 from netlab.errors import ProbeError
 from netlab.measure import Ends, Live
+from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measure.conversation import Side
-from netlab.measure.offered_load import Load, Offered, learn, offer
+from netlab.measure.offered_load import Load, Offered, clocks, learn, offer, starts_at
+from netlab.measure.team import Meeting, Member, alone
+from netlab.measure.watching import Watch
 from netlab.records import REASONS, reason_of
 from netlab.search import Ask, Try, Verdict
 from netlab.setups import ThroughputSearch
-from netlab.verdict import Account, Terms, forwarded_share, judge
+from netlab.verdict import Account, Terms, forwarded_share, judge, worst
 
 BEARABLE = 2
 """Trials in a row that may come to nothing for a reason that is none of the device's."""
@@ -42,6 +45,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What one pair of hosts found in a trial."""
+
+    accounts: tuple[Account, ...]
+    hosts: Mapping[str, Watched]
+    """``client``, ``server``, ``observed_1`` … → what it counted."""
+    verdict: Verdict
+    forwarded_share: float | None
+    """Of its line rate, at which frames came out; ``None``: not known."""
+    outran: bool
+    """Whether frames went out faster than its line carries them, beyond what a socket holds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tried:
     """One trial with its figures."""
 
@@ -50,11 +67,28 @@ class Tried:
     full: bool
     """Whether it was as long as one that counts."""
     load: Load
-    terms: Terms
-    accounts: tuple[Account, ...]
-    hosts: Mapping[str, Watched]
-    """``client``, ``server``, ``observed_1`` … → what it counted."""
-    verdict: Verdict
+    said: tuple[Said, ...]
+    """By this pair of hosts, and by those that search together with it."""
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Of this pair's directions."""
+        return self.said[0].accounts
+
+    @property
+    def hosts(self) -> Mapping[str, Watched]:
+        """Key of a host of this pair → what it counted."""
+        return self.said[0].hosts
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all pairs: the worst."""
+        return worst(each.verdict for each in self.said)
+
+    @property
+    def lost(self) -> int:
+        """Frames of all pairs."""
+        return sum(account.lost for each in self.said for account in each.accounts)
 
     @property
     def sent_per_s(self) -> float | None:
@@ -65,7 +99,9 @@ class Tried:
 
     def as_try(self, asked: Ask) -> Try:
         """What the search hears of it."""
-        share = forwarded_share(self.accounts, self.terms)
+        shares = [each.forwarded_share for each in self.said]
+        known = [share for share in shares if share is not None]
+        share = min(known) if len(known) == len(shares) else None
         return Try(asked.number, asked.full, self.verdict, share)
 
 
@@ -86,6 +122,15 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> Line:
     return Line(float(rate), source, wire.frames_per_s(rate, setup.frame_bytes))
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A pair of hosts before a trial."""
+
+    watch: Watch
+    offsets_ns: Mapping[str, int] | None
+    """Of its senders' clocks; ``None``: nobody else is waited for."""
+
+
 @dataclass(slots=True)
 class Bench:
     """A search under way: what does not change from trial to trial, and whether the link paces."""
@@ -98,6 +143,8 @@ class Bench:
     link_paces: bool = True
     """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
     link itself does. False once it was faster: then the line rate is that of another link."""
+    member: Member = field(default_factory=alone)
+    """Its place among the pairs that search together."""
 
     def trial(self, share: Fraction, *, full: bool) -> Tried:
         """One trial at a share of the line rate, as long as one that counts where it is ``full``.
@@ -106,20 +153,64 @@ class Bench:
         """
         load, terms = self._terms(float(share), full=full)
         for left in range(BEARABLE, -1, -1):
-            try:
-                learn(self.setup, self.ends, load, self.line.frames_per_s)
-                offered = self.offer(load)
-            except ProbeError as fault:
-                if not left or REASONS[reason_of(fault.word)].impossible:
-                    raise
+            told = self._attempt(load, terms)
+            faults = [each for each in told if isinstance(each, ProbeError)]
+            if faults:
+                if not left or any(REASONS[reason_of(each.word)].impossible for each in faults):
+                    raise faults[0]
                 time.sleep(self.setup.settle_s)
                 continue
-            if load.frames_per_s is None and self._outran(offered.accounts):
+            said = tuple(each for each in told if isinstance(each, Said))
+            if load.frames_per_s is None and any(each.outran for each in said):
                 self.link_paces = False
                 return self.trial(share, full=full)
-            verdict = judge(offered.accounts, terms)
-            return Tried(share, full, load, terms, offered.accounts, offered.hosts, verdict)
+            return Tried(share, full, load, said)
         raise AssertionError("unreachable")
+
+    def _attempt(self, load: Load, terms: Terms) -> tuple[Said | ProbeError, ...]:
+        """What this pair found, and all that search together with it; or only why it was nothing.
+
+        Everybody meets everybody, whatever becomes of a trial: nobody waits for one who is gone on.
+        """
+        try:
+            ready: _Ready | ProbeError = self._ready(load)
+        except ProbeError as fault:
+            ready = fault
+        met = self.member.meet(ready)
+        faults = tuple(each for each in met.said if isinstance(each, ProbeError))
+        if faults or isinstance(ready, ProbeError):
+            return faults
+        try:
+            said: Said | ProbeError = self._said(load, terms, ready, met)
+        except ProbeError as fault:
+            said = fault
+        return self.member.meet(said).said
+
+    def _ready(self, load: Load) -> _Ready:
+        """Let the device learn, and read all counters and clocks before a trial."""
+        learn(self.setup, self.ends, load, self.line.frames_per_s)
+        several = len(self.member.team.names) > 1
+        offsets_ns = clocks(self.setup, self.ends) if several else None
+        return _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
+
+    def _said(
+        self, load: Load, terms: Terms, ready: _Ready, met: Meeting[_Ready | ProbeError]
+    ) -> Said:
+        """Send a load, at one moment with the others, and judge what came of it."""
+        starts = None
+        if ready.offsets_ns is not None:
+            ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(met.said) - 1)
+            starts = starts_at(ready.offsets_ns, met.over_ns + round(1e9 * ahead_s))
+        found = offer(
+            self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
+        )
+        return Said(
+            accounts=found.accounts,
+            hosts=found.hosts,
+            verdict=judge(found.accounts, terms),
+            forwarded_share=forwarded_share(found.accounts, terms),
+            outran=self._outran(found.accounts),
+        )
 
     def offer(self, load: Load) -> Offered:
         """Send a load, and tell whoever looks on how fast it comes out."""

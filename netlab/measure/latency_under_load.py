@@ -65,6 +65,7 @@ def latency_under_load(bench: Bench, found_per_s: float) -> dict[str, Value]:
     failed: list[float] = []
     for share in SHARES:
         time.sleep(bench.setup.settle_s)
+        bench.member.meet(None)
         try:
             measured.append(_at(bench, share, share * found_per_s))
         except ProbeError:

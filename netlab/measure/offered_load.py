@@ -47,6 +47,10 @@ SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("c
 """Direction → the ends that send."""
 
 
+Starts = Mapping[str, int]
+"""``client`` or ``server``, an end that sends → when it begins, by its own monotonic clock, ns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What is offered, each way."""
@@ -103,13 +107,22 @@ def learn(setup: ThroughputSearch, ends: Ends, load: Load, line_per_s: float) ->
             raise
 
 
-def offer(setup: ThroughputSearch, ends: Ends, load: Load, on_progress: OnProgress) -> Offered:
+def offer(
+    setup: ThroughputSearch,
+    ends: Ends,
+    load: Load,
+    on_progress: OnProgress,
+    *,
+    watch: Watch | None = None,
+    starts: Starts | None = None,
+) -> Offered:
     """Send a load and wait for what is still on its way: an account of each direction.
 
-    Raises ProbeError where there is none.
+    ``watch``: one that has begun; ``starts``: as of ``flows_of``. Raises ProbeError where there is
+    none.
     """
-    watch = Watch.begin(ends, setup)
-    flows = flows_of(setup, ends, load, residual_s=setup.residual_s)
+    watch = watch or Watch.begin(ends, setup)
+    flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
 
     def on_sent() -> None:
         if all(flow.sender.ended for flow in flows):
@@ -130,10 +143,16 @@ def offer(setup: ThroughputSearch, ends: Ends, load: Load, on_progress: OnProgre
 
 
 def flows_of(
-    setup: ThroughputSearch, ends: Ends, load: Load, *, residual_s: float | None = None
+    setup: ThroughputSearch,
+    ends: Ends,
+    load: Load,
+    *,
+    residual_s: float | None = None,
+    starts: Starts | None = None,
 ) -> list[LoadFlow]:
     """A flow a direction, not begun yet. ``residual_s``: how long its receiver waits for frames
-    that are missing; ``None``: as it is used to.
+    that are missing; ``None``: as it is used to. ``starts``: when its sender begins; ``None``:
+    both directions at one moment soon, one at once.
     """
     stream = Stream(
         protocol="UDP",
@@ -156,11 +175,13 @@ def flows_of(
     )
     receiving: dict[str, Any] = {} if residual_s is None else {"drain": decimal(residual_s)}
     common: dict[str, Any] = {"deadline": decimal(lives_s(setup, load.duration_s))}
-    starts = _starts(ends) if setup.direction == "both" else {}
+    if starts is None:
+        starts = _starts_soon(setup, ends) if setup.direction == "both" else {}
     ahead_s = START_AHEAD_S if starts else 0.0
     flows = []
     for sender in SENDERS[setup.direction]:
-        more = {"send": common | sending | starts.get(sender, {}), "receive": common | receiving}
+        begin = {"start_ns": starts[sender]} if sender in starts else {}
+        more = {"send": common | sending | begin, "receive": common | receiving}
         flow = _flow(sender, stream, ends, more)
         flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
         flows.append(flow)
@@ -190,11 +211,20 @@ def _flow(
     return LoadFlow("", connector, listener, connecting=keys_of_connector(stream))
 
 
-def _starts(ends: Ends) -> dict[str, dict[str, int]]:
-    """One start for both directions, in each sender's own clock."""
-    offsets = {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in WHOSE}
-    start_ns = time.monotonic_ns() + round(1e9 * START_AHEAD_S)
-    return {whose: {"start_ns": start_ns + offset} for whose, offset in offsets.items()}
+def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
+    """How far each sender's clock is off the controller's, ns."""
+    senders = SENDERS[setup.direction]
+    return {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in senders}
+
+
+def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
+    """One start by the controller's clock, in each sender's own."""
+    return {whose: start_ns + offset for whose, offset in offsets_ns.items()}
+
+
+def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
+    offsets_ns = clocks(setup, ends)
+    return starts_at(offsets_ns, time.monotonic_ns() + round(1e9 * START_AHEAD_S))
 
 
 def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:

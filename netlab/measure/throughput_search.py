@@ -19,6 +19,7 @@ from netlab.measure.bench import Bench, Line, Tried, line_of
 from netlab.measure.latency_under_load import latency_under_load
 from netlab.measure.offered_load import SENDERS
 from netlab.measure.recording import recorded
+from netlab.measure.team import alone
 from netlab.measure.tried_values import of_hosts, of_tries
 from netlab.measure.watching import WHOSE
 from netlab.records import Record, Value
@@ -42,7 +43,8 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
     line = line_of(setup, ends)
     grid = Grid(Fraction(repr(setup.resolution)))
-    bench = Bench(setup, trial.cell, ends, live, line)
+    member = ends.member or alone()
+    bench = Bench(setup, trial.cell, ends, live, line, member=member)
     search = Search.over(grid, short=setup.search_duration_s is not None)
     tried: list[Tried] = []
     while isinstance(asked := search.next(), Ask):
@@ -61,6 +63,8 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
     values |= of_hosts(tried, _confirming(asked, grid, tried), ends) | _of_limiting(limiting)
     if not bench.link_paces:
         values["link_paced"] = False
+    if setup.together:
+        values["pairs"] = len(tried[-1].said)
     return values | _further(asked, grid, bench)
 
 
@@ -77,7 +81,9 @@ def _further(found: Found, grid: Grid, bench: Bench) -> dict[str, Value]:
         values |= latency_under_load(bench, per_s)
     if setup.back_to_back is not None:
         share = 0.0 if found.number is None else float(grid.share(found.number))
-        values |= back_to_back(bench, setup.back_to_back, share)
+        for mine in bench.member.turns():
+            if mine:
+                values |= back_to_back(bench, setup.back_to_back, share)
     return values
 
 
@@ -119,13 +125,15 @@ def _limiting(found: Found, setup: ThroughputSearch, tried: Sequence[Tried]) -> 
     senders = SENDERS[setup.direction]
     receivers = WHOSE if len(senders) > 1 else tuple(each for each in WHOSE if each not in senders)
     observed = tuple(key for key in tried[0].hosts if key not in WHOSE)
+    # Of pairs that search together, any host may have been the one.
+    said = [each for trial in tried for each in trial.said]
     blamed: Mapping[str, tuple[tuple[Verdict, ...], tuple[str, ...]]] = {
         "generator-bound": (("generator-bound",), senders),
         "receiver-bound": (("tester-loss",), receivers),
         "device": (("lost", "absorbed"), observed),
     }
     verdicts, keys = blamed.get(found.limit, ((), ()))
-    return busiest(each.hosts[key] for each in tried if each.verdict in verdicts for key in keys)
+    return busiest(each.hosts[key] for each in said if each.verdict in verdicts for key in keys)
 
 
 def _of_limiting(host: Watched | None) -> dict[str, Value]:
@@ -157,7 +165,6 @@ def _losses(bench: Bench) -> tuple[list[Tried], Fraction | None]:
             tried.append(bench.trial(Fraction(tenths, 10), full=True))
         except ProbeError:
             return tried, Fraction(tenths, 10)
-        lost = [sum(account.lost for account in each.accounts) for each in tried[-2:]]
-        if lost == [0, 0]:
+        if [each.lost for each in tried[-2:]] == [0, 0]:
             break
     return tried, None

@@ -126,6 +126,9 @@ _FOOTNOTES = {
         "unsere eigenen Rechner verloren bei dieser Rate Rahmen oder konnten sie nicht senden: "
         "das sagt nichts über das Gerät"
     ),
+    "searched by itself: no other pair of hosts was there": (
+        "allein gesucht: kein anderes Rechnerpaar war da"
+    ),
     "not even the lowest rate of the grid passed in some of the trials": (
         "in manchen Messungen kam nicht einmal die niedrigste Rate des Rasters durch"
     ),
@@ -229,6 +232,9 @@ _REASONS = {
     "our own hosts lost frames, or could not send them, at every rate tried": (
         "unsere eigenen Rechner verloren bei jeder versuchten Rate Rahmen oder konnten sie nicht "
         "senden"
+    ),
+    "another pair of hosts left the search that both made together": (
+        "ein anderes Rechnerpaar verließ die gemeinsame Suche"
     ),
     "not measured yet": "noch nicht gemessen",
     "the imported document has no value here": ("das übernommene Dokument hat hier keinen Wert"),

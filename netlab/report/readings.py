@@ -41,7 +41,7 @@ _VALUES = (
     *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
     "client_connect_mean_ns",
     *("frames_per_s", "line_share", "line_frames_per_s", "upper_frames_per_s"),
-    *("line_rate_bit_per_s", "limit", "monotone", "link_paced", "one_machine"),
+    *("line_rate_bit_per_s", "limit", "monotone", "link_paced", "one_machine", "pairs"),
     *("limit_host", "limit_core", "limit_core_share"),
     *("back_to_back_frames", "back_to_back_waiting_frames", "back_to_back_limit"),
     *(f"{host}_{name}" for host in HOSTS for name in (*OF_A_HOST, "host")),

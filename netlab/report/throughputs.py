@@ -102,11 +102,12 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
     none = [_NONE] if len(found) < len(measured) else []
     jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in found) else []
     faster = [_FASTER] if any(r.values.get("link_paced") is False for r in measured) else []
+    lonely = [_LONELY] if any(reading.number("pairs") == 1 for reading in found) else []
     limits = dict.fromkeys(bottlenecks.limit_words(reading) for reading in measured)
     tried = mean([float(len(reading.series("trial_verdict"))) for reading in measured])
     return (
         counted,
-        _mean(found, "frames_per_s", "1/s", notes([*none, *jumps])),
+        _mean(found, "frames_per_s", "1/s", notes([*none, *jumps, *lonely])),
         _mean(found, "line_share", "%", notes(faster), 100),
         _mean(measured, "line_frames_per_s", "1/s", ()),
         _mean(measured, "upper_frames_per_s", "1/s", ()),
@@ -232,6 +233,9 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         paragraphs.append(_BURSTS)
     if any(reading.settings.get("direction") == "both" for reading in readings):
         paragraphs.append(_BOTH)
+    pairs = sorted({int(n) for r in readings if (n := r.number("pairs")) is not None})
+    if pairs:
+        paragraphs.append(_TOGETHER.format(" or ".join(map(str, pairs))))
     if any(_short(reading) for reading in readings):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
@@ -280,6 +284,11 @@ _BURSTS = (
     "2544 asks for the mean of 50 searches."
 )
 _BOTH = "Where frames went both ways at once, the rate is that of each way, not their sum."
+_TOGETHER = (
+    "Pairs of hosts were searched together ({} at once): all began each trial at one moment, a "
+    "rate passed where it did for all of them, and it is that of each pair, not their sum. "
+    "Latency was measured under the load of all; bursts of one pair after another."
+)
 _SHORTER = (
     "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. These were "
     "shorter."
@@ -288,6 +297,7 @@ _FASTER = (
     "The sender was faster than the line rate stated: the link is another one, and the share is of "
     "the rate stated."
 )
+_LONELY = "Searched by itself: no other pair of hosts was there."
 _NONE = "Not even the lowest rate of the grid passed in some of the trials."
 _JUMPS = (
     "Not monotone: in some trial a higher rate passed, or a lower one failed; the limit is no "
