@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from netlab.cli_options import FILE, rate_of
+from netlab.cli_options import rate_of
 from netlab.errors import HostError, UsageError
 
 T = TypeVar("T")
@@ -41,7 +41,11 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     show_default=True,
 )
 @click.option(
-    "--hosts", "hosts_file", type=FILE, metavar="FILE", help="Where to write the inventory."
+    "--hosts",
+    "hosts",
+    multiple=True,
+    metavar="N|FILE",
+    help="How many hosts in all, or where to write the inventory (give it twice for both).",
 )
 @click.option(
     "--windows",
@@ -107,7 +111,7 @@ def lab_up(
     mtu: int,
     queue: int | None,
     checksums: str,
-    hosts_file: Path | None,
+    hosts: tuple[str, ...],
     windows: int | None,
     topology: str,
     device_rate: str | None,
@@ -123,6 +127,11 @@ def lab_up(
     from netlab.lab import LabOptions, up
     from netlab.units import parse_bytes, parse_rate, parse_share
 
+    in_all, hosts_file = _count_and_file(hosts)
+    if in_all is not None:
+        if linux is not None:
+            raise UsageError(f"--hosts {in_all} and --linux {linux}: give one of them")
+        linux = in_all - (windows or 0)
     options = LabOptions(
         name=name,
         rate=None if rate is None else rate_of(rate),
@@ -142,6 +151,17 @@ def lab_up(
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
     )
     click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
+
+
+def _count_and_file(said: tuple[str, ...]) -> tuple[int | None, Path | None]:
+    """What ``--hosts`` means: a number is how many there are, anything else a file."""
+    counts = [int(word) for word in said if word.isdecimal()]
+    files = [Path(word) for word in said if not word.isdecimal()]
+    if len(counts) > 1 or len(files) > 1:
+        raise UsageError("--hosts: one number of hosts and one file at most")
+    if any(file.is_dir() for file in files):
+        raise UsageError(f"--hosts {files[0]}: a folder, and no file")
+    return (counts[0] if counts else None), (files[0] if files else None)
 
 
 def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:

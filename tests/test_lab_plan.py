@@ -147,6 +147,29 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
     assert (options.rates, options.mtus) == ({"linux-b": 10e6}, {"linux-c": 1400})
     assert options.cpu_shares == {"linux-a": 0.2, "linux-b": 1.5}
 
+    asked.clear()
+    words = "lab up --topology star --hosts 6 --windows --hosts lab.yaml"
+    assert CliRunner().invoke(cli, words.split()).exit_code == 0
+    (options,) = asked
+    assert [os for _, os in options.hosts] == ["L", "L", "L", "L", "W", "W"]
+    assert options.hosts_file == Path("lab.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--hosts 4 --linux 3", "--hosts 4 and --linux 3: give one of them"),
+        ("--hosts 4 --hosts 5", "one number of hosts and one file at most"),
+        ("--hosts a.yaml --hosts b.yaml", "one number of hosts and one file at most"),
+        ("--hosts /tmp", "--hosts /tmp: a folder, and no file"),
+        ("--hosts 9", "--linux 9: 2 to 6 Linux hosts"),
+    ],
+)
+def test_hosts_are_a_number_or_a_file_and_each_once(words: str, why: str) -> None:
+    refused = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
+    assert isinstance(refused, UsageError)
+    assert why in str(refused)
+
 
 @pytest.mark.parametrize("given", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"])
 def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
