@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
@@ -18,12 +19,13 @@ from paths import Inside, needs_namespaces
 
 from netlab.build import local_probe
 from netlab.cells import Cell
+from netlab.errors import ProbeError
 from netlab.hosts import Host
 from netlab.lab import network
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
 from netlab.measure import Ends, offered_load, throughput_search
-from netlab.measure.bench import line_of
+from netlab.measure.bench import Bench, Tried, line_of
 from netlab.measure.offered_load import Load, offer
 from netlab.probe import Agent, ClockOffset
 from netlab.records import Record, Status, to_json
@@ -294,6 +296,21 @@ def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None
     moments = {starts[whose] - ns for whose, ns in off_ns.items()}
     assert len(moments) == 1
     assert moments.pop() >= before_ns + 300_000_000
+
+
+@pytest.mark.parametrize(("word", "raises"), [("no-traffic", False), ("pair-gone", True)])
+def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
+    word: str, raises: bool
+) -> None:
+    def trial(_share: Fraction, *, full: bool) -> Tried:
+        raise ProbeError("a", word, detail=str(full))
+
+    bench = cast(Bench, SimpleNamespace(setup=setup_of(frame_bytes=64), trial=trial))
+    if not raises:
+        assert throughput_search._losses(bench) == ([], Fraction(1))
+        return
+    with pytest.raises(ProbeError, match=word):
+        throughput_search._losses(bench)
 
 
 def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:

@@ -349,3 +349,63 @@ def test_cut_while_it_tries_again_a_run_goes_on_with_what_is_still_disturbed(ben
     stored = read(bench.path / "run")
     assert len(stored.records) == 30
     assert all(r.values["receiver_host_steal_share"] == 0.0 for r in stored.latest.values())
+
+
+TOGETHER = """\
+title: pairs of ports
+pairings: [b+a, d+c]
+parallel: true
+repeats: 2
+link: {rate: 1Gbit}
+tests:
+  - {test: throughput_search, frame_size: [64, 128], duration: 1s, together: true}
+"""
+
+
+def constant(_cell: Cell, _number: int) -> float:
+    return 1e8
+
+
+@dataclass
+class PairsRig(FakeRig):
+    """Hosts that say with whom they searched."""
+
+    met: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    """Cell, trial, attempt → how many pairs there were."""
+
+    def meeting_of(self, pairing: str) -> Meeting:
+        server, client = pairing.split("+")
+        return Meeting(pairing, server, client)
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        assert isinstance(ends, Ends) and ends.member is not None
+        if self.away(trial) is None:
+            said = ends.member.meet(trial.cell.key).said
+            self.met[trial.cell.key, trial.number, attempt] = len(said)
+            assert {key.partition("-")[2].rpartition("-")[0] for key in said} == {
+                trial.cell.key.partition("-")[2].rpartition("-")[0]
+            }
+        return FakeRig.measure(self, trial, ends, attempt, live)
+
+
+def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
+    bench.text = TOGETHER
+
+    def run(rig: PairsRig) -> list[Trial]:
+        bench.monkeypatch.setitem(room.MEASURES, "throughput_search", cast(Any, rig.measure))
+        return bench.run(rig)
+
+    def away(trial: Trial) -> Status | None:
+        gone = trial.cell.pairing == "d+c" and trial.number == 2
+        return Status.PENDING if gone and "-64-" in trial.cell.key else None
+
+    first = PairsRig(value=constant, away=away)
+    assert len(run(first)) == 8
+    # Where a host is away the other pair searches without it.
+    assert sorted(first.met.values()) == [1, *[2] * 6]
+    second = PairsRig(value=constant)
+    again = run(second)
+    assert sorted((t.cell.pairing, t.number) for t in again) == [("b+a", 2), ("d+c", 2)]
+    assert list(second.met.values()) == [2, 2]
+    assert bench.counted == {"ok": 8}
+    assert run(PairsRig(value=constant)) == []

@@ -15,6 +15,9 @@ from typing import Any, Generic, TypeVar
 
 from netlab.errors import ProbeError
 
+PAIR_GONE = "pair-gone"
+"""Why a search came to nothing that another pair left: it is made anew, by all of them."""
+
 Said = TypeVar("Said")
 
 
@@ -58,7 +61,7 @@ class Team:
             self._changed.wait_for(lambda: self._meetings > meeting or self._gone is not None)
             if self._meetings == meeting:
                 detail = f"{self._gone} left the search that all pairs make together"
-                raise ProbeError(name, "pair-gone", detail=detail)
+                raise ProbeError(name, PAIR_GONE, detail=detail)
             others = (self._met[each] for each in self._met if each != name)
             return Meeting((said, *others), self._over_ns)
 

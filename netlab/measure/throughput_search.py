@@ -19,7 +19,7 @@ from netlab.measure.bench import Bench, Line, Tried, line_of
 from netlab.measure.latency_under_load import latency_under_load
 from netlab.measure.offered_load import SENDERS
 from netlab.measure.recording import recorded
-from netlab.measure.team import alone
+from netlab.measure.team import PAIR_GONE, alone
 from netlab.measure.tried_values import of_hosts, of_tries
 from netlab.measure.watching import WHOSE
 from netlab.records import Record, Value
@@ -156,14 +156,16 @@ def _busiest_core(host: Watched | None) -> str:
 def _losses(bench: Bench) -> tuple[list[Tried], Fraction | None]:
     """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
     until two of them in a row lost nothing. With the share at which one came to nothing, where
-    that ended it: the rate that was found stands all the same.
+    that ended it: the rate that was found stands all the same, but where a pair left the search.
     """
     tried: list[Tried] = []
     for tenths in range(10, 0, -1):
         time.sleep(bench.setup.settle_s)
         try:
             tried.append(bench.trial(Fraction(tenths, 10), full=True))
-        except ProbeError:
+        except ProbeError as fault:
+            if fault.word == PAIR_GONE:
+                raise
             return tried, Fraction(tenths, 10)
         if [each.lost for each in tried[-2:]] == [0, 0]:
             break
