@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from netlab import stats
 from netlab.records import Record, Status
+from netlab.units import format_share
 
 JUDGED = (
     "throughput_bit_per_s",
@@ -69,6 +70,13 @@ class Quiet:
     def asks_again(self, record: Record) -> bool:
         """Whether this attempt is to be followed by another one."""
         return record.attempt < self.tries and self.is_disturbed(record)
+
+    def disturbed(self, trials: int) -> str:
+        """``3 trials lost more than 0.5 % of a host's CPU time to others on its hypervisor``."""
+        return (
+            f"{trials} {'trial' if trials == 1 else 'trials'} lost more than "
+            f"{format_share(self.steal)} of a host's CPU time to others on its hypervisor"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from netlab.rig import Rig
 from netlab.schedule import Round, Trial, rounds, with_partners
 from netlab.setups import Setup, Stream, is_together
 from netlab.store import RunFolder
-from netlab.units import format_share
 
 MEASURES = {
     "stream": stream.measure,
@@ -151,7 +150,7 @@ class Session:
             return
         stayed = _recorded(self.folder, self.cells, quiet.is_disturbed)
         if stayed:
-            self.progress.warn([f"in all of their tries {_stolen(len(stayed), quiet)}"])
+            self.progress.warn([f"in all of their tries {quiet.disturbed(len(stayed))}"])
 
     def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
         """The block with the lowest number that has trials which this session did not begin.
@@ -178,7 +177,7 @@ class Session:
             self.folder.note(
                 DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
             )
-        self.progress.tell(f"measured again: {_stolen(len(again), quiet)}")
+        self.progress.tell(f"measured again: {quiet.disturbed(len(again))}")
         return with_partners(again, self.cells)
 
     def _note_returned(self) -> None:
@@ -295,11 +294,3 @@ def _teams(trials: Sequence[Trial]) -> dict[Trial, Member]:
         team = Team(trial.cell.pairing for trial in those)
         places |= {trial: team.member(trial.cell.pairing) for trial in those}
     return places
-
-
-def _stolen(trials: int, quiet: Quiet) -> str:
-    """``3 trials lost more than 0.5 % of a host's CPU time to others on its hypervisor``."""
-    return (
-        f"{trials} {'trial' if trials == 1 else 'trials'} lost more than "
-        f"{format_share(quiet.steal)} of a host's CPU time to others on its hypervisor"
-    )

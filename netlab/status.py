@@ -11,7 +11,7 @@ from typing import Any
 
 from netlab.journal import Damage
 from netlab.records import Record, Status
-from netlab.repeats import Until
+from netlab.repeats import Quiet, Until
 from netlab.stored import StoredRun, holder_of, read
 
 _SHOWN = 5
@@ -44,6 +44,12 @@ class RunStatus:
     """Keys of the cells that had all their trials and never got tight; final."""
     until: Until | None
     """What makes a cell tight, where that ends its trials."""
+    quiet: Quiet | None
+    """Which trials the last session measured again; ``None``: none for that reason."""
+    disturbed: int
+    """Trials whose record that counts was disturbed."""
+    disturbed_again: int
+    """Those of them that a resumed run measures again."""
     writer: str | None
     """Who writes right now, in words."""
     active: tuple[Active, ...]
@@ -83,6 +89,8 @@ class RunStatus:
             "pending": self.pending,
             "undecided": self.undecided,
             "not_tight": list(self.not_tight),
+            "disturbed": self.disturbed,
+            "disturbed_again": self.disturbed_again,
             "running": self.writer is not None,
             "writer": self.writer,
             "active": [
@@ -117,6 +125,9 @@ class RunStatus:
             )
         if self.not_tight and self.until is not None:
             lines += _flagged(self.not_tight, self.until)
+        if self.disturbed and self.quiet is not None:
+            again = f"{self.disturbed_again} to be measured again"
+            lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")
         if self.last is not None:
             reason = f" ({self.last.reason})" if self.last.reason else ""
             lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
@@ -142,6 +153,8 @@ def status_of(path: Path) -> RunStatus:
     writer = holder_of(path)
     stored = read(path)
     counts = _counts(stored)
+    quiet = _quiet_of(stored)
+    those = [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
     courses = {cell.key: stored.course(cell) for cell in stored.plan.cells}
     # What a writer has not finished writing is not damage.
     damage = tuple(each for each in stored.damage if not (each.torn and writer))
@@ -156,6 +169,9 @@ def status_of(path: Path) -> RunStatus:
         undecided=sum(not course.ended for course in courses.values()),
         not_tight=tuple(key for key, course in courses.items() if course.tight is False),
         until=stored.plan.until,
+        quiet=quiet,
+        disturbed=len(those),
+        disturbed_again=sum(quiet is not None and quiet.asks_again(record) for record in those),
         writer=writer,
         active=tuple(
             Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
@@ -163,6 +179,15 @@ def status_of(path: Path) -> RunStatus:
         last=stored.records[-1] if stored.records else None,
         damage=damage,
     )
+
+
+def _quiet_of(stored: StoredRun) -> Quiet | None:
+    """What the last session says of disturbed trials; ``None`` where it says nothing readable."""
+    said = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
+    match said[-1] if said else None:
+        case {"steal": float(steal), "tries": int(tries)}:
+            return Quiet(steal=steal, tries=tries)
+    return None
 
 
 def _counts(stored: StoredRun) -> Counter[Status]:

@@ -136,6 +136,33 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
     assert state.as_dict()["not_tight"] == [LL_LARGE.key]
 
 
+@pytest.mark.parametrize(
+    ("quiet", "found", "said"),
+    [
+        ({"steal": 0.01, "tries": 3}, (2, 1), "2 trials lost more than 1 % of a host's CPU time"),
+        ({"steal": 0.1, "tries": 1}, (1, 0), "1 trial lost more than 10 % of a host's CPU time"),
+        ({"steal": "a lot", "tries": 3}, (0, 0), None),
+        (None, (0, 0), None),
+    ],
+)
+def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_them(
+    tmp_path: Path, quiet: object, found: tuple[int, int], said: str | None
+) -> None:
+    with open_folder(tmp_path) as folder:
+        folder.note("session", quiet={"steal": 0.5, "tries": 2})
+        folder.note("session", quiet=quiet)
+        for number, attempt, stolen in ((1, 1, 0.05), (2, 3, 0.2)):
+            made = made_record(LL, number, attempt=attempt)
+            values = {**made.values, "receiver_host_steal_share": stolen}
+            folder.append(replace(made, values=values))
+        folder.append(made_record(WL, 1))
+    state = status_of(tmp_path / "run")
+    assert (state.disturbed, state.disturbed_again) == found
+    assert state.as_dict()["disturbed"] == found[0]
+    told = [line for line in state.as_text().splitlines() if "CPU time" in line]
+    assert [line.partition(" to others")[0] for line in told] == ([said] if said else [])
+
+
 def test_no_run_folder_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run folder"):
         status_of(tmp_path)
