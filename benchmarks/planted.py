@@ -35,6 +35,7 @@ MATRIX = """\
 title: planted limits
 pairings: [LL]
 repeats: REPEATS
+quiet: {steal: 2 %, tries: 4}
 defaults: {resolution: 2 %, residual: 300ms, settle: 0s, duration: 2s, socket_buffer: 4MiB}
 tests:
 """

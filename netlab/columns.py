@@ -189,6 +189,11 @@ _HOST: Mapping[str, Column] = {
     "busy_share": Column("Float64", "", "load of all CPUs at the rate found"),
     "busiest_core_share": Column("Float64", "", "load of the busiest CPU at the rate found"),
     "busiest_core": Column("Int64", "", "number of that CPU"),
+    "host_steal_share": Column(
+        "Float64",
+        "",
+        "CPU time that its hypervisor gave to others, in the worst trial; NA: not told",
+    ),
     "interface_dropped_frames": Column("Int64", "", "dropped by its interfaces, all trials"),
     "queue_dropped_frames": Column("Int64", "", "by the queues in front of them"),
     "softnet_dropped_frames": Column(

@@ -37,6 +37,8 @@ class Cpu:
     busiest_core_share: float
     busiest_core: int
     """Its number, as the system counts."""
+    steal_share: float | None = None
+    """Of all their time, what a hypervisor gave to others; ``None``: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
     names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
     if any(name not in result for name in names):
         return None
-    return Cpu(*(result[name] for name in names))
+    busy, core, number = (result[name] for name in names)
+    return Cpu(busy, core, number, result.get("host_steal_share"))
 
 
 def busiest(hosts: Iterable[Watched]) -> Watched | None:

@@ -64,6 +64,7 @@ def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
     assert cpu_in({"host_busy_share": 0.5}) is None
     whole = {"host_busy_share": 0.5, "host_busiest_core_share": 0.9, "host_busiest_core": 3}
     assert cpu_in(whole) == Cpu(0.5, 0.9, 3)
+    assert cpu_in(whole | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
 
 
 ticks = st.dictionaries(

@@ -39,9 +39,14 @@ def of_hosts(tried: Sequence[Tried], confirming: Sequence[Tried], ends: Ends) ->
             values[f"{key}_busy_share"] = found.busy_share
             values[f"{key}_busiest_core_share"] = found.busiest_core_share
             values[f"{key}_busiest_core"] = found.busiest_core
-        busy = [cpu.busiest_core_share for each in tried if (cpu := each.hosts[key].cpu)]
-        if len(busy) == len(tried):
+        known_cpus = [cpu for each in tried if (cpu := each.hosts[key].cpu)]
+        if len(known_cpus) == len(tried):
+            busy = [cpu.busiest_core_share for cpu in known_cpus]
             values[f"trial_{key}_busiest_core_share"] = busy
+        # One disturbed trial can turn a search: the worst of them stands for it.
+        stolen = [cpu.steal_share for cpu in known_cpus if cpu.steal_share is not None]
+        if stolen:
+            values[f"{key}_host_steal_share"] = max(stolen)
         for place in PLACES:
             told = [each.hosts[key].dropped.get(place) for each in tried]
             known = [frames for frames in told if frames is not None]
