@@ -97,9 +97,15 @@ def worst(each: Iterable[Verdict]) -> Verdict:
 
 def forwarded_share(accounts: Sequence[Account], terms: Terms) -> float | None:
     """The slower direction's rate of arrivals, as a share of the line's; ``None``: not known."""
-    rates = [account.received_per_s() for account in accounts]
-    known = [rate for rate in rates if rate is not None]
-    return min(known) / terms.line_per_s if len(known) == len(rates) else None
+    slower = least(account.received_per_s() for account in accounts)
+    return None if slower is None else slower / terms.line_per_s
+
+
+def least(values: Iterable[float | None]) -> float | None:
+    """The least of all; ``None`` where one of them is not known."""
+    known = list(values)
+    found = [value for value in known if value is not None]
+    return min(found) if len(found) == len(known) else None
 
 
 def _of_one(account: Account, terms: Terms) -> Verdict:

@@ -24,7 +24,7 @@ from netlab.measure.watching import Watch
 from netlab.records import REASONS, reason_of
 from netlab.search import Ask, Try, Verdict
 from netlab.setups import ThroughputSearch
-from netlab.verdict import Account, Terms, forwarded_share, judge, worst
+from netlab.verdict import Account, Terms, forwarded_share, judge, least, worst
 
 BEARABLE = 2
 """Trials in a row that may come to nothing for a reason that is none of the device's."""
@@ -93,15 +93,11 @@ class Tried:
     @property
     def sent_per_s(self) -> float | None:
         """Frames a second that went out, of the slower direction."""
-        rates = [account.sent_per_s() for account in self.accounts]
-        known = [rate for rate in rates if rate is not None]
-        return min(known) if len(known) == len(rates) else None
+        return least(account.sent_per_s() for account in self.accounts)
 
     def as_try(self, asked: Ask) -> Try:
         """What the search hears of it."""
-        shares = [each.forwarded_share for each in self.said]
-        known = [share for share in shares if share is not None]
-        share = min(known) if len(known) == len(shares) else None
+        share = least(each.forwarded_share for each in self.said)
         return Try(asked.number, asked.full, self.verdict, share)
 
 
