@@ -84,15 +84,15 @@ def judge(accounts: Sequence[Account], terms: Terms) -> Verdict:
     return worst(_of_one(account, terms) for account in accounts)
 
 
-def worst(each: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on all directions, or pairs of hosts, that one trial had.
 
     What the device did wrong outweighs what the tester did: a rate at which it lost frames, or
     queued them, is too high for it even where another direction says nothing.
     """
-    verdicts = set(each)
+    found = set(verdicts)
     order: tuple[Verdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
-    return next((each for each in order if each in verdicts), "passed")
+    return next((each for each in order if each in found), "passed")
 
 
 def forwarded_share(accounts: Sequence[Account], terms: Terms) -> float | None:
