@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs help demo test lint format types check probe wheel schema clean benchmark-%
+.PHONY: docs help demo test test-all test-further lint format types check probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,8 +13,22 @@ help: ## this list
 demo: $(VENV)/runs ## set up, build the probe, measure matrices/loopback.yaml, print the table
 	@$(BIN)/python -m netlab run matrices/loopback.yaml
 
-test: $(VENV)/tests ## set up and run all tests that this machine can run
-	@$(BIN)/python -m pytest
+# First what only computes, on all CPUs; then what measures, one after the other.
+define pytest
+@status=0; \
+$(BIN)/python -m pytest $(1) --measuring no --numprocesses auto --dist loadgroup || status=$$?; \
+$(BIN)/python -m pytest $(1) --measuring yes || status=$$?; \
+exit $$status
+endef
+
+test: $(VENV)/tests probe ## set up and run the tests that need no root, lab, other system or browser
+	$(call pytest,--suite plain)
+
+test-further: $(VENV)/further probe ## the other tests: as root, with all that tests/needs.py names
+	$(call pytest,--suite further)
+
+test-all: $(VENV)/further probe ## both: every test that this machine can run
+	$(call pytest)
 
 lint: $(VENV)/tests ## formatter and linter, changing nothing
 	@$(BIN)/ruff format --check .
@@ -27,7 +41,7 @@ format: $(VENV)/tests ## put every file in order
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-check: lint types test ## all of it
+check: lint types test-all ## all of it
 
 probe: ## build the probe for this machine
 	@$(MAKE) --no-print-directory -C probes
@@ -59,6 +73,10 @@ $(VENV)/runs: pyproject.toml .ci/set-up
 $(VENV)/tests: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev]"
 	@touch $(VENV)/runs $@
+
+$(VENV)/further: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cross,parquet]"
+	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $@
 
 $(VENV)/cross: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[cross]"

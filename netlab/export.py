@@ -66,8 +66,8 @@ def _json(frame: pd.DataFrame) -> bytes:
 
 def _parquet(frame: pd.DataFrame) -> bytes:
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ModuleNotFoundError:
         raise UsageError(
             "parquet needs pyarrow; install it with: pip install 'netlab-matrix[parquet]'"

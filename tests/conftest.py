@@ -1,14 +1,16 @@
-"""What all tests share: reasons to skip, and no skip where a machine could have run the test."""
+"""What all tests share: which of them are run, what they need, and which are run again."""
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import needs
 import pytest
+import tries
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -24,71 +26,84 @@ settings.register_profile(
 )
 settings.load_profile("netlab")
 
-BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_platform_round_trips")
-FAIR_RERUNS, MOST_RERUNS = 2, 6
-MOST_STOLEN = 0.02
-"""Share of the CPUs' time that others on the hypervisor may take during a fair try of a test."""
-NO_SKIP = "NETLAB_NO_SKIP" in os.environ
+BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
+"""Tests of these files build in the checkout's own folder: one after the other."""
+SAMPLE = os.environ.get("NETLAB_SAMPLE")
+"""Seed by which CI draws rows of tests that wait long; without it all rows are run."""
 
 
-@dataclass
-class Tries:
-    """Those of one test that hangs on the time this machine has left: is another one due?"""
-
-    fair: int = 0
-    """Tries that failed, and whose CPUs nobody took away."""
-    begun_at: tuple[int, int] = (0, 0)
-    judged: bool = False
-
-    def begin(self) -> None:
-        """A try begins."""
-        self.begun_at, self.judged = cpu_times(), False
-
-    def __call__(self, error: BaseException | None) -> bool:
-        """Asked after each try, ``error``: why it failed; of what it left behind perhaps again."""
-        now = cpu_times()
-        stolen = (now[0] - self.begun_at[0]) / max(1, now[1] - self.begun_at[1])
-        if error is not None and not self.judged:
-            self.judged = True
-            self.fair += stolen <= MOST_STOLEN
-        return self.fair <= FAIR_RERUNS
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--suite plain`` is `make test`; both suites without it."""
+    parser.addoption("--suite", choices=("plain", "further"), help="tests of one suite: needs.py")
+    parser.addoption(
+        "--measuring",
+        choices=("yes", "no"),
+        help="only tests that measure, which nothing may run beside; or only the others",
+    )
 
 
-def cpu_times() -> tuple[int, int]:
-    """Stolen and all time of all CPUs, in ticks: proc_stat(5). Zeros where no system tells."""
-    try:
-        words = Path("/proc/stat").read_text().split()[1:9]
-    except OSError:
-        return 0, 0
-    return int(words[7]), sum(map(int, words))
+def pytest_configure(config: pytest.Config) -> None:
+    """The account of tries is kept where the tests are run and told."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(tries.Account())
+
+
+def pytest_report_header() -> str | None:
+    """With which seed rows are drawn, so that a run can be repeated."""
+    return None if SAMPLE is None else f"rows that wait long: a sample, NETLAB_SAMPLE={SAMPLE}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose by suite, by whether a test measures and by the sample; group what is run together."""
+    suite, measuring = config.getoption("suite"), config.getoption("measuring")
+    left_out = {
+        item
+        for item in items
+        if suite not in (None, needs.suite_of(item))
+        or measuring not in (None, "yes" if needs.is_alone(item) else "no")
+    } | not_drawn(items)
+    for item in items:
+        if needs.is_alone(item) and needs.suite_of(item) == "further":
+            tries.allow_tries(item)
+        group = "builders" if item.path.stem in BUILDERS else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+    # The longest group first, so that two processes end together.
+    items.sort(key=lambda item: item.path.stem not in BUILDERS)
+
+
+def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Rows that the sample leaves out, of tests marked ``sampled(most=…)``; the seed names them."""
+    rows: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if SAMPLE is not None and item.get_closest_marker("sampled"):
+            rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for test, each in rows.items():
+        marker = each[0].get_closest_marker("sampled")
+        most = len(each) if marker is None else min(len(each), marker.kwargs["most"])
+        drawn = random.Random(f"{SAMPLE} {test}").sample(each, most)  # noqa: S311
+        left_out |= {item for item in each if item not in drawn}
+    return left_out
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """What is run anew is told apart by what was taken from it."""
-    for marker in item.iter_markers("flaky"):
-        marker.kwargs["condition"].begin()
+    """A try begins; a test is skipped where the machine lacks what it needs."""
+    account = tries.tries_of(item)
+    if account is not None:
+        account.begin()
+    needs.require(*needs.needs_of(item))
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """On the machine that checks every change a skipped test is a failed one: it has all pieces."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI a skip that something installed could have saved is a failure."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if reporter else []
-    if NO_SKIP and skipped and exitstatus == pytest.ExitCode.OK:
+    avoidable = [report for report in skipped if needs.EXCUSED not in str(report.longrepr)]
+    if needs.STRICT and avoidable and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is run in a lab or on an emulated system hangs on the time that this machine has left.
-
-    Such a test is run anew when it failed, at most twice; tries during which the hypervisor took
-    the CPUs away do not count, up to six in all. The closing line tells how many were run anew. All
-    others get one chance. What builds for other systems comes last: by then most of it is built.
-    """
-    for item in items:
-        if item.get_closest_marker("lab") or item.get_closest_marker("emulated"):
-            item.add_marker(pytest.mark.flaky(reruns=MOST_RERUNS, condition=Tries()))
-    items.sort(key=lambda item: item.path.stem in BUILDERS)
 
 
 @pytest.fixture

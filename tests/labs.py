@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -15,15 +14,7 @@ from netlab import lab
 from netlab.lab import network, programs, quota, state
 from netlab.lab.plan import LabPlan
 
-needs_a_lab = [
-    pytest.mark.lab,
-    pytest.mark.skipif(
-        sys.platform != "linux" or os.geteuid() != 0, reason="the virtual lab needs Linux and root"
-    ),
-    pytest.mark.skipif(
-        bool(lab.missing_packages()), reason=f"missing: {lab.missing_packages().programs}"
-    ),
-]
+needs_a_lab = [pytest.mark.needs("lab")]
 
 
 def ssh(of: lab.LabState, host: str, *words: str) -> str:

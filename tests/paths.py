@@ -5,9 +5,7 @@ and a real agent in each.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,14 +18,8 @@ from netlab.measure import Ends
 from netlab.probe import Agent
 from netlab.transport import LocalTransport, Process
 
-needs_namespaces = [
-    pytest.mark.lab,
-    pytest.mark.skipif(
-        sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip") is None,
-        reason="network namespaces need Linux, root and iproute2",
-    ),
-]
-needs_nft = pytest.mark.skipif(shutil.which("nft") is None, reason="missing: nft")
+needs_namespaces = [pytest.mark.needs("namespaces")]
+needs_nft = pytest.mark.needs("nft")
 
 ADDRESSES = {"server": ("10.77.2.2", "fd77:2::2"), "client": ("10.77.1.2", "fd77:1::2")}
 ROUTER = {"server": ("10.77.2.1", "fd77:2::1"), "client": ("10.77.1.1", "fd77:1::1")}

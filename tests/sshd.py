@@ -15,19 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from needs import SFTP_SERVERS
 
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/local/sbin"])
 SSHD = shutil.which("sshd", path=SEARCH)
 KEYGEN = shutil.which("ssh-keygen", path=SEARCH)
-SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server")
 SFTP_SERVER = next((path for path in SFTP_SERVERS if Path(path).exists()), None)
 USER = pwd.getpwuid(os.geteuid()).pw_name
 READY_S = 10.0
 
-needs_sshd = pytest.mark.skipif(
-    SSHD is None or KEYGEN is None or SFTP_SERVER is None,
-    reason="needs OpenSSH's server: apt-get install openssh-server",
-)
+needs_sshd = pytest.mark.needs("sshd")
 
 # Every command goes through this, as through a login shell whose home is the test's. Words are
 # split as any shell would, and nothing is quoted. Only commands see the noise, as with

@@ -8,7 +8,6 @@ import shutil
 import threading
 import time
 from importlib.metadata import PackageNotFoundError
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+needs_make = pytest.mark.needs("cc")
 
 
 def builds(sources: Path) -> int:
@@ -104,9 +103,7 @@ def test_an_installation_without_sources_says_so(
 # ---- other systems ----
 
 
-needs_mingw = pytest.mark.skipif(
-    shutil.which(cross.MINGW) is None, reason="needs mingw-w64: apt-get install gcc-mingw-w64"
-)
+needs_mingw = pytest.mark.needs("mingw")
 
 
 def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +202,7 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
 
 @needs_make
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs zig: pip install ziglang")
+@pytest.mark.needs("zig")
 @pytest.mark.parametrize(
     "name", ["linux-x86_64", "windows-x86_64", "macos-aarch64", "freebsd-x86_64"]
 )

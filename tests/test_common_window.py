@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,15 +121,8 @@ hosts:
 CLOCKS_S = {"a": 0, "b": 3600, "c": 86_400, "d": 17}
 
 
-def _time_namespaces() -> bool:
-    unshare = shutil.which("unshare")
-    if sys.platform != "linux" or os.geteuid() != 0 or unshare is None:
-        return False
-    argv = [unshare, "--time", "--fork", "--monotonic=5", "true"]
-    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
-
-
-@pytest.mark.skipif(not _time_namespaces(), reason="needs root and time namespaces of Linux")
+@pytest.mark.alone
+@pytest.mark.needs("root", "time-namespaces")
 def test_flows_of_hosts_with_clocks_of_their_own_are_cut_by_one_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,9 +114,9 @@ def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
     tmp_path: Path, old: dict[str, Any], new: dict[str, Any], words: str
 ) -> None:
     sides = []
-    for name, given in (("old", old), ("new", new)):
-        plan = {"link": given["link"]} if "link" in given else {}
-        settings = {key: value for key, value in given.items() if key != "link"}
+    for name, keys in (("old", old), ("new", new)):
+        plan = {"link": keys["link"]} if "link" in keys else {}
+        settings = {key: value for key, value in keys.items() if key != "link"}
         sides.append(stream_run(tmp_path / name, (stream(**settings), STEADY), **plan))
     with pytest.raises(UsageError) as refused:
         compare_runs(*sides)

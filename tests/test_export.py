@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import os
@@ -79,8 +80,9 @@ def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
     assert list(rows[0]) == list(load(FIXTURE).frame.columns)
 
 
+@pytest.mark.needs("pyarrow")
 def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
-    pq = pytest.importorskip("pyarrow.parquet", reason="the parquet extra is not installed")
+    pq = importlib.import_module("pyarrow.parquet")
     data = export(FIXTURE, "parquet")
     frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
     expected = load(FIXTURE).frame
@@ -105,7 +107,9 @@ def test_another_format_is_refused() -> None:
         export(FIXTURE, "xlsx")
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize(
+    "form", ["csv", "json", pytest.param("parquet", marks=pytest.mark.needs("pyarrow"))]
+)
 def test_twice_the_same_run_is_twice_the_same_bytes(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 

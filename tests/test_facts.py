@@ -16,7 +16,7 @@ from netlab.build import local_probe
 CPU = Path("/sys/devices/system/cpu")
 USABLE = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /sys and /proc")
+pytestmark = pytest.mark.needs("linux")
 
 
 def facts(*words: str) -> dict[str, Any]:
@@ -71,11 +71,10 @@ def cpus(text: str) -> set[int]:
     return found
 
 
+@pytest.mark.needs("default-route")
 def test_a_cards_interrupts_and_spreading_are_those_of_the_interface_of_the_route() -> None:
     routes = Path("/proc/net/route").read_text().splitlines()[1:]
     gateways = [row.split()[:3] for row in routes if row.split()[1] == "00000000"]
-    if not gateways:
-        pytest.skip("no default route")
     name, _, gateway = gateways[0]
     address = ".".join(str(byte) for byte in reversed(bytes.fromhex(gateway)))
     read = facts(f"to={address}")

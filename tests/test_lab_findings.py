@@ -121,7 +121,7 @@ def test_a_wrong_rate_and_a_wrong_mtu_of_the_link_are_named(
     assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
 
 
-@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+@pytest.mark.needs("quota")
 def test_a_sender_under_a_cpu_quota_is_named_with_how_often_it_was_throttled(
     planted: lab.LabState, tmp_path: Path
 ) -> None:

@@ -46,7 +46,7 @@ print(time.process_time() - spent, open("{stat}").read())
 """
 
 
-@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+@pytest.mark.needs("quota")
 def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
     planted: lab.LabState,
 ) -> None:
@@ -78,7 +78,7 @@ def test_one_cable_is_slower_and_one_has_another_mtu(planted: lab.LabState) -> N
     assert "10 Mbit/s" in planted.as_text() and "MTU 1400" in planted.as_text()
 
 
-@pytest.mark.skipif(quota.controller() is None, reason=quota.ADVICE)
+@pytest.mark.needs("quota")
 def test_down_leaves_no_control_group() -> None:
     made = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
     found = quota.controller()

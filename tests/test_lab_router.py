@@ -149,10 +149,8 @@ class TestLab:
         assert (tmp_path / "run" / "index.html").is_file()
 
 
-@pytest.mark.lab
+@pytest.mark.needs("lab")
 def test_down_leaves_nothing_of_a_router() -> None:
-    if any(mark.args[0] for mark in needs_a_lab if mark.name == "skipif"):
-        pytest.skip("no lab can be made here")
     name = f"{NAME}-down"
     made = lab.up(LabOptions(name=name, topology="router"))
     assert made.plan is not None

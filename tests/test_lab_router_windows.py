@@ -17,9 +17,7 @@ from netlab.stored import read
 
 pytestmark = [
     *needs_a_lab,
-    pytest.mark.skipif(
-        bool(lab.missing_for_windows()), reason=f"missing: {lab.missing_for_windows().programs}"
-    ),
+    pytest.mark.needs("windows-hosts"),
 ]
 
 NAME = f"v{os.getpid()}"

@@ -30,12 +30,7 @@ from netlab.lab.plan import LabPlan, make_plan, plan_from_json
 from netlab.matrix import load_matrix
 from netlab.ssh import SshTransport
 
-needs_wine = [
-    *needs_a_lab,
-    pytest.mark.skipif(
-        bool(lab.missing_for_windows()), reason=f"missing: {lab.missing_for_windows().programs}"
-    ),
-]
+needs_wine = [*needs_a_lab, pytest.mark.needs("windows-hosts")]
 NAME = f"w{os.getpid()}"
 HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
 ROOT = Path(__file__).parent.parent

@@ -28,9 +28,7 @@ from netlab.lab.options import LabOptions
 
 pytestmark = [
     *needs_a_lab,
-    pytest.mark.skipif(
-        bool(lab.missing_for_windows()), reason=f"missing: {lab.missing_for_windows().programs}"
-    ),
+    pytest.mark.needs("windows-hosts"),
 ]
 
 NAME = f"r{os.getpid()}"

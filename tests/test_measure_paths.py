@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import signal
 import socket
 import threading
@@ -28,6 +27,8 @@ from netlab.probe import Agent
 from netlab.records import Record, Status, to_json
 from netlab.schedule import Trial
 from netlab.setups import Connect, PayloadSearch, RoundTrip, Setup
+
+pytestmark = pytest.mark.alone
 
 Measure = Callable[..., Record]
 
@@ -65,7 +66,7 @@ def loopback() -> Iterator[Ends]:
 
 # ---- payloads ------------------------------------------------------------------------------------
 
-needs_tcpdump = pytest.mark.skipif(shutil.which("tcpdump") is None, reason="missing: tcpdump")
+needs_tcpdump = pytest.mark.needs("tcpdump")
 
 
 def frames_of(record: Record, prefix: str) -> dict[int, int]:
@@ -294,8 +295,7 @@ def test_a_response_may_be_shorter_than_its_request(loopback: Ends) -> None:
     assert record.values["transactions"] == 100
 
 
-@pytest.mark.lab
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="namespaces: root")
+@pytest.mark.needs("namespaces")
 def test_the_time_in_the_mirrors_stack_is_part_of_the_round_trip() -> None:
     with hosts_on(Path()) as ends:
         record = round_trips(ends, count=200, message_bytes=18, stack_time=True)

@@ -186,8 +186,7 @@ class TestRouters:
             assert account.received_per_s() == pytest.approx(frames_per_s(8e6, 1518), rel=0.05)
 
 
-@pytest.mark.lab
-@needs_namespaces[1]
+@needs_namespaces[0]
 def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
     """It forwards 8 of 20 Mbit/s, with a queue of 20 frames."""
     plant = {"rate": 20e6, "device_rate": 8e6, "device_queue_frames": 20}

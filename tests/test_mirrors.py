@@ -29,6 +29,8 @@ from netlab.records import Status
 from netlab.schedule import Trial
 from netlab.setups import RoundTrip
 
+pytestmark = pytest.mark.alone
+
 MATRIX = """\
 title: an echo
 hosts:

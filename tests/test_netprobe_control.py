@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from netprobe_agents import PATIENCE_S, Agent, agents, at, netprobe, open_trial
 
+pytestmark = pytest.mark.alone
+
 __all__ = ["agents", "netprobe"]
 
 Agents = tuple[Agent, Agent]
@@ -289,9 +291,8 @@ def test_quit_is_answered_and_ends(netprobe: Path) -> None:
         assert agent.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.needs("namespaces")
 def test_one_controller_at_a_time_holds_the_lock(netprobe: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("a network namespace of its own needs root; the machine's lock may be taken")
     script = f"""
         (echo '1 lock owner=first%20one'; sleep 1; echo '2 unlock'; sleep 0.3) |
             {netprobe} agent >/dev/null &

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 from netprobe_agents import Agent, Reply, agents, netprobe
 from round_trip_peers import TOKEN
 from test_netprobe_datagrams import cable
+
+pytestmark = pytest.mark.alone
 
 __all__ = ["agents", "cable", "netprobe"]
 
@@ -189,9 +190,8 @@ def hello(*words: str | Path) -> set[str]:
     return set(said["capabilities"].split(","))
 
 
+@pytest.mark.needs("root", "setpriv")
 def test_what_an_account_may_not_do_is_no_capability_of_it(netprobe: Path) -> None:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("needs root and setpriv, to take a right away")
     bare = ("setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw")
     assert {"batch", "packet"} <= hello(netprobe, "hello")
     assert "batch" in hello(*bare, netprobe, "hello")
@@ -206,9 +206,8 @@ def test_what_an_account_may_not_do_is_no_capability_of_it(netprobe: Path) -> No
     assert "CAP_NET_RAW" in refused["detail"]
 
 
+@pytest.mark.needs("root")
 def test_there_are_no_frames_over_loopback(agents: tuple[Agent, Agent]) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs the right to packet sockets")
     receiver, sender = agents
     keys = {"proto": "udp", "token": TOKEN, "message": 64, "seconds": 0.2}
     ready = receiver.ask("receive", bind="127.0.0.1", **keys)

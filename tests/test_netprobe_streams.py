@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from netprobe_agents import Agent, Trial, agents, netprobe, open_trial, trial
 
+pytestmark = pytest.mark.alone
+
 __all__ = ["agents", "netprobe"]
 
 Agents = tuple[Agent, Agent]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, Tab, a_browser, program
+from browser import Browser, Tab, a_browser
 from made_parts import made_run
 from made_readings import (
     drawn_ns,
@@ -21,6 +21,7 @@ from made_readings import (
     planned,
     result,
 )
+from needs import AXE
 
 from netlab.frame import load
 from netlab.report import in_tables, write_report
@@ -31,12 +32,11 @@ from netlab.report.readings import readings
 from netlab.report.tables import overviews, sections
 
 HERE = Path(__file__).parent
-AXE = HERE.parent / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = (
     "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 )
 
-pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium on this machine")
+pytestmark = pytest.mark.needs("chromium")
 
 FIRST = "document.querySelector('button[data-cell]')"
 OPEN = "document.getElementById('cell').open"
@@ -311,7 +311,7 @@ def test_what_hosts_and_files_say_is_shown_and_never_run(browser: Browser, hosti
     assert tab.complaints == []
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv/axe")
+@pytest.mark.needs("axe")
 @pytest.mark.parametrize(
     ("name", "scheme"),
     [("measured", "light"), ("measured", "dark"), ("lab_report", "light"), ("hostile", "dark")],

@@ -10,8 +10,6 @@ from test_platforms import Runner, linux, runner, windows, wine
 
 __all__ = ["linux", "runner", "windows", "wine"]
 
-pytestmark = pytest.mark.emulated
-
 KEYS: dict[str, dict[str, Any]] = {
     "tcp": {"proto": "tcp", "message": 1448},
     "udp": {"proto": "udp", "message": 1400},

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import require
 from netprobe_agents import PATIENCE_S, PROBES, Agent, Trial, open_trial, trial
 from test_netprobe_control import BAD_LINES, TOKEN
 
 from netlab import cross, release
 from netlab.targets import TARGETS, Target
-
-pytestmark = pytest.mark.emulated
 
 WINE = next(
     (path for path in ("/usr/lib/wine/wine64", "/usr/lib64/wine/wine64") if Path(path).exists()),
@@ -45,16 +44,6 @@ BUILD_S = 900.0
 # ---- what is built, with what ----
 
 
-def needs_zig() -> None:
-    if find_spec("ziglang") is None:
-        pytest.skip("needs zig: pip install ziglang")
-
-
-def needs_mingw() -> None:
-    if shutil.which(cross.MINGW) is None:
-        pytest.skip("needs mingw-w64: apt-get install gcc-mingw-w64-x86-64")
-
-
 def make(*words: str) -> str:
     done = subprocess.run(
         ["make", "--no-print-directory", "-C", str(PROBES), f"PYTHON={sys.executable}", *words],
@@ -70,13 +59,13 @@ def make(*words: str) -> str:
 
 def built(target: str) -> Path:
     """The probe for a target, as a release carries it."""
-    needs_zig()
+    require("zig")
     return cross.build(PROBES, release.targets_named([target])[0]).path
 
 
 def contract(target: str) -> Path:
     """The contract's test for a target, built as its probe is."""
-    needs_zig()
+    require("zig")
     return cross.build_contract(PROBES, release.targets_named([target])[0]).path
 
 
@@ -96,9 +85,10 @@ def system_of(binary: Path) -> str:
     return f"macos-{processor[struct.unpack_from('<I', head, 4)[0]]}"
 
 
+@pytest.mark.needs("zig")
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
-    needs_zig()
+    require("zig")
     for made in (cross.build_contract(PROBES, target), cross.build(PROBES, target)):
         assert system_of(made.path) == target.name
         assert "warning" not in made.said
@@ -142,8 +132,7 @@ def script(place: Path, *words: str) -> Path:
 @pytest.fixture(scope="session")
 def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """Words that start a Windows program: in a prefix of our own, whose server runs already."""
-    if not WINE or not WINESERVER:
-        pytest.skip("needs wine: apt-get install wine64 wine")
+    require("wine")
     prefix = tmp_path_factory.mktemp("wine")
     settings = {"WINEPREFIX": str(prefix), "WINEDEBUG": "-all"}
 
@@ -179,7 +168,11 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def windows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+def windows(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    wine: tuple[str, ...],  # named here, so that what it needs is known before a test is run
+) -> Runner:
     """Windows programs of whichever compiler is here."""
     compiler = "windows" if find_spec("ziglang") is not None else "mingw"
     return make_runner(request, compiler, tmp_path_factory.mktemp("pe"))
@@ -196,18 +189,16 @@ def make_runner(request: pytest.FixtureRequest, name: str, folder: Path) -> Runn
         make("all", "contract")
         return Runner(name, PROBES / "build" / "netprobe", (str(PROBES / "build" / "contract"),))
     if name == "musl":
-        if os.uname().machine != "x86_64":
-            pytest.skip("the processor here is another one")
+        require("x86_64")
         tests = contract("linux-x86_64")
         return Runner(name, built("linux-x86_64"), (str(tests),))
     if name == "aarch64":
-        if not QEMU:
-            pytest.skip("needs qemu: apt-get install qemu-user-static")
+        require("qemu")
         tests = contract("linux-aarch64")
         probe = script(folder / "netprobe", QEMU, str(built("linux-aarch64")))
         return Runner(name, probe, (QEMU, str(tests), "emulated"))
     if name == "mingw":
-        needs_mingw()
+        require("mingw")
         (target,) = release.targets_named(["windows-x86_64"])
         mingw = cross.compilers_for(target)[-1]
         tests = cross.build_contract(PROBES, target, mingw).path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import signal
 import statistics
 import subprocess
@@ -26,6 +25,8 @@ from netlab.pending import Pending
 from netlab.probe import Agent
 from netlab.transport import LocalTransport
 from netlab.version import VERSION
+
+pytestmark = pytest.mark.alone
 
 FAKE = Path(__file__).with_name("fake_agent.py")
 Starter = Callable[..., Agent]
@@ -278,9 +279,7 @@ def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
 @pytest.fixture
 def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
     """Starts agents in a network namespace of the test's own: a run may hold this machine's."""
-    ip = shutil.which("ip")
-    if ip is None or os.geteuid() != 0:
-        pytest.skip("a network namespace needs root and iproute2")
+    ip = "ip"
     name = f"netlab-test-{os.getpid()}"
     subprocess.run([ip, "netns", "add", name], check=True)
     agents: list[Agent] = []

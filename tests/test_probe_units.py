@@ -27,12 +27,12 @@ PURE = (
     "underway",
     "window",
 )
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = [
+    pytest.param("gcc", marks=pytest.mark.needs("cc")),
+    pytest.param("clang", marks=pytest.mark.needs("clang")),
+]
 
-pytestmark = pytest.mark.skipif(
-    not COMPILERS or shutil.which("make") is None,
-    reason="needs make and a C compiler: apt-get install make gcc libc6-dev",
-)
+pytestmark = pytest.mark.needs("cc")
 
 
 def make(*words: str, folder: Path = PROBES) -> subprocess.CompletedProcess[str]:
@@ -372,12 +372,8 @@ def test_facts_of_a_route_are_those_of_its_interface(probe: Path) -> None:
 def namespace() -> Iterator[str]:
     """A network namespace of our own with one cable, both ends in it."""
     name = f"probe-units-{os.getpid()}"
-    ip = shutil.which("ip")
-    if ip is None:
-        pytest.skip("needs ip: apt-get install iproute2")
-    made = subprocess.run([ip, "netns", "add", name], capture_output=True, check=False)
-    if made.returncode != 0:
-        pytest.skip("needs root, to make a network namespace")
+    ip = "ip"
+    subprocess.run([ip, "netns", "add", name], check=True)
     try:
         for words in (
             "link add cable type veth peer name other",

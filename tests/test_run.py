@@ -19,6 +19,8 @@ from netlab.records import Record
 from netlab.repeats import Until, course_of
 from netlab.stored import read
 
+pytestmark = pytest.mark.alone
+
 MATRIX = """\
 title: a small loopback
 hosts: {server: {local: true}, client: {local: true}}

@@ -13,6 +13,8 @@ from netlab.matrix import load_matrix
 from netlab.records import Record
 from netlab.stored import read
 
+pytestmark = pytest.mark.alone
+
 MATRICES = Path(__file__).parent.parent / "matrices"
 HOSTS = """\
 hosts: {server: {local: true}, client: {local: true}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -110,20 +109,18 @@ def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None
     assert commands <= set(f"{known} {more} infty surd u r H v c allowbreak".split())
 
 
-def needs_latex() -> str:
-    found = shutil.which("pdflatex")
-    if found is None:
-        pytest.skip("no pdflatex on this machine")
-    return found
-
-
 def compiled(tex: str, folder: Path) -> str:
     """Set it, and return the log; a complaint of LaTeX is a failure."""
-    program = needs_latex()
     folder.mkdir(exist_ok=True)
     (folder / "tables.tex").write_text(tex, encoding="utf-8")
     done = subprocess.run(
-        [program, "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "tables.tex"],
+        [
+            "pdflatex",
+            "-halt-on-error",
+            "-interaction=nonstopmode",
+            "-no-shell-escape",
+            "tables.tex",
+        ],
         cwd=folder,
         capture_output=True,
         timeout=60,
@@ -136,6 +133,7 @@ def compiled(tex: str, folder: Path) -> str:
     return log
 
 
+@pytest.mark.needs("pdflatex")
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
 def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: Path) -> None:
     run = load(ROOT / "reports" / name)
@@ -155,6 +153,7 @@ def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: P
     assert [points for points in wide if points > 1] == [], re.findall(r"Overfull.*\n.*", log)
 
 
+@pytest.mark.needs("pdflatex")
 def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> None:
     hostile = table(
         [row(HOSTILE, 1e6, None), row("[x] *", 2e6, 3e6), row(OTHER_SCRIPTS, None, 0.0)],
@@ -176,6 +175,7 @@ def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> No
     compiled(tex, tmp_path)
 
 
+@pytest.mark.needs("pdflatex")
 def test_a_table_of_many_rows_runs_over_pages(tmp_path: Path) -> None:
     long = table([row(f"{n} KiB", n * 1e6, None) for n in range(1, 200)])
     log = compiled(document("run", [long]), tmp_path)

@@ -189,6 +189,7 @@ CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 10_000), "e": (8
 """Host → seconds by which its clock is off, and parts in a million by which it runs fast."""
 
 
+@pytest.mark.alone
 def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_skew_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from netlab.hosts import Host, SshTarget
 from netlab.probe import Agent
 from netlab.ssh import SshTransport
 
-pytestmark = [pytest.mark.sshd, sshd.needs_sshd]
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
 
 
 @dataclass
@@ -106,6 +106,7 @@ def cached(server: Sshd) -> Path:
 
 
 class TestHostKeys:
+    @pytest.mark.needs("root")
     def test_a_known_key_lets_in(self, site: Site) -> None:
         log_in(host_at(site.server()))
 
@@ -353,8 +354,6 @@ class TestDeployment:
         assert len(list(private.iterdir())) == 1
 
     def test_where_a_place_does_not_start_programs_the_next_is_tried(self, site: Site) -> None:
-        if os.geteuid() != 0:
-            pytest.skip("mounting needs root")
         server = site.server()
         cache = server.home / ".cache"
         cache.mkdir()
@@ -368,11 +367,10 @@ class TestDeployment:
         finally:
             subprocess.run(["umount", str(cache)], check=True)
 
+    @pytest.mark.needs("root")
     def test_where_a_place_is_full_the_next_is_tried_and_nothing_is_left_behind(
         self, site: Site
     ) -> None:
-        if os.geteuid() != 0:
-            pytest.skip("mounting needs root")
         server = site.server()
         cache = server.home / ".cache"
         cache.mkdir()

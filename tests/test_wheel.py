@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -23,8 +22,7 @@ WAIT_S = 900.0
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ziglang") is None, reason="needs zig: pip install ziglang"),
-    pytest.mark.skipif(shutil.which("make") is None, reason="needs make"),
+    pytest.mark.needs("zig", "cc"),
 ]
 
 
