@@ -337,6 +337,7 @@ def in_namespace(netprobe: Path, script: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.needs("namespaces")
 def test_a_datagram_that_the_send_buffer_cannot_hold_is_no_buffers(netprobe: Path) -> None:
     lines = in_namespace(
         netprobe,
@@ -347,6 +348,7 @@ def test_a_datagram_that_the_send_buffer_cannot_hold_is_no_buffers(netprobe: Pat
     assert '"error":"no-buffers","errno":105' in lines[-1]
 
 
+@pytest.mark.needs("namespaces")
 def test_a_datagram_over_the_mtu_with_df_is_message_too_long(netprobe: Path) -> None:
     lines = in_namespace(
         netprobe,
@@ -356,6 +358,7 @@ def test_a_datagram_over_the_mtu_with_df_is_message_too_long(netprobe: Path) -> 
     assert '"error":"message-too-long","errno":90' in lines[-1]
 
 
+@pytest.mark.needs("namespaces")
 def test_an_unreachable_network_is_told(netprobe: Path) -> None:
     for protocol in ("tcp", "udp"):
         lines = in_namespace(netprobe, f"@PROBE@ send proto={protocol} to=192.0.2.1:5001 seconds=1")

@@ -176,6 +176,7 @@ def in_namespace(script: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.needs("namespaces")
 def test_fragments_are_counted_over_the_test(netprobe: Path) -> None:
     records = in_namespace(
         "ip link set lo mtu 1500;"
@@ -242,6 +243,7 @@ def test_a_missing_mirror_of_connections_is_an_error_and_no_number(agents: Agent
     assert refused["error"] == "connect-refused"
 
 
+@pytest.mark.needs("namespaces")
 def test_when_all_local_ports_are_blocked_an_error_says_so(netprobe: Path) -> None:
     """Eight ports for a client that closes first, each in TIME_WAIT for a minute."""
     asked = in_namespace(

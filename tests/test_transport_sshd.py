@@ -106,7 +106,6 @@ def cached(server: Sshd) -> Path:
 
 
 class TestHostKeys:
-    @pytest.mark.needs("root")
     def test_a_known_key_lets_in(self, site: Site) -> None:
         log_in(host_at(site.server()))
 
@@ -353,6 +352,7 @@ class TestDeployment:
         assert private.stat().st_mode & 0o777 == 0o700
         assert len(list(private.iterdir())) == 1
 
+    @pytest.mark.needs("root")
     def test_where_a_place_does_not_start_programs_the_next_is_tried(self, site: Site) -> None:
         server = site.server()
         cache = server.home / ".cache"
