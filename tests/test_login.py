@@ -135,8 +135,8 @@ LINE = f"{KEY.get_name()} {KEY.get_base64()}"
         ("[rack]:2200", "rack", False),
         ("[fd00::1]:2200", "[fd00::1]:2200", True),
         ("[*]:2200", "[rack]:2200", True),
-        (paramiko.HostKeys.hash_host("rack"), "rack", True),
-        (paramiko.HostKeys.hash_host("rack"), "shelf", False),
+        pytest.param(paramiko.HostKeys.hash_host("rack"), "rack", True, id="hashed"),
+        pytest.param(paramiko.HostKeys.hash_host("rack"), "shelf", False, id="hashed, another"),
         ("|1|no|hash", "rack", False),
     ],
 )

@@ -146,7 +146,7 @@ def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(la
 
 def test_status_tells_how_far_a_run_is_while_it_goes_on(lab: Path) -> None:
     with subprocess.Popen(
-        command("run", "matrix.yaml", "--into", "out", "--set", "duration=1s", "--no-report"),
+        command("run", "matrix.yaml", "--into", "out", "--set", "pause=10min", "--no-report"),
         cwd=lab,
         stderr=subprocess.DEVNULL,
     ) as going:
@@ -159,7 +159,7 @@ def test_status_tells_how_far_a_run_is_while_it_goes_on(lab: Path) -> None:
 
 def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> None:
     with subprocess.Popen(
-        command("run", "matrix.yaml", "--into", "one", "--set", "duration=1s", "--no-report"),
+        command("run", "matrix.yaml", "--into", "one", "--set", "pause=10min", "--no-report"),
         cwd=lab,
         stderr=subprocess.DEVNULL,
     ) as going:
@@ -167,7 +167,7 @@ def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> No
         second = run(lab, "run", "matrix.yaml", "--into", "two", "--no-report")
         assert second.returncode == 6
         assert "is measured by" in second.stderr
-        same = run(lab, "run", "matrix.yaml", "--into", "one", "--set", "duration=1s")
+        same = run(lab, "run", "matrix.yaml", "--into", "one", "--set", "pause=10min")
         assert same.returncode == 6
         going.send_signal(signal.SIGINT)
         assert going.wait(20) == 130
