@@ -129,7 +129,7 @@ def test_a_cell_can_be_measured_again_and_its_old_record_stays(lab: Path) -> Non
 
 
 def test_json_is_a_line_a_record_on_standard_output(lab: Path) -> None:
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--json")
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--json", "--no-report")
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(events) == CELLS
     assert {event["status"] for event in events} == {"ok"}
