@@ -128,6 +128,8 @@ def test_a_paced_sender_keeps_its_rate(agents: Agents, key: str, value: int) -> 
         waited = sent["run_queue_delay_ns"] / sent["elapsed_ns"]
         stolen = sent["host_steal_share"] * (os.cpu_count() or 1)
         assert 0.99 * (1 - waited - stolen) <= kept <= 1.01
+        arrived = done.received["throughput_bit_per_s"]
+        assert arrived == pytest.approx(8000 * PACED_PER_S * kept, rel=0.2)
         assert sum(sent["late_histogram_ns"]) == sent["sent_messages"]
         assert 1 <= sent["largest_burst"] <= AT_MOST_AT_ONCE
         scheduled = sent["sent_messages"] + sent["skipped_messages"] + sent["local_drops"]
