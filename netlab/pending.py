@@ -13,6 +13,14 @@ STREAMING = frozenset({"ready", "progress", "window"})
 GONE = "gone"
 """Type of the record that an inbox gets when the host is lost."""
 
+ADVICE = {
+    ("capability-missing", "congestion"): (
+        "or set another `congestion` in the matrix, or none for the host's own"
+    ),
+}
+"""What a person can do at the matrix about a fault, by its word and the request's key: what can be
+done at the host its probe says."""
+
 Inbox = Callable[["Pending", Mapping[str, Any]], None]
 
 
@@ -49,10 +57,12 @@ class Pending:
 def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
     """What an ``error`` record says."""
     path_mtu_bytes = record.get("path_mtu_bytes")
+    word, key = str(record.get("error", "unknown-error")), str(record.get("key") or "")
+    said = str(record.get("detail") or key)
     return ProbeError(
         host,
-        str(record.get("error", "unknown-error")),
+        word,
         errno=record.get("errno"),
-        detail=str(record.get("detail") or record.get("key") or ""),
+        detail="; ".join(filter(None, (said, ADVICE.get((word, key))))),
         path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
     )

@@ -121,9 +121,11 @@ class Progress:
         if record.status is Status.FAILED:
             self._failed += 1
             self._say(f"{record.cell}: failed: {record.detail or record.reason}")
-        if record.status is Status.PENDING and record.detail not in self._told:
+        told_once = record.status in (Status.PENDING, Status.IMPOSSIBLE)
+        if told_once and record.detail not in self._told:
             self._told.add(record.detail)
-            self._say(f"{record.cell} and others are pending: {record.detail}")
+            those = "and others are pending" if record.status is Status.PENDING else "is impossible"
+            self._say(f"{record.cell} {those}: {record.detail or record.reason}")
         if self._json:
             print(json.dumps(_event(record)), flush=True)
         if self._bar is not None:

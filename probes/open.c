@@ -20,6 +20,20 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
+/* Not there at all, or not for this account: this host cannot do it, today and tomorrow, until its
+ * administrator mends that. */
+static bool set_congestion(struct test *test, plat_socket socket)
+{
+    const char *name = test->settings.congestion;
+    char why[sizeof test->failure.detail];
+    int error = plat_congestion_set(socket, name);
+    if (error == 0)
+        return true;
+    plat_congestion_refusal(error, name, why, sizeof why);
+    test_fail_saying(test, "capability-missing", error, "congestion", why);
+    return false;
+}
+
 static bool set_options(struct test *test, plat_socket socket)
 {
     const struct settings *settings = &test->settings;
@@ -28,16 +42,8 @@ static bool set_options(struct test *test, plat_socket socket)
         !(want(test, plat_option_set(socket, PLAT_SEND_BUFFER, buffer), "socket_buffer") &&
           want(test, plat_option_set(socket, PLAT_RECEIVE_BUFFER, buffer), "socket_buffer")))
         return false;
-    if (settings->congestion[0] != 0) {
-        int error = plat_congestion_set(socket, settings->congestion);
-        if (error != 0) {
-            /* Not there at all, or not for ordinary users: the second an administrator can mend. */
-            const char *word = plat_word(error);
-            bool denied = strcmp(word, "permission-denied") == 0;
-            test_fail_key(test, denied ? word : "capability-missing", error, "congestion");
-            return false;
-        }
-    }
+    if (settings->congestion[0] != 0 && !set_congestion(test, socket))
+        return false;
     if (settings->nodelay && !want(test, plat_option_set(socket, PLAT_NODELAY, 1), "nodelay"))
         return false;
     if ((settings->dont_fragment || settings->method == METHOD_PACKET) &&

@@ -261,6 +261,9 @@ int plat_option_get(plat_socket socket, enum plat_option option, int *value);
 extern const int plat_buffer_factor;
 int plat_congestion_set(plat_socket socket, const char *name);
 int plat_congestion_get(plat_socket socket, char *into, size_t capacity);
+/* Why plat_congestion_set gave that error, and what an administrator of this host can do about it:
+ * one line. */
+void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity);
 int plat_interface_set(plat_socket socket, const char *name);
 
 /* UDP over IPv4, sending: without a checksum. An error that plat_word calls capability-missing

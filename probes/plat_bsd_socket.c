@@ -198,3 +198,10 @@ bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
     into[0] = 0;
     return false;
 }
+
+void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity)
+{
+    char text[120];
+    plat_describe(error, text, sizeof text);
+    snprintf(into, capacity, "congestion control %s: %s", name, text);
+}

@@ -1,11 +1,13 @@
 /* Linux: what its sockets have of their own. Stamps: plat_linux_stamps.c, TCP_INFO:
  * plat_linux_tcp_info.c; what it shares with others: plat_posix_socket.c, plat_posix_option.c. */
 #define _GNU_SOURCE
+#include "plat_linux_facts.h"
 #include "plat_posix.h"
 
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 
 const int plat_buffer_factor = 2;
@@ -100,6 +102,31 @@ int posix_get_dont_fragment(int socket, int *on)
 int posix_set_report_drops(int socket, bool on)
 {
     return set_of_ip(socket, IP_RECVERR, IPV6_RECVERR, on);
+}
+
+#define IPV4 "/proc/sys/net/ipv4/"
+
+/* The list that ordinary users may choose from is the whole machine's, and for them the kernel
+ * loads no module: tcp(7). */
+void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity)
+{
+    char list[160];
+    if (error == EPERM && facts_line_of(IPV4 "tcp_allowed_congestion_control", list, sizeof list)) {
+        snprintf(into, capacity,
+                 "congestion control %s is not allowed for this account; allowed here: %s; root of "
+                 "this host can allow it: sysctl -w net.ipv4.tcp_allowed_congestion_control='%s %s'",
+                 name, list, list, name);
+    } else if (error == ENOENT &&
+               facts_line_of(IPV4 "tcp_available_congestion_control", list, sizeof list)) {
+        snprintf(into, capacity,
+                 "congestion control %s is not available; available here: %s; where this kernel "
+                 "has it as a module, root of this host can load it: modprobe tcp_%s",
+                 name, list, name);
+    } else {
+        char text[80];
+        plat_describe(error, text, sizeof text);
+        snprintf(into, capacity, "congestion control %s: %s", name, text);
+    }
 }
 
 int plat_interface_set(plat_socket socket, const char *name)

@@ -2,6 +2,7 @@
  * frames of our own. */
 #include "plat_windows.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const int plat_buffer_factor = 1;
@@ -88,6 +89,13 @@ int plat_congestion_get(plat_socket socket, char *into, size_t capacity)
     (void)capacity;
     into[0] = 0;
     return WSAENOPROTOOPT;
+}
+
+void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity)
+{
+    char text[120];
+    plat_describe(error, text, sizeof text);
+    snprintf(into, capacity, "congestion control %s: %s", name, text);
 }
 
 /* Winsock's documentation allows a provider to take note of it and do nothing: a capture tells. */

@@ -76,7 +76,7 @@ struct settings {
 struct complaint {
     const char *word; /* NULL: nothing is wrong */
     char key[32];
-    char detail[200];
+    char detail[400];
     int error; /* the system's number; 0: none */
 };
 

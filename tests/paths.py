@@ -49,6 +49,17 @@ def inside(namespace: str, *words: str) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
+def shape_client(rate_bit_per_s: int) -> None:
+    """Let the client's end of the cable between hosts send as Ethernet of that rate would: each
+    frame with FCS, preamble and gap, none shorter than 84 bytes, and none cut up on the way."""
+    namespace = f"netlab-test-{os.getpid()}-client"
+    ip("-n", namespace, "link", "set", "dev", "test", "gso_max_segs", "1")
+    table = "stab overhead 24 linklayer ethernet mpu 84 mtu 2047 tsize 2048"
+    bucket = f"tbf rate {rate_bit_per_s}bit burst 6400 limit 400000"
+    words = f"qdisc replace dev test root handle 1: {table} {bucket}"
+    inside(namespace, "tc", *words.split())
+
+
 @contextmanager
 def hosts_on(path: Path) -> Iterator[Ends]:
     """Two agents at the ends of a path; everything is gone afterwards."""

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,12 +142,40 @@ class Sshd:
         assert self.process is not None
         return children(self.process.pid)
 
+    def serving(self) -> list[int]:
+        """Those and what they started that is OpenSSH itself: all that hold a connection. For root
+        one process a session, for others two: one watches, and its child speaks."""
+        return [pid for each in self.sessions() for pid in descendants(each) if is_openssh(pid)]
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """All connections held, and nothing answered on any; thawed at the end."""
+        held = self.serving()
+        assert held
+        try:
+            for pid in held:
+                os.kill(pid, signal.SIGSTOP)
+            give_up = time.monotonic() + READY_S
+            while any(state(pid)[1] != "T" for pid in held) and time.monotonic() < give_up:
+                time.sleep(0.001)
+            assert {state(pid)[1] for pid in held} == {"T"}
+            yield
+        finally:
+            for pid in held:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
+    def cut(self) -> None:
+        """End all connections at once, as a power failure would."""
+        for pid in self.serving():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def stop(self) -> None:
-        """End the server and the sessions that it started."""
+        """End the server and all that it started."""
         if self.process is None:
             return
-        started = [*self.sessions()]
-        started += [pid for each in started for pid in children(each)]
+        started = [pid for each in self.sessions() for pid in descendants(each)]
         self.process.terminate()
         for pid in started:
             for number in (signal.SIGCONT, signal.SIGKILL):
@@ -157,12 +185,33 @@ class Sshd:
         self.process = None
 
 
+def state(pid: int) -> tuple[str, str, int]:
+    """Name, state and parent of a process, by proc_pid_stat(5); OSError where there is none."""
+    text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    words = rest.split()
+    return name, words[0], int(words[1])
+
+
+def is_openssh(pid: int) -> bool:
+    """Whether a process is of OpenSSH's server: sshd, since 9.8 also sshd-session and sshd-auth."""
+    try:
+        return state(pid)[0].startswith("sshd")
+    except OSError:
+        return False
+
+
 def children(pid: int) -> list[int]:
     """The processes whose parent is ``pid``."""
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError):
-            words = stat.read_text(errors="replace").rpartition(")")[2].split()
-            if int(words[1]) == pid and words[0] != "Z":
-                found.append(int(stat.parent.name))
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            _, condition, parent = state(int(folder.name))
+            if parent == pid and condition != "Z":
+                found.append(int(folder.name))
     return found
+
+
+def descendants(pid: int) -> list[int]:
+    """A process, its children, theirs, and so on."""
+    return [pid, *(later for child in children(pid) for later in descendants(child))]

@@ -209,16 +209,6 @@ class TestOddPaths:
         assert "captured_next_frames" not in record.values
         assert "no-answer" in str(record.values["capture_reason"])
 
-    def test_a_sweep_shows_what_a_second_frame_costs(self) -> None:
-        with hosts_on(Path()) as ends:
-            record = search(ends, protocol="UDP", sweep=True)
-            sizes = record.values["sweep_message_bytes"]
-            rates = record.values["sweep_throughput_bit_per_s"]
-            assert isinstance(sizes, list)
-            assert isinstance(rates, list)
-            assert {1472, 1473} <= set(sizes)
-            assert min(rates) > 0
-
 
 @pytest.mark.parametrize(
     ("settings", "payload", "mtu", "evidence"),

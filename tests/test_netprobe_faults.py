@@ -82,8 +82,8 @@ def test_cpu_clock_and_interface_are_recorded(agents: Agents) -> None:
         assert "wall_step_ns" not in side
         assert side["user_ns"] + side["system_ns"] > 0
         assert side["interface"] == "lo"
-        assert side["run_queue_delay_ns"] >= 0
-        assert 0 <= side.get("quota_throttled_periods", 0) <= side.get("quota_periods", 0)
+        # Running or waiting for a CPU, a thread does one of both at most.
+        assert side["run_queue_delay_ns"] + side["thread_ns"] < 1.1 * side["elapsed_ns"]
     assert done.received["queue_looks"] >= 5
     assert 0 <= done.received["queue_full_share"] <= 1
     assert done.received["interface_received_bytes"] >= done.received["total_bytes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -112,18 +113,32 @@ def test_too_few_messages_are_no_figure(agents: Agents) -> None:
     assert done.received["error"] == "too-few-messages"
 
 
-@pytest.mark.parametrize(("key", "value"), [("message_rate", 2000), ("rate", 16000000)])
+PACED_PER_S = 2000
+AT_MOST_AT_ONCE = 2
+"""Messages that come due within a millisecond: so many are sent late, what is later is skipped."""
+
+
+@pytest.mark.parametrize(("key", "value"), [("message_rate", PACED_PER_S), ("rate", 16_000_000)])
 def test_a_paced_sender_keeps_its_rate(agents: Agents, key: str, value: int) -> None:
-    done = trial(agents, proto="udp", message=1000, seconds=0.5, **{key: value})
-    sent = done.sent
-    rate = 1e9 * sent["sent_messages_window"] / sent["elapsed_ns"]
-    assert 600 < rate < 2040  # where this machine was busy elsewhere, messages were skipped
-    scheduled = sent["sent_messages"] + sent["skipped_messages"] + sent["local_drops"]
-    spanned_s = (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
-    assert scheduled == pytest.approx(2000 * spanned_s, abs=40)
-    assert sum(sent["late_histogram_ns"]) == sent["sent_messages"]
-    assert 1 <= sent["largest_burst"] <= 32
-    assert done.received["throughput_bit_per_s"] == pytest.approx(8000 * rate, rel=0.2)
+    """To 1 %, for as long as it had a CPU: what it waited for one its system tells, not its own
+    schedule. What it could not send in time it skips, and the schedule goes on by the clock."""
+    off_schedule = []
+    for _ in range(3):
+        done = trial(agents, proto="udp", message=1000, seconds=1, **{key: value})
+        sent = done.sent
+        kept = 1e9 * sent["sent_messages_window"] / sent["elapsed_ns"] / PACED_PER_S
+        waited = sent["run_queue_delay_ns"] / sent["elapsed_ns"]
+        stolen = sent["host_steal_share"] * (os.cpu_count() or 1)
+        assert 0.99 * (1 - waited - stolen) <= kept <= 1.01
+        arrived = done.received["throughput_bit_per_s"]
+        assert arrived == pytest.approx(8000 * PACED_PER_S * kept, rel=0.2)
+        assert sum(sent["late_histogram_ns"]) == sent["sent_messages"]
+        assert 1 <= sent["largest_burst"] <= AT_MOST_AT_ONCE
+        scheduled = sent["sent_messages"] + sent["skipped_messages"] + sent["local_drops"]
+        spanned_s = (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
+        off_schedule.append(abs(scheduled / (PACED_PER_S * spanned_s) - 1))
+    # A sender that is held up at either end is off by that time.
+    assert min(off_schedule) < 0.005
 
 
 def test_an_unpaced_sender_says_nothing_of_pacing(agents: Agents) -> None:

@@ -315,7 +315,30 @@ def test_facts_name_the_machine_and_the_way_to_a_peer(runner: Runner) -> None:
     if runner.windows:
         assert facts["distribution"].startswith("Microsoft Windows")
         assert 100_000 <= facts["timer_resolution_ns"] <= 16_000_000
-        assert facts["udp_received_datagrams"] >= 0
+
+
+def datagrams() -> int:
+    """UDP datagrams that this machine has taken in so far, over IPv4 and IPv6."""
+    rows = [row.split() for row in Path("/proc/net/snmp").read_text().splitlines()]
+    names, values = (row for row in rows if row[0] == "Udp:")
+    found = int(dict(zip(names, values, strict=True))["InDatagrams"])
+    if Path("/proc/net/snmp6").exists():
+        rows = [row.split() for row in Path("/proc/net/snmp6").read_text().splitlines()]
+        found += int(dict(rows)["Udp6InDatagrams"])
+    return found
+
+
+def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
+    """Between what the machine that it runs on counts before it is asked, and afterwards."""
+    with windows.agent() as receiver, windows.agent() as sender:
+        both, told = (receiver, sender), []
+        for _ in range(2):
+            before, facts, after = datagrams(), receiver.ask("facts"), datagrams()
+            told.append(facts["udp_received_datagrams"])
+            assert before <= told[-1] <= after
+            if len(told) == 1:
+                trial(both, proto="udp", message=100, count=300, message_rate=1000)
+    assert told[1] - told[0] >= 300
 
 
 def check(done: Trial, protocol: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 import netlab
 from netlab.build import local_probe
-from netlab.records import Record
+from netlab.records import REASONS, Record
 from netlab.repeats import Until, course_of
 from netlab.stored import read
 
@@ -36,12 +37,24 @@ tests:
 CELLS = 8
 UNTIL = "until={within: 3 %, at_least: 3, at_most: 5}"
 UNTIL_RULE = Until(within=0.03, confidence=0.95, at_least=3, at_most=5)
+REFUSED = {
+    # Loopback takes packets of 65536 bytes, and 48 of them are headers.
+    "message-too-long": (
+        90,  # EMSGSIZE
+        "protocol: UDP, ip: 6, message_size: 65489, dont_fragment: true",
+    ),
+    "capability-missing": (
+        2,  # ENOENT
+        "protocol: TCP, message_size: 1448, congestion: no-such-thing",
+    ),
+}
+"""Reason → the number of the system that gives it, and the settings of a cell that gets it."""
 IMPOSSIBLE = """\
-title: too long
-hosts: {server: {local: true}, client: {local: true}}
-pairs: {LL: [server, client]}
+title: beyond this system
+hosts: {{server: {{local: true}}, client: {{local: true}}}}
+pairs: {{LL: [server, client]}}
 pairings: [LL]
-tests: [{test: stream, protocol: UDP, message_size: 65507, socket_buffer: 8KiB, duration: 100ms}]
+tests: [{{test: stream, duration: 100ms, {settings}}}]
 """
 
 
@@ -135,13 +148,24 @@ def test_json_is_a_line_a_record_on_standard_output(lab: Path) -> None:
     assert {event["status"] for event in events} == {"ok"}
 
 
-def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(lab: Path) -> None:
-    (lab / "matrix.yaml").write_text(IMPOSSIBLE)
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    row = netlab.load(lab / "out").frame.iloc[0]
-    # Loopback's MTU is 65536: there the datagram may pass; over a cable it does not.
-    assert row["status"] in ("ok", "impossible"), row["detail"]
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(
+    lab: Path, reason: str
+) -> None:
+    number, settings = REFUSED[reason]
+    (lab / "matrix.yaml").write_text(IMPOSSIBLE.format(settings=settings))
+    done = run(lab, "run", "matrix.yaml", "--into", "out")
     assert done.returncode == 0, done.stderr
+    (record,) = read(lab / "out").records
+    assert (str(record.status), record.reason, record.errno) == ("impossible", reason, number)
+    assert record.attempt == 1
+    frame = netlab.load(lab / "out").frame
+    assert "throughput_bit_per_s" not in frame or frame["throughput_bit_per_s"].isna().all()
+    tables = (lab / "out" / "tables.md").read_text("utf-8")
+    sentence = str(REASONS[reason]).rstrip(".")
+    assert re.search(r"^\| +auto \| +\*a\* \|$", tables, re.MULTILINE)
+    assert f"- *a* Impossible: {sentence} ({reason}, error number {number})." in tables
+    assert f"{reason} (errno {number})" in done.stderr
 
 
 def test_status_tells_how_far_a_run_is_while_it_goes_on(lab: Path) -> None:

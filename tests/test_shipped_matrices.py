@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from netlab.build import local_probe
+from netlab.cells import expand
 from netlab.matrix import load_matrix
 from netlab.records import Record
 from netlab.stored import read
@@ -16,6 +18,7 @@ from netlab.stored import read
 pytestmark = pytest.mark.alone
 
 MATRICES = Path(__file__).parent.parent / "matrices"
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 HOSTS = """\
 hosts: {server: {local: true}, client: {local: true}}
 pairs: {LL: [server, client]}
@@ -27,10 +30,31 @@ def _built() -> None:
     local_probe()
 
 
+def may_choose(congestion: str) -> bool:
+    """Whether this machine lets this account choose it."""
+    with socket.socket() as tcp:
+        try:
+            tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError:
+            return False
+    return True
+
+
+def allowed_congestion(name: str) -> tuple[str, ...]:
+    """What a matrix needs so that this account may run it: where the congestion control that it
+    asks for is not for everybody here, one that is."""
+    settings = [cell.settings for cell in expand(load_matrix(MATRICES / name))]
+    asked = {str(each["congestion"]) for each in settings if "congestion" in each}
+    if all(map(may_choose, asked)):
+        return ()
+    return (f"congestion={ALLOWED.read_text().split()[0]}",)
+
+
 def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
     """What a run of the matrix left, the last word of each trial; every cell has all its trials."""
     hosts, folder = tmp_path / "hosts.yaml", tmp_path / "run"
     hosts.write_text(HOSTS)
+    words = (*words, *allowed_congestion(name))
     overrides = {"pause": "0", **dict(word.split("=", 1) for word in words)}
     sets = [word for pair in overrides.items() for word in ("--set", "=".join(pair))]
     command = ["run", str(MATRICES / name), "--hosts", str(hosts), "--into", str(folder), *sets]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import socket
 import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -480,8 +480,7 @@ class TestAgent:
         }
         pending = agent.start("receive", kind="check", **listen)
         assert pending.record(10)["type"] == "ready"
-        for session in server.sessions():
-            os.kill(session, signal.SIGKILL)
+        server.cut()
         before = time.monotonic()
         with pytest.raises(HostGone, match="far: the probe ended"):
             pending.record(30)
@@ -496,10 +495,7 @@ class TestAgent:
         monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
         server = site.server()
         agent = Agent.open(host_at(server), silence_s=1.0)
-        frozen = server.sessions()
-        try:
-            for session in frozen:
-                os.kill(session, signal.SIGSTOP)
+        with server.frozen():
             before = time.monotonic()
             with pytest.raises(HostGone, match="far: silent for"):
                 agent.ask("clock", timeout_s=20)
@@ -507,21 +503,17 @@ class TestAgent:
             closing = time.monotonic()
             agent.close()
             assert time.monotonic() - closing < 5
-        finally:
-            for session in frozen:
-                os.kill(session, signal.SIGCONT)
 
     def test_a_connection_that_breaks_while_the_host_is_silent_is_a_host_gone(
         self, site: Site
     ) -> None:
         server = site.server()
         transport = SshTransport.connect(host_at(server))
-        frozen = server.sessions()
-        try:
-            process = transport.start(("sleep", "60"))
+        process = transport.start(("sleep", "60"))
+        with ExitStack() as stack:
+            stack.callback(transport.close)
             with pytest.raises(HostError, match="far: its SFTP fails: "), transport.sftp() as sftp:
-                for session in frozen:
-                    os.kill(session, signal.SIGSTOP)
+                stack.enter_context(server.frozen())
                 # From here on nothing can be sent, and nothing tells paramiko so.
                 transport._connections[-1].sock.shutdown(socket.SHUT_WR)
                 sftp.stat(".")
@@ -531,10 +523,6 @@ class TestAgent:
             process.kill()
             with pytest.raises(HostGone, match="far: the SSH connection is gone"):
                 transport.start(("true",))
-        finally:
-            for session in frozen:
-                os.kill(session, signal.SIGCONT)
-            transport.close()
 
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

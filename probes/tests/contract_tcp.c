@@ -148,7 +148,7 @@ TEST(options_are_set_and_read_back)
 {
     struct pair pair;
     int value = -1;
-    char name[32] = "?", device[PLAT_INTERFACE_NAME] = "";
+    char name[32] = "?", device[PLAT_INTERFACE_NAME] = "", why[400];
     open_listener(&pair, "127.0.0.1");
     connect_pair(&pair);
     CHECK_ERROR(plat_option_set(pair.caller, PLAT_NODELAY, 1));
@@ -167,6 +167,11 @@ TEST(options_are_set_and_read_back)
         CHECK_ERROR(plat_congestion_set(pair.caller, name));
     else if (error != 0)
         CHECK_TEXT(plat_word(plat_congestion_set(pair.caller, "cubic")), "capability-missing");
+    error = plat_congestion_set(pair.caller, "no-such-thing");
+    CHECK(error != 0);
+    plat_congestion_refusal(error, "no-such-thing", why, sizeof why);
+    CHECK(strstr(why, "congestion control no-such-thing") == why);
+    CHECK(strchr(why, '\n') == NULL);
     error = plat_option_set(pair.caller, PLAT_DSCP, 10);
     if (capable("dscp")) {
         CHECK_ERROR(error);
