@@ -28,7 +28,7 @@ Suite = Literal["plain", "further"]
 
 STRICT = "NETLAB_CI" in os.environ
 """This machine has all that can be installed: what is missing there fails the test."""
-EXCUSED = "this machine's kernel has no "
+EXCUSED = "this machine has no "
 """How a skip begins that no package could have saved."""
 
 SYSTEM_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -113,6 +113,9 @@ NEEDS = {
         "default route",
         plain=True,
         of_kernel=True,
+    ),
+    "two-cpus": Need(
+        lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, of_kernel=True
     ),
     "root": Need(_root, "root on Linux"),
     "namespaces": Need(

@@ -7,6 +7,7 @@ import os
 import queue
 import secrets
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ import pytest
 
 PROBES = Path(__file__).parent.parent / "probes"
 PATIENCE_S = 20.0
+CPUS = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else [0]
+"""The CPUs that the tests may run on."""
 SANITIZED = bool(os.environ.get("NETPROBE_SANITIZE"))
 """Run the same tests against the sanitizer build (``NETPROBE_SANITIZE=1``)."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
-from netprobe_agents import agents, netprobe
+from netprobe_agents import CPUS, agents, netprobe
 from round_trip_peers import Agents, done
 
 __all__ = ["agents", "netprobe"]
 
-CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.alone
+
 HOLD_S, HOLD_NS, OFF_NS = 500e-6, 500_000, 20_000
 PAIRS = 6
 

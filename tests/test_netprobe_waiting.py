@@ -10,12 +10,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
-from netprobe_agents import Reply, agents, netprobe
+from netprobe_agents import CPUS, Reply, agents, netprobe
 from round_trip_peers import Agents, done
 
 __all__ = ["agents", "netprobe"]
 
-CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.alone
+
 RIVALS = 4
 ROUNDS = 5
 
@@ -38,14 +39,13 @@ def spun(agents: Agents, cpu: int) -> Reply:
     return done(agents, mirror={"spin": 1, "cpu": cpu}, ask=ask, **keys).mirrored
 
 
+@pytest.mark.needs("linux", "two-cpus")  # a probe does not spin on the only CPU
 def test_a_thread_waits_longer_for_a_cpu_that_others_want_and_what_it_waits_it_does_not_run(
     agents: Agents,
 ) -> None:
     """With rivals and without in turns: whatever else this machine does meets both alike. Time is
     shared out evenly, so waiting / running is the number of those that it is shared with; it grows
     by the rivals, or by more where the others' programs have a share of their own."""
-    if len(CPUS) < 2:
-        pytest.skip("a probe does not spin on the only CPU")
     accounted, more = [], []
     for _ in range(ROUNDS):
         shared_with = []

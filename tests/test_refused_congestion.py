@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import require
 from netprobe_agents import netprobe
 from scripted_agent import run_with
 
@@ -28,7 +28,8 @@ __all__ = ["netprobe"]
 
 IPV4 = Path("/proc/sys/net/ipv4")
 TOKEN = "00112233445566778899aabbccddeeff"
-linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for its lists")
+linux = pytest.mark.needs("linux")
+pytestmark = pytest.mark.alone
 
 # ---- what the controller makes of it, on any system ----------------------------------------------
 
@@ -85,11 +86,9 @@ def stripped(*words: str | Path) -> list[str]:
     """A command without the right to choose what this machine does not allow ordinary users."""
     if os.geteuid() != 0:
         return list(map(str, words))
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        pytest.skip("needs setpriv, to give up root's rights")
+    require("setpriv")
     drop = ("--bounding-set=-net_admin", "--inh-caps=-net_admin")
-    return [setpriv, *drop, *map(str, words)]
+    return ["setpriv", *drop, *map(str, words)]
 
 
 def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
