@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,38 @@ def traces(plan: LabPlan) -> list[str]:
         if uid in {host.uid for host in plan.hosts} or plan.hosts[0].namespace.encode() in words:
             left.append(words.decode())
     return left
+
+
+@contextmanager
+def first_on_the_cpus(of: lab.LabState, name: str) -> Iterator[None]:
+    """Whatever runs on this machine waits for the processes of that host, and for what they start:
+    where others compute, their time slices are not taken for what its calls cost."""
+    (host,) = (each for each in of.hosts if each.name == name)
+    network_id = (network.NAMESPACES / host.namespace).stat().st_ino
+
+    def schedule(policy: int, priority: int) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "ns/net").stat().st_ino != network_id:
+                    continue
+                threads = [int(thread.name) for thread in (process / "task").iterdir()]
+            except OSError:
+                continue  # it ended meanwhile, or is none of ours to look into
+            for thread in threads:
+                with suppress(ProcessLookupError):
+                    os.sched_setscheduler(thread, policy, os.sched_param(priority))
+
+    schedule(os.SCHED_RR, 1)
+    try:
+        yield
+    finally:
+        schedule(os.SCHED_OTHER, 0)
+
+
+def stolen_and_all_ticks() -> tuple[int, int]:
+    """Of all CPUs so far, what a hypervisor gave to others, and all time: proc_stat(5)."""
+    words = Path("/proc/stat").read_text().split()[1:9]
+    return int(words[7]), sum(map(int, words))
 
 
 def wait_until(true: Callable[[], bool]) -> None:
