@@ -1,0 +1,42 @@
+"""What a cell costs beyond its measured time, beside a command over a kept SSH connection."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+from set_up import kept_connection, netlab_costs_ms, timed_ms
+
+from netlab import lab
+from netlab.lab.options import LabOptions
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+NAME = f"s{os.getpid()}"
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, rate=100e6))
+    finally:
+        lab.down(NAME)
+
+
+def test_a_cell_costs_at_most_six_tenths_of_a_command_that_does_nothing_over_a_kept_connection(
+    cable: lab.LabState, tmp_path: Path
+) -> None:
+    """In rounds, so that a busy machine delays both: seven cells, then seven times `true`."""
+    ratios = []
+    with kept_connection(cable, cable.hosts[1].name) as ssh:
+        for number in range(ROUNDS):
+            (folder := tmp_path / str(number)).mkdir()
+            costs_ms, _, _ = netlab_costs_ms(cable, folder, 1, duration_s=0.2)
+            commands_ms = [timed_ms([*ssh, "true"]) for _ in costs_ms]
+            ratios.append(statistics.median(costs_ms) / statistics.median(commands_ms))
+    assert 0 < statistics.median(ratios) <= 0.6, ratios
