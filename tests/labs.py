@@ -113,6 +113,16 @@ def first_on_the_cpus(of: lab.LabState, *names: str) -> Iterator[None]:
         schedule(os.SCHED_OTHER, 0)
 
 
+@contextmanager
+def first_itself() -> Iterator[None]:
+    """The same for the programs that this test starts meanwhile."""
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 MOST_STOLEN, TRIES = 0.02, 6
 """Share of the CPUs' time that a hypervisor may give to others while something is measured, and how
 often it is measured at most."""
