@@ -30,7 +30,9 @@ def test_eleven_truths_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("truth", [named(truth) for truth in PLANTED])
-def test_what_is_planted_is_named_and_where_it_is_of_some_pairings_of_these_alone(truth: Truth) -> None:
+def test_what_is_planted_is_named_and_where_it_is_of_some_pairings_of_these_alone(
+    truth: Truth,
+) -> None:
     found = findings(run_of(truth, SECONDS, WARM_UP_S))
     said = {
         (str(each.kind), each.group.pairing, each.severity)
