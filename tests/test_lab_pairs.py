@@ -133,7 +133,7 @@ def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_fr
         # for the cable.
         quartile = statistics.quantiles(each, n=4)[2]
         assert quartile == pytest.approx(1, abs=0.005), (network, each)
-        assert 0.7 < min(each) and max(each) < 1.02, (network, each)
+        assert min(each) > 0.65 and max(each) < 1.02, (network, each)
 
 
 def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
