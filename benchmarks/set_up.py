@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from stage import NETLAB, ROOT, Verdict, a_lab, finish, run_words, table
@@ -74,7 +76,12 @@ def main() -> int:
 
 
 def netlab_costs_ms(
-    lab: LabState, scratch: Path, repeats: int, pairings: str = "[LL]"
+    lab: LabState,
+    scratch: Path,
+    repeats: int,
+    pairings: str = "[LL]",
+    *,
+    duration_s: float = DURATION_S,
 ) -> tuple[list[float], list[float], list[float]]:
     """Cost, drain and set-up of every cell but the first."""
     matrix, into = scratch / "set-up.yaml", scratch / "set-up"
@@ -82,7 +89,7 @@ def netlab_costs_ms(
     for word, value in (
         ("PAIRINGS", pairings),
         ("REPEATS", str(repeats)),
-        ("DURATION", f"{DURATION_S:g}s"),
+        ("DURATION", f"{duration_s:g}s"),
         ("WARM_UP", f"{WARM_UP_S:g}s"),
     ):
         text = text.replace(word, value)
@@ -111,7 +118,7 @@ def netlab_costs_ms(
         values = trials[cell, trial]
         # TCP is closed by reset and has no drain.
         drain_ms = 0.0 if values["protocol"] == "TCP" else float(values["drain_ns"]) / 1e6
-        costs.append((end - begin - WARM_UP_S - DURATION_S) * 1e3 - drain_ms)
+        costs.append((end - begin - WARM_UP_S - duration_s) * 1e3 - drain_ms)
         drains.append(drain_ms)
         setups.append(float(values["setup_ns"]) / 1e6)
     return costs, drains, setups
@@ -121,40 +128,49 @@ def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:
     """Wall time of `ssh linux-a iperf3 -c … -t 1` less its second."""
     server, client = lab.hosts[0], lab.hosts[1]
     ssh = ["ssh", "-F", str(lab.ssh_config), "-o", "BatchMode=yes"]
-    with tempfile.TemporaryDirectory() as folder:
-        kept = [*ssh, "-o", f"ControlPath={folder}/%h"]
-        serve = ["iperf3", "-s", "-B", server.addresses[0]]
-        with subprocess.Popen(
-            [*ssh, "-tt", server.name, *serve],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as listening:
-            master = [*kept, "-o", "ControlMaster=yes", "-o", "ControlPersist=60", "-Nf"]
-            subprocess.run([*master, client.name], check=True, capture_output=True, timeout=30)
-            try:
+    serve = ["iperf3", "-s", "-B", server.addresses[0]]
+    with subprocess.Popen(
+        [*ssh, "-tt", server.name, *serve],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as listening:
+        try:
+            with kept_connection(lab, client.name) as words:
                 time.sleep(1.0)  # the server is there: not a part of what is timed
-                return [
-                    timed_ms([*kept, client.name, *iperf3_client(server.addresses[0])])
-                    for _ in range(count)
-                ]
-            finally:
-                leave = [*kept, "-O", "exit", client.name]
-                subprocess.run(leave, check=False, capture_output=True, timeout=30)
-                listening.kill()
+                asked = [*words, *iperf3_client(server.addresses[0])]
+                return [timed_ms(asked, of_it_s=1.0) for _ in range(count)]
+        finally:
+            listening.kill()
+
+
+@contextmanager
+def kept_connection(lab: LabState, host: str) -> Iterator[list[str]]:
+    """The words of an ssh that goes to a host over one connection, kept meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        ssh = ["ssh", "-F", str(lab.ssh_config), "-o", "BatchMode=yes"]
+        kept = [*ssh, "-o", f"ControlPath={folder}/%h"]
+        master = [*kept, "-o", "ControlMaster=yes", "-o", "ControlPersist=60", "-Nf", host]
+        subprocess.run(master, check=True, capture_output=True, timeout=30)
+        try:
+            yield [*kept, host]
+        finally:
+            leave = [*kept, "-O", "exit", host]
+            subprocess.run(leave, check=False, capture_output=True, timeout=30)
 
 
 def iperf3_client(to: str) -> list[str]:
     return ["iperf3", "-c", to, "-t", "1", "-l", "1448", "-w", "64K", "-C", "cubic", "-J"]
 
 
-def timed_ms(argv: list[str]) -> float:
+def timed_ms(argv: list[str], of_it_s: float = 0.0) -> float:
+    """How long a program runs, less the seconds that it was asked to."""
     begin = time.monotonic()
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     elapsed_s = time.monotonic() - begin
     if done.returncode:
         raise SystemExit(f"{' '.join(argv)}: {done.stdout}{done.stderr}")
-    return (elapsed_s - 1.0) * 1e3
+    return (elapsed_s - of_it_s) * 1e3
 
 
 def spread(name: str, values: list[float]) -> list[str]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from netlab import lab
 from netlab.lab import network, programs, quota, state
 from netlab.lab.plan import LabPlan
+
+Measured = TypeVar("Measured")
 
 needs_a_lab = [pytest.mark.needs("lab")]
 
@@ -69,6 +74,68 @@ def traces(plan: LabPlan) -> list[str]:
         if uid in {host.uid for host in plan.hosts} or plan.hosts[0].namespace.encode() in words:
             left.append(words.decode())
     return left
+
+
+@contextmanager
+def first_on_the_cpus(of: lab.LabState, *names: str) -> Iterator[None]:
+    """Whatever else this machine computes waits for the processes of these hosts, of all without a
+    name, and for what they start: a figure of the lab is then not one of the others.
+
+    They do not interrupt each other: two that are measured together have a CPU each, or sleep.
+    """
+    hosts = [host for host in of.hosts if not names or host.name in names]
+    networks = {(network.NAMESPACES / host.namespace).stat().st_ino for host in hosts}
+
+    def schedule(policy: int, priority: int) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "ns/net").stat().st_ino not in networks:
+                    continue
+                threads = [int(thread.name) for thread in (process / "task").iterdir()]
+            except OSError:
+                continue  # it ended meanwhile, or is none of ours to look into
+            for thread in threads:
+                with suppress(ProcessLookupError):
+                    os.sched_setscheduler(thread, policy, os.sched_param(priority))
+
+    schedule(os.SCHED_RR, 1)
+    try:
+        yield
+    finally:
+        schedule(os.SCHED_OTHER, 0)
+
+
+@contextmanager
+def first_itself() -> Iterator[None]:
+    """The same for the programs that this test starts meanwhile."""
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+MOST_STOLEN, TRIES = 0.02, 6
+"""Share of the CPUs' time that a hypervisor may give to others while something is measured, and how
+often it is measured at most."""
+
+
+def undisturbed(measure: Callable[[int], Measured]) -> Measured:
+    """What ``measure``, called with the number of the try, found while no hypervisor took the CPUs
+    away; the last try counts as it is."""
+    for number in range(TRIES):
+        before = _stolen_and_all_ticks()
+        found = measure(number)
+        stolen, ticks = (b - a for a, b in zip(before, _stolen_and_all_ticks(), strict=True))
+        if stolen <= MOST_STOLEN * ticks:
+            break
+    return found
+
+
+def _stolen_and_all_ticks() -> tuple[int, int]:
+    """Of all CPUs so far, what a hypervisor gave to others, and all time: proc_stat(5)."""
+    words = Path("/proc/stat").read_text().split()[1:9]
+    return int(words[7]), sum(map(int, words))
 
 
 def wait_until(true: Callable[[], bool]) -> None:

@@ -114,9 +114,7 @@ NEEDS = {
         plain=True,
         of_kernel=True,
     ),
-    "two-cpus": Need(
-        lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, of_kernel=True
-    ),
+    "two-cpus": Need(lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, of_kernel=True),
     "root": Need(_root, "root on Linux"),
     "namespaces": Need(
         lambda: _root() and _program("ip")(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,15 +119,39 @@ def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
 def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_from_another(
     found: list[Record],
 ) -> None:
+    shares: dict[str, list[float]] = {}
     for record in found:
-        value = float(str(record.values["throughput_bit_per_s"]))
-        if record.settings["protocol"] == "UDP":
-            assert record.values["lost_messages"] == 0
-            # A machine that is busy skips messages; none is sent that was not offered.
-            assert 2e6 < value < 4.1e6
-        else:
-            cable = {"test": 20e6, "second": 8e6}[str(record.settings["network"])]
-            assert 0.6 * cable < value < 0.97 * cable, record
+        if record.settings["protocol"] == "TCP":
+            network = str(record.settings["network"])
+            # TCP with timestamps: of each 1538 bytes on the wire 1448 are payload.
+            ceiling = {"test": 20e6, "second": 8e6}[network] * 1448 / 1538
+            value = float(str(record.values["throughput_bit_per_s"]))
+            shares.setdefault(network, []).append(value / ceiling)
+    assert {network: len(each) for network, each in shares.items()} == {"test": 12, "second": 12}
+    for network, each in shares.items():
+        # A machine that computes other things only takes from a figure: the upper quartile stands
+        # for the cable.
+        quartile = statistics.quantiles(each, n=4)[2]
+        assert quartile == pytest.approx(1, abs=0.005), (network, each)
+        assert min(each) > 0.65 and max(each) < 1.02, (network, each)
+
+
+def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
+    found: list[Record],
+) -> None:
+    """A busy machine skips some, and sends the first or the last a little late."""
+    paced = [record.values for record in found if record.settings["protocol"] == "UDP"]
+    assert len(paced) == 24
+    missing = []
+    for each in paced:
+        values: Any = each
+        span_s = (values["sender_last_send_ns"] - values["sender_first_send_ns"]) / 1e9
+        due = span_s * 4e6 / (8 * 1472) + 1
+        missing.append(due - values["sent_messages"] - values["sender_skipped_messages"])
+        assert abs(missing[-1]) < 0.1 * due
+        assert values["receiver_total_messages"] == values["sent_messages"]
+        assert values["lost_messages"] == 0
+    assert abs(statistics.median(missing)) <= 1, missing
 
 
 def test_one_host_over_each_of_its_connections_and_with_itself(

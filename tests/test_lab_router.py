@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from labs import inside, needs_a_lab, ssh, traces
+from labs import inside, needs_a_lab, ssh, traces, wait_until
 
 from netlab import lab
 from netlab.errors import UsageError
+from netlab.lab import programs
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan, make_plan, plan_from_json
 from netlab.stored import read
@@ -78,20 +79,62 @@ def test_a_router_that_cannot_be_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+CABLE_BIT_PER_S, DEVICE_BIT_PER_S = 20e6, 8e6
+QUEUE_FRAMES = 300
+"""Of the router: a busy machine catches up by bursts, and 500 frames at 20 Mbit/s leave 300 waiting
+where 8 Mbit/s go on."""
+FRAMES_PER_S = CABLE_BIT_PER_S / (8 * 1538)
+EXCESS_FRAMES = FRAMES_PER_S * (1 - DEVICE_BIT_PER_S / CABLE_BIT_PER_S) - QUEUE_FRAMES
+"""Of a second at the rate of the cable: neither forwarded meanwhile nor given room to wait."""
+SEARCH = """\
+title: a router
+link: {rate: 20Mbit, mtu: 1500, hops: 1}
+pairings: [LL]
+observe: [router]
+tests:
+  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, resolution: 2 %,
+     settle: 0s, residual: 600ms}
+"""
+
+
 @pytest.fixture(scope="module")
 def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     hosts_file = tmp_path_factory.mktemp("router") / "hosts.yaml"
     options = LabOptions(
         name=NAME,
         topology="router",
-        rate=20e6,
-        device_rate=8e6,
-        # A busy machine catches up by long bursts.
-        device_queue_frames=1000,
+        rate=CABLE_BIT_PER_S,
+        device_rate=DEVICE_BIT_PER_S,
+        device_queue_frames=QUEUE_FRAMES,
         hosts_file=hosts_file,
     )
-    yield lab.up(options)
-    lab.down(NAME)
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(NAME)
+
+
+def queues(of: lab.LabState, figure: str) -> int:
+    """The sum of one of tc's figures over the queues of the router's ends."""
+    assert of.plan is not None and of.plan.router is not None
+    told = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
+    shapers = [each for each in told if each["kind"] == "tbf"]
+    assert len(shapers) == 2
+    return sum(each[figure] for each in shapers)
+
+
+def dropped_and_lost(of: lab.LabState) -> tuple[int, int]:
+    """So far: frames that tc says the router dropped, and frames that one host sent and the other
+    never took in, as the hosts' ends of the cables count them."""
+    wait_until(lambda: queues(of, "qlen") == 0)
+    sent, received = (
+        sum(
+            int(inside(of, host, "cat", f"/sys/class/net/test/statistics/{way}_packets"))
+            for host in (0, 1)
+        )
+        for way in ("tx", "rx")
+    )
+    return queues(of, "drops"), sent - received
 
 
 class TestLab:
@@ -115,18 +158,13 @@ class TestLab:
         assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 8e6)
         assert routed.up
 
-    def test_a_search_over_ssh_finds_the_planted_limit(
+    def test_a_search_over_ssh_finds_the_planted_limit_and_counts_what_the_router_dropped(
         self, routed: lab.LabState, tmp_path: Path
     ) -> None:
+        (tmp_path / "matrix.yaml").write_text(SEARCH)
+        command = ["run", "matrix.yaml", "--hosts", str(routed.hosts_file), "--into", "run"]
         assert ssh(routed, "linux-a", "echo", "here") == "here"
-        matrix = tmp_path / "matrix.yaml"
-        matrix.write_text(
-            "title: a router\nlink: {rate: 20Mbit, mtu: 1500, hops: 1}\npairings: [LL]\n"
-            "observe: [router]\n"
-            "tests:\n  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, "
-            "resolution: 2 %, settle: 0s, residual: 300ms}\n"
-        )
-        command = ["run", str(matrix), "--hosts", str(routed.hosts_file), "--into", "run"]
+        before = dropped_and_lost(routed)
         done = subprocess.run(
             [sys.executable, "-m", "netlab", *command],
             capture_output=True,
@@ -136,14 +174,18 @@ class TestLab:
             cwd=tmp_path,
         )
         assert done.returncode == 0, done.stderr
+        dropped, lost = (
+            late - early for early, late in zip(before, dropped_and_lost(routed), strict=True)
+        )
         (record,) = read(tmp_path / "run").latest.values()
-        assert record.values["line_share"] == pytest.approx(0.4, abs=0.021)
-        assert record.values["limit"] == "device"
         values = record.values
+        assert values["line_share"] == pytest.approx(0.4, abs=0.021)
+        assert values["limit"] == "device"
         assert (values["observed_1_host"], values["limit_host"]) == ("router", "router")
-        # What its long queue did not absorb it dropped there.
-        assert int(str(values["observed_1_queue_dropped_frames"])) >= 0
         assert values["one_machine"] is True
+        # The line rate is tried twice, and once at least by a sender that was not held up.
+        assert int(str(values["observed_1_queue_dropped_frames"])) > EXCESS_FRAMES
+        assert values["observed_1_queue_dropped_frames"] == dropped == lost
         assert "highest rate without loss" in done.stdout
         assert "device (router: CPU " in done.stdout
         assert (tmp_path / "run" / "index.html").is_file()
