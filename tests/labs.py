@@ -9,15 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from netlab import lab
 from netlab.lab import network, programs, quota, state
 from netlab.lab.plan import LabPlan
-
-Measured = TypeVar("Measured")
 
 needs_a_lab = [pytest.mark.needs("lab")]
 
@@ -113,29 +110,6 @@ def first_itself() -> Iterator[None]:
         yield
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-
-
-MOST_STOLEN, TRIES = 0.02, 6
-"""Share of the CPUs' time that a hypervisor may give to others while something is measured, and how
-often it is measured at most."""
-
-
-def undisturbed(measure: Callable[[int], Measured]) -> Measured:
-    """What ``measure``, called with the number of the try, found while no hypervisor took the CPUs
-    away; the last try counts as it is."""
-    for number in range(TRIES):
-        before = _stolen_and_all_ticks()
-        found = measure(number)
-        stolen, ticks = (b - a for a, b in zip(before, _stolen_and_all_ticks(), strict=True))
-        if stolen <= MOST_STOLEN * ticks:
-            break
-    return found
-
-
-def _stolen_and_all_ticks() -> tuple[int, int]:
-    """Of all CPUs so far, what a hypervisor gave to others, and all time: proc_stat(5)."""
-    words = Path("/proc/stat").read_text().split()[1:9]
-    return int(words[7]), sum(map(int, words))
 
 
 def wait_until(true: Callable[[], bool]) -> None:

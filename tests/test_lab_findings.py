@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import needs_a_lab, undisturbed
+from labs import needs_a_lab
 from netprobe_agents import build
 
 from netlab import lab
@@ -100,13 +100,9 @@ SMALL = "protocol: TCP, message_size: 64, congestion: cubic, client_cpu: 1, serv
 def test_a_clean_run_reaches_the_wire_ceiling_and_is_not_warned_of(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
-    def measure(number: int) -> tuple[list[Finding], list[float]]:
-        (folder := tmp_path / str(number)).mkdir()
-        link = "{rate: 20Mbit, mtu: 1400}"
-        found = findings_of(planted, folder, link, "linux-a+linux-b", LARGE)
-        return found, shares_of_the_wire(folder, 20e6, 1400)
-
-    found, (share,) = undisturbed(measure)
+    link = "{rate: 20Mbit, mtu: 1400}"
+    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    (share,) = shares_of_the_wire(tmp_path, 20e6, 1400)
     # A tenth of a per cent is what clocks may make of it.
     assert 0.98 <= share <= 1.001
     assert [each.kind for each in found if each.severity == "warning"] == []

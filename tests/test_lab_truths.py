@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from labs import needs_a_lab, undisturbed
+from labs import needs_a_lab
 from planted_truths import TRUTHS, Truth, is_named, run_of, warned_of
 
 from netlab.findings import findings
@@ -41,7 +41,7 @@ def test_what_is_planted_is_named_and_where_it_is_of_some_pairings_of_these_alon
 
 
 def test_a_clean_run_reaches_the_ceiling_of_its_cable_and_is_not_warned_of() -> None:
-    run = undisturbed(lambda _: run_of(CLEAN, 1.0))
+    run = run_of(CLEAN, 1.0)
     found = findings(run)
     assert warned_of(found) == []
     # At 100 Mbit/s and an MTU of 1500; TCP with timestamps.
