@@ -1,0 +1,126 @@
+"""Intervals of means and medians, against hand-worked examples and by how often they cover."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.stats import (
+    half_width_share,
+    interval,
+    mean,
+    median,
+    median_interval,
+    stein_interval,
+    stein_trials,
+    tight,
+)
+
+rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
+
+
+def test_the_interval_of_a_mean_is_the_one_computed_by_hand() -> None:
+    found = interval([94.0, 94.2, 94.1])
+    assert found.mean == pytest.approx(94.1)
+    assert found.half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
+    assert (found.n, found.confidence) == (3, 0.95)
+    assert interval([5.0, 5.0, 5.0]).half_width == 0
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
+def test_fewer_than_three_trials_have_no_interval(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="an interval needs 3"):
+        interval(values)
+
+
+@given(rates)
+def test_an_interval_holds_its_mean_and_grows_with_the_confidence(values: list[float]) -> None:
+    narrow, wide = interval(values, 0.9), interval(values, 0.99)
+    assert narrow.low <= narrow.mean <= narrow.high
+    assert wide.half_width >= narrow.half_width
+    assert min(values) <= mean(values) <= max(values)
+    assert min(values) <= median(values) <= max(values)
+
+
+@pytest.mark.parametrize(
+    ("n", "rank", "coverage"),
+    # Conover, Practical Nonparametric Statistics, table A3, at p = 1/2.
+    [(6, 1, 0.96875), (10, 2, 0.9785), (15, 4, 0.9648), (20, 6, 0.9586)],
+)
+def test_the_interval_of_a_median_lies_between_the_ranks_of_the_table(
+    n: int, rank: int, coverage: float
+) -> None:
+    found = median_interval([float(value) for value in range(n, 0, -1)])
+    assert (found.low, found.high) == (rank, n + 1 - rank)
+    assert found.coverage == pytest.approx(coverage, abs=5e-5)
+    assert found.median == (n + 1) / 2
+
+
+def test_too_few_trials_have_no_interval_of_their_median() -> None:
+    with pytest.raises(ValueError, match="needs 6"):
+        median_interval([1.0] * 5)
+    with pytest.raises(ValueError, match="their range covers the median"):
+        median_interval([1.0] * 6, confidence=0.99)
+
+
+def test_tight_needs_two_looks_running() -> None:
+    assert tight([100.0, 100.1, 100.0, 100.1], within=0.025)
+    # Four are tight, and without the last they were not.
+    assert half_width_share([90.0, 100.0, 110.0]) > 0.2
+    assert not tight([90.0, 100.0, 110.0, 100.0], within=0.2)
+    assert half_width_share([90.0, 100.0, 110.0, 100.0]) <= 0.2
+    assert not tight([100.0, 100.0, 100.0], within=0.025)
+    assert tight([0.0] * 4, within=0.025)
+    assert not tight([-1.0, 1.0, -1.0, 1.0], within=0.025)
+
+
+def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trials() -> None:
+    chance = random.Random(7)  # noqa: S311  (nothing secret)
+    covered = taken = 0
+    for _ in range(1000):
+        values = [chance.gauss(100, 3) for _ in range(30)]
+        n = next((n for n in range(5, 31) if tight(values[:n], 0.025)), 30)
+        found = interval(values[:n])
+        covered += found.low <= 100 <= found.high
+        taken += n
+    assert 0.90 <= covered / 1000 <= 0.95
+    assert 8 <= taken / 1000 <= 10
+
+
+@given(rates, st.floats(1e-6, 1))
+def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: float) -> None:
+    if tight(values, within):
+        assert interval(values).half_width <= within * mean(values) * (1 + 1e-9)
+        assert tight(values, within * 2)
+
+
+def test_stein_asks_for_as_many_trials_as_the_pilot_scatters() -> None:
+    pilot = [98.0, 99.0, 100.0, 101.0, 102.0]  # s² = 2.5
+    # t(0.975, 4) = 2.776: 2.776² x 2.5 / 0.5² = 77.1.
+    assert stein_trials(pilot, 0.5) == 78
+    assert stein_trials(pilot, 50.0) == 5
+    assert stein_trials([7.0] * 5, 0.1) == 5
+    found = stein_interval([*pilot, *[100.0] * 73], 5)
+    assert found.n == 78
+    assert found.half_width <= 0.5
+    with pytest.raises(ValueError, match="it needs 5"):
+        stein_trials(pilot[:4], 0.5)
+    with pytest.raises(ValueError, match="cannot be"):
+        stein_trials(pilot, 0.0)
+
+
+def test_steins_interval_covers_as_often_as_it_says_whatever_n_came_out() -> None:
+    chance = random.Random(5)  # noqa: S311  (nothing secret)
+    covered = 0
+    for _ in range(1000):
+        values = [chance.gauss(100, 2) for _ in range(5)]
+        n = stein_trials(values, 1.0)
+        values += [chance.gauss(100, 2) for _ in range(n - 5)]
+        found = stein_interval(values, 5)
+        assert found.half_width <= 1.0 + 1e-9
+        covered += found.low <= 100 <= found.high
+    assert 0.93 <= covered / 1000 <= 0.97
