@@ -124,3 +124,84 @@ def test_steins_interval_covers_as_often_as_it_says_whatever_n_came_out() -> Non
         assert found.half_width <= 1.0 + 1e-9
         covered += found.low <= 100 <= found.high
     assert 0.93 <= covered / 1000 <= 0.97
+
+
+@pytest.mark.parametrize("n", range(6, 13))
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.96875])
+def test_the_ranks_around_a_median_are_those_that_counting_all_cases_gives(
+    n: int, confidence: float
+) -> None:
+    """Each value lies below the median or above, alike often: all 2^n cases are looked at."""
+    below = [bin(case).count("1") for case in range(2**n)]
+    covers = {
+        rank: sum(rank <= count <= n - rank for count in below) / 2**n
+        for rank in range(1, n // 2 + 1)
+    }
+    rank = max((rank for rank, share in covers.items() if share >= confidence), default=None)
+    assert rank is not None
+    values = [float(value) for value in range(1, n + 1)]
+    random.Random(n).shuffle(values)  # noqa: S311  (nothing secret)
+    found = median_interval(values, confidence)
+    assert (found.low, found.high) == (rank, n + 1 - rank)
+    assert found.median == (n + 1) / 2
+    assert found.coverage == covers[rank]
+    assert (found.n, found.confidence) == (n, confidence)
+
+
+@pytest.mark.parametrize("confidence", [-0.5, 0.0, 1.0, 1.5, math.nan])
+def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    for asked in (
+        lambda: interval(values, confidence),
+        lambda: median_interval(values, confidence),
+        lambda: half_width_share(values, confidence),
+        lambda: tight(values, 0.1, confidence),
+        lambda: stein_trials(values, 1.0, confidence),
+        lambda: stein_interval(values, 5, confidence),
+    ):
+        with pytest.raises(ValueError, match="it lies between 0 and 1"):
+            asked()
+
+
+def test_half_a_width_is_a_share_of_the_size_of_the_mean() -> None:
+    # t(0.975, 2) = 4.302653, s = 1, n = 3: 4.302653 / 3^0.5 = 2.484138.
+    assert half_width_share([9.0, 10.0, 11.0]) == pytest.approx(0.2484138, rel=1e-6)
+    assert half_width_share([-9.0, -10.0, -11.0]) == pytest.approx(0.2484138, rel=1e-6)
+    # t(0.9, 2) = 1.885618.
+    assert half_width_share([9.0, 10.0, 11.0], 0.8) == pytest.approx(0.1088662, rel=1e-6)
+    assert half_width_share([-1.0, 0.0, 1.0]) == math.inf
+    assert half_width_share([0.0, 0.0, 0.0]) == 0
+    assert half_width_share([5.0, 5.0, 5.0]) == 0
+
+
+def test_tight_holds_at_the_width_that_was_asked_for_and_by_the_confidence_that_was() -> None:
+    values = [99.0, 101.0, 100.0, 100.0]
+    widest = max(half_width_share(values), half_width_share(values[:-1]))
+    assert tight(values, widest)
+    assert not tight(values, math.nextafter(widest, 0))
+    # Of three values at 80 %: t(0.9, 2) = 1.885618, s = 1, 1.089 % of 100.
+    assert tight(values, 0.011, confidence=0.8)
+    assert not tight(values, 0.011)
+
+
+def test_steins_interval_has_the_mean_of_all_and_the_scatter_of_the_pilot_alone() -> None:
+    found = stein_interval([98.0, 99.0, 100.0, 101.0, 102.0, 0.0, 200.0, 100.0, 100.0], 5, 0.9)
+    assert found.mean == 100
+    assert (found.n, found.confidence) == (9, 0.9)
+    # t(0.95, 4) = 2.131847, s² = 2.5 of the five, n = 9 of all.
+    half = 2.131847 * math.sqrt(2.5 / 9)
+    assert found.low == pytest.approx(100 - half)
+    assert found.high == pytest.approx(100 + half)
+    with pytest.raises(ValueError, match="a pilot of 4 trials: it needs 5"):
+        stein_interval([98.0, 99.0, 100.0, 101.0, 102.0], 4)
+
+
+def test_steins_number_of_trials_follows_the_confidence_and_is_rounded_up() -> None:
+    pilot = [98.0, 99.0, 100.0, 101.0, 102.0]
+    # t(0.95, 4)² x 2.5 / 0.5² = 2.131847² x 10 = 45.4; of half the width four times as many: 181.8.
+    assert stein_trials(pilot, 0.5, confidence=0.9) == 46
+    assert stein_trials(pilot, 0.25, confidence=0.9) == 182
+    with pytest.raises(ValueError, match="cannot be"):
+        stein_trials(pilot, -1.0)
+    with pytest.raises(ValueError, match="cannot be"):
+        stein_trials(pilot, math.nan)

@@ -219,9 +219,32 @@ def test_a_message_by_itself_becomes_these_packets(
     assert packets(protocol, message, 1500) == sizes
 
 
+@pytest.mark.parametrize(
+    ("protocol", "message", "sizes"),
+    [
+        # 1500 - 40 - 20 - 12 = 1428 bytes of payload beside 72 of headers.
+        ("TCP", 1428, (1500,)),
+        ("TCP", 1429, (1500, 73)),
+        ("TCP", 1, (73,)),
+        # 1500 - 40 - 8 = 1452; beyond that 181 x 8 = 1448 a fragment beside 48 of headers.
+        ("UDP", 1452, (1500,)),
+        ("UDP", 1453, (1496, 48 + 1453 + 8 - 1448)),
+        ("UDP", 2 * 1448 - 8, (1496, 1496)),
+    ],
+)
+def test_a_message_by_itself_over_ipv6_becomes_these_packets(
+    protocol: Protocol, message: int, sizes: tuple[int, ...]
+) -> None:
+    assert packets(protocol, message, 1500, ip_version=6) == sizes
+
+
 def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -> None:
     assert packets("TCP", 1460, 1500, timestamps=False) == (1500,)
     assert packets("TCP", 1000, 1500, mss_bytes=536) == (588, 516)
+    assert packets("TCP", 2, 1500, mss_bytes=1) == (53, 53)
+    assert packets("TCP", 1, 1500) == (53,)
+    with pytest.raises(ValueError, match="MSS of 0 bytes"):
+        packets("TCP", 1000, 1500, mss_bytes=0)
     with pytest.raises(ValueError, match="allows 1 to 1448"):
         packets("TCP", 1000, 1500, mss_bytes=1460)
     with pytest.raises(ValueError, match="carries no payload"):
