@@ -92,7 +92,7 @@ def test_one_value_scatters_by_no_known_amount() -> None:
         variance([1.0])
     with pytest.raises(ValueError, match="a variance needs 2"):
         standard_deviation([1.0])
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="nothing has a mean absolute deviation"):
         mean_absolute_deviation([])
     with pytest.raises(ValueError, match="no values"):
         median_absolute_deviation([])
@@ -102,3 +102,35 @@ def test_one_value_scatters_by_no_known_amount() -> None:
 def test_the_deviations_are_those_of_the_standard_library(values: list[float]) -> None:
     assert variance(values) == pytest.approx(statistics.variance(values), rel=1e-9)
     assert mean_absolute_deviation(values) <= standard_deviation(values) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, 1e15])
+def test_a_variance_loses_nothing_to_the_size_of_its_values(offset: float) -> None:
+    """4, 7, 13 and 16 have the mean 10 and the variance 30, wherever they begin."""
+    assert variance([offset + each for each in (4, 7, 13, 16)]) == 30
+
+
+def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
+    """From 10^16 on only even numbers are floats: the mean of 0, 2, 2 beyond it is taken as 2."""
+    values = [1e16, 1e16 + 2, 1e16 + 2]
+    assert (1e16 + 2) - math.fsum(values) / 3 == 0
+    assert variance(values) == pytest.approx(4 / 3, rel=1e-15)
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=20))
+def test_the_variance_is_the_exact_one_to_a_few_units_in_the_last_place(values: list[int]) -> None:
+    exact = sum((Fraction(each) - Fraction(sum(values), len(values))) ** 2 for each in values)
+    assert variance([float(each) for each in values]) == pytest.approx(
+        float(exact / (len(values) - 1)), rel=1e-14
+    )
+
+
+def test_two_values_scatter_by_half_the_square_of_their_distance() -> None:
+    assert variance([1.0, 5.0]) == 8
+    assert standard_deviation([1.0, 5.0]) == math.sqrt(8)
+    assert variance([0.1, 0.1, 0.1]) == 0
+
+
+def test_the_mean_of_what_is_too_large_to_add_is_found() -> None:
+    assert mean([1.7e308, 1.7e308]) == 1.7e308
+    assert mean([1.7e308, -1.7e308, 3.0]) == 1.0
