@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 import statistics
+from decimal import Decimal, localcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import t_above, t_quantile, t_two_sided
+from netlab.stats import student, t_above, t_quantile, t_two_sided
+
+
+@pytest.fixture(autouse=True, scope="module")
+def afresh() -> None:
+    """Quantiles are kept once they are known: here they are sought."""
+    t_quantile.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -84,3 +91,91 @@ def test_the_quantile_turns_the_distribution_around_for_broken_degrees_as_well(
     assert t_above(quantile, degrees) == pytest.approx(1 - probability, rel=1e-9)
     wider = t_quantile(probability, degrees + 1)
     assert 0 < wider <= quantile
+
+
+def outside_by_quadrature(t: float, degrees: float, pieces: int = 8000) -> float:
+    """P(|T| > t) as a share of what the density over the angle from ±90° comes to: Simpson's rule.
+
+    The density is the sine of that angle to the power ν - 1; the angle is taken as a square, so
+    that broken powers are smooth at 0. Nothing is taken from 1: small tails keep their digits.
+    """
+
+    def area(upto: float) -> float:
+        step = math.sqrt(upto) / pieces
+        heights: list[float] = [
+            math.sin((k * step) ** 2) ** (degrees - 1) * 2 * k * step for k in range(pieces + 1)
+        ]
+        inner = 4 * sum(heights[1::2]) + 2 * sum(heights[2:-1:2])
+        return step / 3 * (heights[0] + inner + heights[-1])
+
+    return area(math.atan(math.sqrt(degrees) / t)) / area(math.pi / 2)
+
+
+@pytest.mark.parametrize("degrees", [1, 1.5, 2.9090909, 4, 17.776])
+@pytest.mark.parametrize("t", [0.01, 0.5, 1.0, 2.5, 10.0, 40.0])
+def test_a_tail_keeps_its_digits_for_broken_degrees_as_well(degrees: float, t: float) -> None:
+    expected = outside_by_quadrature(t, degrees)
+    assert t_two_sided(t, degrees) == pytest.approx(expected, rel=1e-9, abs=0)
+    assert t_two_sided(-t, degrees) == t_two_sided(t, degrees)
+    assert t_above(t, degrees) == pytest.approx(expected / 2, rel=1e-9, abs=0)
+    assert t_above(-t, degrees) == pytest.approx(1 - expected / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("degrees", [2, 4, 30, 100, 1000])
+@pytest.mark.parametrize("t", [0.01, 1.0, 10.0, 40.0])
+def test_a_tail_keeps_its_digits_however_small_it_is(degrees: int, t: float) -> None:
+    """Abramowitz and Stegun 26.7.4 with 400 digits: 10^-209 is still 190 of them above nothing."""
+    with localcontext(prec=400):
+        squared = Decimal(t) ** 2
+        term = total = Decimal(1)
+        for step in range(2, degrees, 2):
+            term *= degrees / (degrees + squared) * (step - 1) / step
+            total += term
+        expected = float(1 - (squared / (degrees + squared)).sqrt() * total)
+    assert t_two_sided(t, degrees) == pytest.approx(expected, rel=1e-10, abs=0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2.5, 30, 1e6])
+def test_all_lies_outside_of_nothing_and_nothing_beyond_infinity(degrees: float) -> None:
+    assert t_two_sided(0, degrees) == 1
+    assert t_above(0, degrees) == 0.5
+    for far in (math.inf, -math.inf, 1e200):
+        assert t_two_sided(far, degrees) == 0
+    assert t_above(math.inf, degrees) == 0
+    assert t_above(-math.inf, degrees) == 1
+
+
+@pytest.mark.parametrize("degrees", [0.999, 0, -3, math.nan])
+def test_fewer_than_one_degree_of_freedom_is_refused(degrees: float) -> None:
+    for asked in (t_two_sided, t_above):
+        with pytest.raises(ValueError, match="degrees of freedom"):
+            asked(1.0, degrees)
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        t_quantile(0.9, degrees)
+
+
+@pytest.mark.parametrize("t", [0.5, 1.0, 1.96, 3.0])
+def test_with_many_degrees_the_tail_is_the_normal_one(t: float) -> None:
+    normal = 2 * (1 - statistics.NormalDist().cdf(t))
+    assert t_two_sided(t, 1e6) == pytest.approx(normal, rel=5e-5)
+
+
+@pytest.mark.parametrize("degrees", [1, 1.5, 2.9090909, 4, 17.776, 100.5])
+def test_a_quantile_is_found_in_sixteen_looks_as_newtons_method_does(
+    degrees: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Halving alone takes fifty: the slope is what makes it fast."""
+    looks = 0
+    beta = student._beta
+
+    def counted(a: float, b: float, x: float, rest: float) -> float:
+        nonlocal looks
+        looks += 1
+        return beta(a, b, x, rest)
+
+    monkeypatch.setattr(student, "_beta", counted)
+    for probability in (0.8, 0.95, 0.975, 0.9999):
+        t_quantile.cache_clear()
+        looks = 0
+        t_quantile(probability, degrees)
+        assert looks <= 16
