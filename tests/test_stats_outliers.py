@@ -75,9 +75,9 @@ def test_a_trial_that_leaves_its_siblings_is_found_from_five_on() -> None:
     assert strays_among_siblings(siblings, print_step=10.0) == ()
 
 
-def kinds(values: list[float | None], print_step: float = 0.0) -> dict[int, str]:
+def kinds(values: list[float | None], **print_step: float) -> dict[int, str]:
     """Index → outlier or step."""
-    return {each.index: each.kind for each in strays_on_axis(values, print_step)}
+    return {each.index: each.kind for each in strays_on_axis(values, **print_step)}
 
 
 @pytest.mark.parametrize(("off", "found"), [(6.0, {}), (6.001, {3: "outlier"})])
