@@ -136,6 +136,8 @@ def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag(
     # Seven fragments of 8976 bytes hold 62832, with the header; 44 of 1480 hold 65120.
     assert best_udp_message(9000) == 62824
     assert best_udp_message(1500) == 65112
+    # 46 of 1424 bytes come to 65504 of the 65515 that UDP may have with its header.
+    assert best_udp_message(1444) == 65496
     # 1452 of 1538 bytes are 94.41 %, 45 fragments of 1448 of 1534 bytes less the header 94.38 %.
     assert best_udp_message(1500, ip_version=6) == 1452
 
