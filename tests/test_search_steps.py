@@ -45,8 +45,8 @@ def test_a_hint_at_the_rate_that_failed_is_no_hint() -> None:
 def test_the_last_try_that_gave_a_hint_gives_it_and_one_that_passed_gives_none() -> None:
     search, _ = walked(over(20), [("lost", 0.8), ("lost", 0.4)])
     assert search.next() == Ask(8, True)
-    # 8 passed at what was asked for: 9 is next by the hint of 20's, not 4 by its own.
-    search, _ = walked(search, [("passed", 0.2)])
+    # 8 passed, whatever came out meanwhile: 9 is next by the hint of 20's, not 12 by its own.
+    search, _ = walked(search, [("passed", 0.6)])
     assert search.next() == Ask(9, True)
     # The tries of 9 say nothing of their own, so 20's hint is asked once more: 10 is its last.
     search, _ = walked(search, ["passed"])
@@ -131,9 +131,12 @@ def test_at_its_end_a_search_has_no_rate_left_and_holds_what_it_found() -> None:
     assert (search.at, search.holds) == (0, 3)
 
 
-def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none() -> None:
+@pytest.mark.parametrize("failure", ["lost", "absorbed"])
+def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
+    failure: Verdict,
+) -> None:
     """The result's own two passes stand at its own number: neither above nor below it."""
-    below: list[Verdict | Told] = ["lost", ("lost", 0.5), "lost", "passed", "passed", "passed"]
+    below: list[Verdict | Told] = ["lost", ("lost", 0.5), failure, "passed", "passed", "passed"]
     search, numbers = walked(over(4), below)
     assert numbers == [4, 4, 2, 2, 2, 3]
     search, _ = walked(search, ["passed"])
