@@ -179,3 +179,23 @@ def test_a_quantile_is_found_in_sixteen_looks_as_newtons_method_does(
         looks = 0
         t_quantile(probability, degrees)
         assert looks <= 16
+
+
+@pytest.mark.parametrize("degrees", [1, 1.5, 4, 17.776, 100.5, 1000])
+def test_the_fraction_of_a_probability_has_a_few_dozen_terms(
+    degrees: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes some √ν of them (Numerical Recipes, 6.4), each with four guards against 0."""
+    guards = 0
+    away_from_zero = student._away_from_zero
+
+    def counted(value: float) -> float:
+        nonlocal guards
+        guards += 1
+        return away_from_zero(value)
+
+    monkeypatch.setattr(student, "_away_from_zero", counted)
+    for t in (0.01, 0.5, 1.0, 2.5, 10.0, 40.0):
+        guards = 0
+        t_two_sided(t, degrees)
+        assert 0 < guards <= 4 * 100
