@@ -126,6 +126,7 @@ def left_out(altered: Path) -> list[str]:
     words = {
         each.name: [ast.unparse(word) for word in each.decorator_list]
         for each in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
+        if "__mutmut_" not in each.name
     }
     return [
         name
