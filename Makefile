@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs help demo test test-all test-further lint format types check probe wheel schema clean benchmark-%
+.PHONY: docs help demo test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -58,11 +58,16 @@ schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
 benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here
 	@$(BIN)/python benchmarks/$(subst -,_,$*).py
 
+mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and count what its tests find: an hour
+	@rm -rf mutants
+	@env -u PYTHONPATH $(BIN)/mutmut run
+	@$(BIN)/python benchmarks/mutants.py
+
 docs: $(VENV)/runs ## bring the code map and the commands help up to date
 	@$(BIN)/python docs/code_map.py
 
 clean: ## remove what was built; runs/ stays
-	@rm -rf $(VENV) build dist *.egg-info
+	@rm -rf $(VENV) build dist mutants *.egg-info
 	@$(MAKE) --no-print-directory -C probes clean
 
 # Stamps: what a run needs, and what the tests and the probes of other systems need beyond.
@@ -81,3 +86,7 @@ $(VENV)/further: pyproject.toml .ci/set-up
 $(VENV)/cross: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[cross]"
 	@touch $(VENV)/runs $@
+
+$(VENV)/mutants: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,mutants]"
+	@touch $(VENV)/runs $(VENV)/tests $@

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 import tries
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from made_parts import Make
@@ -25,6 +25,14 @@ settings.register_profile(
     "netlab", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("netlab")
+# For `make mutants`: the same examples each time, and no search for the simplest that fails.
+settings.register_profile(
+    "mutants",
+    settings.get_profile("netlab"),
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+)
 
 BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
 """Tests of these files build in the checkout's own folder: one after the other."""

@@ -62,3 +62,8 @@ def test_a_path_that_carries_all_that_can_be_asked_says_so() -> None:
     found = find_limit(path(MOST, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[MOST])
     assert (found.message_bytes, found.evidence) == (MOST, "protocol")
     assert len(found.tries) == 2
+
+
+def test_what_fails_without_a_word_timed_out() -> None:
+    found = find_limit(lambda size: Try(size, size <= 99), least_bytes=16, most_bytes=MOST)
+    assert (found.message_bytes, found.evidence) == (99, "timeout")

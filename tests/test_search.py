@@ -265,6 +265,19 @@ def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> N
         Grid(Fraction(0))
 
 
+@pytest.mark.parametrize("resolution", [Fraction(0), Fraction(-1, 2), Fraction(3, 2)])
+def test_a_step_of_nothing_or_of_more_than_the_line_rate_makes_no_grid(
+    resolution: Fraction,
+) -> None:
+    with pytest.raises(ValueError, match="makes no grid"):
+        Grid(resolution)
+
+
+def test_a_step_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
+    assert Grid(Fraction(1)).size == 1
+    assert Grid(Fraction(1)).share(1) == 1
+
+
 def test_a_try_that_was_not_asked_for_is_refused() -> None:
     search = Search.over(Grid(Fraction(1, 10)))
     with pytest.raises(ValueError, match="was not asked for"):

@@ -13,6 +13,7 @@ from netlab.wire import (
     MAX_DATAGRAM_BYTES,
     IpVersion,
     Protocol,
+    above_tolerance,
     best_udp_message,
     ceiling_bit_per_s,
     ceiling_share,
@@ -82,6 +83,90 @@ def test_the_udp_ceiling_is_the_stated_share_of_the_link_in_the_stated_number_of
 def test_the_ceiling_of_a_link_is_its_share_of_the_rate() -> None:
     assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == pytest.approx(94.148e6, abs=500)
     assert ceiling_bit_per_s(40e6, "UDP", 64, 1500) == pytest.approx(0.4 * 49.231e6, abs=500)
+
+
+@given(
+    st.sampled_from(["TCP", "UDP"]),
+    st.integers(1, 65507),
+    mtus,
+    versions,
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(1, 1200),
+    st.integers(1, 10**11),
+)
+def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
+    protocol: Protocol,
+    message: int,
+    mtu: int,
+    ip_version: IpVersion,
+    timestamps: bool,
+    vlan: bool,
+    mss: int | None,
+    rate: int,
+) -> None:
+    share = ceiling_share(
+        protocol,
+        message,
+        mtu,
+        ip_version=ip_version,
+        timestamps=timestamps,
+        mss_bytes=mss,
+        vlan=vlan,
+    )
+    found = ceiling_bit_per_s(
+        rate,
+        protocol,
+        message,
+        mtu,
+        ip_version=ip_version,
+        timestamps=timestamps,
+        mss_bytes=mss,
+        vlan=vlan,
+    )
+    assert found == float(rate * share)
+
+
+def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag() -> None:
+    assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == float(100_000_000 * Fraction(1448, 1538))
+    assert ceiling_bit_per_s(100e6, "UDP", 1472, 1500) == float(100_000_000 * Fraction(1472, 1538))
+    assert udp_message_in_frame(1518) == 1472
+    assert mss_of(1500) == 1448
+    assert fragments(1472, mtu_bytes=1500) == (1500,)
+    # Seven fragments of 8976 bytes hold 62832, with the header; 44 of 1480 hold 65120.
+    assert best_udp_message(9000) == 62824
+    assert best_udp_message(1500) == 65112
+    # 46 of 1424 bytes come to 65504 of the 65515 that UDP may have with its header.
+    assert best_udp_message(1444) == 65496
+    # 1452 of 1538 bytes are 94.41 %, 45 fragments of 1448 of 1534 bytes less the header 94.38 %.
+    assert best_udp_message(1500, ip_version=6) == 1452
+
+
+def test_the_smallest_and_the_largest_that_a_standard_allows_are_allowed() -> None:
+    """RFC 791: every IPv4 path carries 68 bytes; RFC 8200: every IPv6 path 1280."""
+    # 68 - 20 = 48 bytes a fragment: 100 + 8 are two of them and 12.
+    assert fragments(100, mtu_bytes=68) == (68, 68, 32)
+    assert fragments(0, mtu_bytes=68) == (28,)
+    assert fragments(0, mtu_bytes=1280, ip_version=6) == (48,)
+    assert sum(fragments(65507, mtu_bytes=1500)) == 65515 + 45 * 20
+    # 65535 bytes by 1448 are 46 fragments, each behind 48 bytes of headers.
+    assert sum(fragments(65527, mtu_bytes=1500, ip_version=6)) == 65535 + 46 * 48
+    assert mss_of(1280, ip_version=6) == 1208
+    assert ceiling_share("UDP", 1, 1500) == Fraction(1, 84)
+    assert ceiling_share("TCP", 1, 68, mss_bytes=1) == Fraction(1, 20 + 20 + 12 + 1 + 38)
+    with pytest.raises(ValueError, match="MSS of 0 bytes"):
+        ceiling_share("TCP", 1, 1500, mss_bytes=0)
+    with pytest.raises(ValueError, match="carries 0 to 65507"):
+        fragments(-1, mtu_bytes=1500)
+    assert udp_message_in_frame(70, ip_version=6, vlan=True) == 0
+    with pytest.raises(ValueError, match="70 bytes at least"):
+        udp_message_in_frame(69, ip_version=6, vlan=True)
+    assert ceiling_bit_per_s(1, "UDP", 1, 1500) == 1 / 84
+
+
+def test_clocks_put_a_figure_above_its_ceiling_by_a_thousandth_and_printed_ones_by_two() -> None:
+    assert above_tolerance(imported=False) == 0.001
+    assert above_tolerance(imported=True) == 0.002
 
 
 def test_the_message_size_does_not_enter_the_tcp_ceiling() -> None:
@@ -219,9 +304,32 @@ def test_a_message_by_itself_becomes_these_packets(
     assert packets(protocol, message, 1500) == sizes
 
 
+@pytest.mark.parametrize(
+    ("protocol", "message", "sizes"),
+    [
+        # 1500 - 40 - 20 - 12 = 1428 bytes of payload beside 72 of headers.
+        ("TCP", 1428, (1500,)),
+        ("TCP", 1429, (1500, 73)),
+        ("TCP", 1, (73,)),
+        # 1500 - 40 - 8 = 1452; beyond that 181 x 8 = 1448 a fragment beside 48 of headers.
+        ("UDP", 1452, (1500,)),
+        ("UDP", 1453, (1496, 48 + 1453 + 8 - 1448)),
+        ("UDP", 2 * 1448 - 8, (1496, 1496)),
+    ],
+)
+def test_a_message_by_itself_over_ipv6_becomes_these_packets(
+    protocol: Protocol, message: int, sizes: tuple[int, ...]
+) -> None:
+    assert packets(protocol, message, 1500, ip_version=6) == sizes
+
+
 def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -> None:
     assert packets("TCP", 1460, 1500, timestamps=False) == (1500,)
     assert packets("TCP", 1000, 1500, mss_bytes=536) == (588, 516)
+    assert packets("TCP", 2, 1500, mss_bytes=1) == (53, 53)
+    assert packets("TCP", 1, 1500) == (53,)
+    with pytest.raises(ValueError, match="MSS of 0 bytes"):
+        packets("TCP", 1000, 1500, mss_bytes=0)
     with pytest.raises(ValueError, match="allows 1 to 1448"):
         packets("TCP", 1000, 1500, mss_bytes=1460)
     with pytest.raises(ValueError, match="carries no payload"):
@@ -234,8 +342,9 @@ def test_a_transfer_ends_with_its_last_bit_and_each_further_cable_delays_by_one_
     assert transfer_wire_bytes([46], vlan=True) == 76
     assert transfer_wire_bytes([1500], cables=2) == 2 * 1526
     assert transfer_wire_bytes([1500, 21], cables=2) == 1538 + 72 + 1526
-    with pytest.raises(ValueError, match="over nothing"):
-        transfer_wire_bytes([], cables=1)
+    for packet_bytes, cables in (([], 1), ([1500], 0)):
+        with pytest.raises(ValueError, match="over nothing"):
+            transfer_wire_bytes(packet_bytes, cables=cables)
 
 
 @given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from netlab.stats.student import t_quantile
-from netlab.stats.summary import mean, variance
+from netlab.stats.summary import mean, median, variance
 
 MIN_TRIALS = 3
 """Fewer trials have no interval: with two it is 12.7 standard errors wide either way."""
@@ -76,21 +77,17 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Median
     if n < MIN_TRIALS_OF_MEDIAN:
         raise ValueError(f"{n} trials: an interval of the median needs {MIN_TRIALS_OF_MEDIAN}")
     _check_confidence(confidence)
-    below = 0
-    k, coverage = 0, 0.0
-    while 2 * (k + 1) <= n:
-        below += math.comb(n, k)
-        covered = (2**n - 2 * below) / 2**n
-        if covered < confidence:
-            break
-        k, coverage = k + 1, covered
-    if not k:
+    ways = accumulate(math.comb(n, few) for few in range(n))
+    coverages = [(2**n - 2 * below) / 2**n for below in ways]
+    enough = [coverage for coverage in coverages if coverage >= confidence]
+    if not enough:
         raise ValueError(
             f"{n} trials: their range covers the median in fewer than {confidence:.1%}"
         )
-    ordered = sorted(values)
-    middle = mean([ordered[(n - 1) // 2], ordered[n // 2]])
-    return MedianInterval(middle, ordered[k - 1], ordered[n - k], n, confidence, coverage)
+    ordered, k = sorted(values), len(enough)
+    return MedianInterval(
+        median(ordered), ordered[k - 1], ordered[-k], n, confidence, coverage=enough[-1]
+    )
 
 
 def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float:

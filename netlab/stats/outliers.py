@@ -55,11 +55,11 @@ def strays_on_axis(values: Sequence[float | None], print_step: float = 0.0) -> t
     report's tables; on series of normal scatter they flag about 1 value in 100.
     """
     measured = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(measured) <= LEAST_NEIGHBOURS:
+        return ()
     found: dict[int, Stray] = {}
     for place, (index, value) in enumerate(measured):
         near = _nearest([each for _, each in measured], place)
-        if len(near) < LEAST_NEIGHBOURS:
-            continue
         expected, scale = _middle_and_scale(near, print_step)
         if abs(value - expected) > STEP_LIMIT * scale:
             found[place] = Stray(index, value, expected, scale, "outlier")

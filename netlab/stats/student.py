@@ -82,9 +82,9 @@ def _check_degrees(degrees: float) -> None:
 
 
 def _beta(a: float, b: float, x: float, rest: float) -> float:
-    """I_x(a, b), where ``rest`` is 1 - x, told apart so that neither is a difference."""
-    if x <= 0:
-        return 0.0
+    """I_x(a, b) for an x above 0, where ``rest`` is 1 - x, told apart so that neither is a
+    difference.
+    """
     if rest <= 0:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)

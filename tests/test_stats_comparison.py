@@ -1,0 +1,387 @@
+"""Comparisons of trials, against published examples and by how often they find what is there."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.stats import (
+    Comparison,
+    adjusted,
+    benjamini_hochberg,
+    compare,
+    judged_together,
+    pairs_by_block,
+    t_quantile,
+    t_two_sided,
+)
+
+SLEEP = (
+    # "Student", Biometrika 6, 1908: hours of sleep gained by two drugs, ten patients.
+    [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+    [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+)
+
+several = st.lists(st.floats(1e3, 1e11), min_size=2, max_size=12)
+
+
+def test_the_paired_comparison_is_students_own() -> None:
+    drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
+    found = compare(drug_2, drug_1, paired=True)
+    assert found.p == pytest.approx(0.002833, abs=5e-7)
+    assert math.log(found.ratio or 0) == pytest.approx(-1.58)
+    assert math.log(found.low or 0) == pytest.approx(-2.4598858, abs=1e-6)
+    assert math.log(found.high or 0) == pytest.approx(-0.7001142, abs=1e-6)
+    assert (found.n, found.verdict) == (10, "different")
+
+
+def test_the_comparison_of_two_samples_is_welchs() -> None:
+    drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
+    found = compare(drug_2, drug_1, paired=False)
+    assert found.p == pytest.approx(0.07939, abs=5e-6)
+    assert math.log(found.low or 0) == pytest.approx(-3.3654832, abs=1e-6)
+    assert math.log(found.high or 0) == pytest.approx(0.2054832, abs=1e-6)
+    assert found.verdict == "not shown to be different"
+    assert found.smallest_ratio is not None
+    assert found.smallest_ratio > 6
+
+
+def test_a_sure_difference_below_the_margin_is_the_same() -> None:
+    baseline = [100.00, 100.01, 99.99, 100.00, 100.01]
+    contender = [value * 1.002 for value in baseline]
+    found = compare(baseline, contender, paired=False)
+    assert found.p is not None
+    assert found.p < 1e-6
+    assert found.verdict == "same within the margin"
+    assert found.smallest_ratio == 1.005
+    assert compare(baseline, contender, paired=False, margin=0.001).verdict == "different"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_trial_a_side_cannot_tell(n: int, *, paired: bool) -> None:
+    found = compare([100.0] * n, [120.0] * n, paired=paired)
+    assert (found.verdict, found.n) == ("cannot tell", n)
+    assert (found.low, found.high, found.p, found.smallest_ratio) == (None, None, None, None)
+    assert found.ratio == (pytest.approx(1.2) if n else None)
+
+
+def test_what_has_no_ratio_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        compare([0.0, 1.0], [1.0, 1.0], paired=True)
+    with pytest.raises(ValueError, match="no pairs"):
+        compare([1.0, 1.0], [1.0], paired=True)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        compare([1.0, 1.0], [1.0, 1.0], paired=True, margin=0.0)
+
+
+@given(several, several, st.booleans(), st.sampled_from([0.005, 0.05, 0.5]))
+def test_exchanging_the_sides_inverts_the_ratio_and_changes_no_verdict(
+    one: list[float], other: list[float], paired: bool, margin: float
+) -> None:
+    n = min(len(one), len(other)) if paired else None
+    there = compare(one[:n], other[:n], paired=paired, margin=margin)
+    back = compare(other[:n], one[:n], paired=paired, margin=margin)
+    assert there.verdict == back.verdict
+    assert there.p == pytest.approx(back.p)
+    assert there.ratio is not None
+    assert back.ratio is not None
+    assert there.ratio == pytest.approx(1 / back.ratio)
+    assert there.smallest_ratio == pytest.approx(back.smallest_ratio)
+
+
+@given(several, several, st.sampled_from([0.005, 0.05, 0.5]))
+def test_the_verdict_agrees_with_the_intervals(
+    one: list[float], other: list[float], margin: float
+) -> None:
+    found = compare(one, other, paired=False, margin=margin)
+    inner = compare(one, other, paired=False, margin=margin, confidence=0.9)
+    assert found.low is not None
+    assert found.high is not None
+    assert inner.low is not None
+    assert inner.high is not None
+    if found.verdict == "different":
+        assert not found.low < 1 < found.high
+    # Two one-sided tests at 5 % are one interval of 90 % within the margins.
+    within = 1 / (1 + margin) < inner.low <= inner.high < 1 + margin
+    if found.verdict != "different":
+        assert (found.verdict == "same within the margin") == within
+
+
+def test_a_difference_of_the_smallest_ratio_is_found_in_four_of_five() -> None:
+    chance = random.Random(3)  # noqa: S311  (nothing secret)
+    scatter, n, found = 0.01, 8, 0
+    # What t asks of eight trials a side, by the true scatter.
+    size = (t_quantile(0.975, 14) + t_quantile(0.8, 14)) * scatter * math.sqrt(2 / n)
+    for _ in range(1000):
+        baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
+        contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
+        found += compare(baseline, contender, paired=False).verdict == "different"
+    assert 0.75 <= found / 1000 <= 0.86
+
+
+def test_pairs_are_the_blocks_that_both_have() -> None:
+    assert pairs_by_block({1: 10.0, 2: 11.0, 4: 13.0}, {4: 23.0, 2: 21.0, 3: 22.0}) == (
+        [11.0, 13.0],
+        [21.0, 23.0],
+    )
+
+
+def test_false_discoveries_are_controlled_as_in_the_first_paper() -> None:
+    # Benjamini and Hochberg 1995, section 4.1: fifteen tests, four rejected.
+    p_values = [
+        0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
+        0.5719, 0.6528, 0.7590, 1.000,
+    ]  # fmt: skip
+    assert benjamini_hochberg(p_values) == (True,) * 4 + (False,) * 11
+    assert benjamini_hochberg(p_values[::-1]) == (False,) * 11 + (True,) * 4
+    assert benjamini_hochberg([]) == ()
+    # A larger p that passes takes the smaller ones with it.
+    assert benjamini_hochberg([0.04, 0.04]) == (True, True)
+
+
+def test_of_many_comparisons_only_what_holds_side_by_side_stays_different() -> None:
+    one = compare([100.0, 101.0, 99.0, 100.5], [103.0, 102.5, 101.5, 103.5], paired=False)
+    assert one.verdict == "different"
+    assert one.p is not None
+    assert 0.002 < one.p < 0.05
+    same = compare([100.0, 101.0, 99.0], [100.0, 101.5, 99.0], paired=False)
+    alone = compare([100.0], [120.0], paired=False)
+    assert judged_together([one])[0].verdict == "different"
+    many = judged_together([one, *[same] * 40, alone])
+    assert many[0].verdict == "not shown to be different"
+    assert {each.verdict for each in many[1:-1]} == {same.verdict}
+    assert many[-1].verdict == "cannot tell"
+
+
+def test_an_adjusted_p_is_the_rate_at_which_it_is_rejected() -> None:
+    # By hand: 4 x 0.01 / 1, 4 x 0.02 / 2, 4 x 0.03 / 3, and the last as it is.
+    assert adjusted([0.02, 0.9, 0.01, 0.03]) == pytest.approx((0.04, 0.9, 0.04, 0.04))
+    assert adjusted([]) == ()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        adjusted([1.1])
+
+
+@given(st.lists(st.floats(0, 1), max_size=20), st.floats(0.001, 0.5))
+def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
+    p_values: list[float], rate: float
+) -> None:
+    found = adjusted(p_values)
+    assert all(before <= after <= 1 for before, after in zip(p_values, found, strict=True))
+    ordered = [after for _, after in sorted(zip(p_values, found, strict=True))]
+    assert ordered == sorted(ordered)
+    assert sum(benjamini_hochberg(p_values, rate)) == sum(each <= rate for each in found)
+
+
+def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_said() -> None:
+    chance = random.Random(4)  # noqa: S311  (nothing secret)
+    scatter, n, others = 0.01, 8, 20
+    nothing = compare([100.0, 101.0, 99.0] * 3, [100.1, 100.9, 99.1] * 3, paired=True)
+    size = (t_quantile(1 - 0.05 / (others + 1) / 2, n - 1) + t_quantile(0.8, n - 1)) * (
+        scatter * math.sqrt(2 / n)
+    )
+    found = 0
+    for _ in range(400):
+        baseline = [math.exp(chance.gauss(0, scatter)) for _ in range(n)]
+        contender = [math.exp(chance.gauss(size, scatter)) for _ in range(n)]
+        alone = compare(baseline, contender, paired=True)
+        among = judged_together([alone, *[nothing] * others])[0]
+        assert among.p_together is not None
+        assert alone.p is not None
+        assert among.p_together >= alone.p
+        found += among.verdict == "different"
+        assert among.smallest_ratio is not None
+        assert alone.smallest_ratio is not None
+        assert among.smallest_ratio >= alone.smallest_ratio
+    assert 0.74 <= found / 400 <= 0.88
+    assert judged_together([compare(baseline, contender, paired=True)])[0].smallest_ratio == (
+        pytest.approx(alone.smallest_ratio)
+    )
+
+
+def test_the_standard_error_and_its_degrees_are_those_of_the_published_tests() -> None:
+    """t = -4.0621 on 9 degrees paired, -1.8608 on 17.776 by Welch: R's manual, ?sleep."""
+    drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
+    found = compare(drug_2, drug_1, paired=True)
+    assert found.standard_error == pytest.approx(1.58 / 4.0621, rel=2e-5)
+    assert found.degrees == 9
+    found = compare(drug_2, drug_1, paired=False)
+    assert found.standard_error == pytest.approx(1.58 / 1.8608, rel=3e-5)
+    assert found.degrees == pytest.approx(17.776, abs=5e-4)
+
+
+def test_welchs_degrees_of_unlike_samples_are_those_worked_by_hand() -> None:
+    """Logarithms 0, 2 and 0, 3, 6: variances 2 and 9, shares 1 and 3, 16 / (1 / 1 + 9 / 2)."""
+    two, three = [1.0, math.exp(2)], [1.0, math.exp(3), math.exp(6)]
+    there, back = compare(two, three, paired=False), compare(three, two, paired=False)
+    for found in (there, back):
+        assert found.standard_error == pytest.approx(2)
+        assert found.degrees == pytest.approx(16 / 5.5)
+        assert found.p == pytest.approx(t_two_sided(1, 16 / 5.5))
+        assert found.n == 2
+    assert there.ratio == pytest.approx(math.exp(2))
+    t = t_quantile(0.975, 16 / 5.5)
+    assert there.low == pytest.approx(math.exp(2 - 2 * t))
+    assert there.high == pytest.approx(math.exp(2 + 2 * t))
+
+
+def test_where_one_side_alone_scatters_the_degrees_are_that_sides() -> None:
+    scattered, still = [99.0, 100.0, 101.0, 100.0], [100.0] * 9
+    assert compare(scattered, still, paired=False).degrees == pytest.approx(3)
+    assert compare(still, scattered, paired=False).degrees == pytest.approx(3)
+
+
+def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
+    """Differences of the logarithms -1, 0, 1 and 4: mean 1, variance 14 / 3, error 1.0801."""
+    baseline = [1.0] * 4
+    contender = [math.exp(each) for each in (-1, 0, 1, 4)]
+    for confidence, t in ((0.8, 1.637744), (0.9, 2.353363), (0.99, 5.840909)):
+        found = compare(baseline, contender, paired=True, confidence=confidence, margin=0.01)
+        assert math.log(found.low or 0) == pytest.approx(1 - t * math.sqrt(14 / 12), rel=1e-6)
+        assert math.log(found.high or 0) == pytest.approx(1 + t * math.sqrt(14 / 12), rel=1e-6)
+        assert (found.confidence, found.margin) == (confidence, 0.01)
+
+
+def test_the_smallest_ratio_is_blooms_multiple_of_the_standard_error() -> None:
+    """t(0.975, 3) + t(0.8, 3) = 3.182446 + 0.978472 of a standard error of 1.0801."""
+    found = compare([1.0] * 4, [math.exp(each) for each in (-1, 0, 1, 4)], paired=True)
+    assert math.log(found.smallest_ratio or 0) == pytest.approx(
+        (3.182446 + 0.978472) * math.sqrt(14 / 12), rel=1e-6
+    )
+    # Never below the margin, of which a difference has to be.
+    assert compare([1.0] * 4, [1.0] * 4, paired=True, margin=0.02).smallest_ratio == 1.02
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_without_any_scatter_the_interval_is_a_point_and_the_margin_alone_decides(
+    *, paired: bool
+) -> None:
+    still = [1.0, 1.0, 1.0]
+    same = compare(still, still, paired=paired)
+    assert (same.p, same.verdict) == (1.0, "same within the margin")
+    assert (same.ratio, same.low, same.high) == (1.0, 1.0, 1.0)
+    assert (same.standard_error, same.degrees) == (0.0, 2)
+    crumb = compare(still, [1.004] * 3, paired=paired)
+    assert (crumb.p, crumb.verdict) == (0.0, "same within the margin")
+    for off in (1.006, 0.9):
+        found = compare(still, [off] * 3, paired=paired)
+        assert (found.p, found.verdict) == (0.0, "different")
+        assert found.low == found.high == found.ratio == pytest.approx(off)
+    # By the margin or more is different: a quarter is a float, and its logarithm one of both.
+    quarter = [1.25] * 3
+    assert compare(still, quarter, paired=paired, margin=0.25).verdict == "different"
+    assert compare(quarter, still, paired=paired, margin=0.25).verdict == "different"
+    assert compare(still, quarter, paired=paired, margin=0.26).verdict == "same within the margin"
+
+
+def test_without_any_scatter_the_degrees_are_those_of_the_smaller_side() -> None:
+    assert compare([5.0] * 4, [5.0] * 7, paired=False).degrees == 3
+
+
+def test_one_trial_a_side_keeps_what_it_was_asked_with() -> None:
+    found = compare([100.0], [90.0, 90.0], paired=False, margin=0.1, confidence=0.9)
+    assert (found.n, found.margin, found.confidence) == (1, 0.1, 0.9)
+    assert found.ratio == pytest.approx(0.9)
+    assert (found.standard_error, found.degrees, found.p_together) == (None, None, None)
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 1.5, math.nan])
+def test_a_margin_and_a_confidence_lie_between_nothing_and_all(share: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        compare([1.0, 2.0], [1.0, 2.0], paired=True, margin=share)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        compare([1.0, 2.0], [1.0, 2.0], paired=True, confidence=share)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_a_value_that_has_no_logarithm_is_refused_on_either_side(value: float) -> None:
+    for sides in (([value, 1.0], [1.0, 1.0]), ([1.0, 1.0], [1.0, value])):
+        with pytest.raises(ValueError, match="only values above 0 have a ratio"):
+            compare(*sides, paired=False)
+
+
+def test_a_ratio_beyond_what_a_float_can_hold_is_no_error() -> None:
+    found = compare([1e-300, 1e-299], [1e300, 1e299], paired=False)
+    assert found.high == math.inf
+    assert found.verdict == "different"
+    # e^709.5 can be held, e^710 not.
+    assert compare([1e-154], [1e154 * math.exp(0.3)], paired=True).ratio == pytest.approx(
+        1e308 * math.exp(0.3), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("p", [-0.01, 1.01, math.nan])
+def test_what_is_no_probability_is_not_adjusted(p: float) -> None:
+    for judge in (adjusted, benjamini_hochberg):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            judge([0.5, p])
+
+
+def test_certainty_and_impossibility_are_probabilities_and_the_default_rate_is_five_percent() -> (
+    None
+):
+    assert adjusted([0.0, 1.0]) == (0.0, 1.0)
+    assert benjamini_hochberg([0.05]) == (True,)
+    assert benjamini_hochberg([math.nextafter(0.05, 1)]) == (False,)
+    assert benjamini_hochberg([0.2, 0.9], rate=0.4) == (True, False)
+
+
+def still(ratio: float) -> Comparison:
+    """Two trials a side without scatter."""
+    return compare([1.0, 1.0], [ratio, ratio], paired=True)
+
+
+def test_what_differs_without_scatter_is_different_among_any_number() -> None:
+    found = judged_together([still(2.0), *[still(1.0)] * 50])
+    assert (found[0].verdict, found[0].p_together) == ("different", 0.0)
+    assert {each.p_together for each in found[1:]} == {1.0}
+
+
+def test_a_comparison_that_cannot_be_told_does_not_count_among_the_others() -> None:
+    """Side by side with a hundred that tell nothing one is what it is by itself."""
+    one = compare([1.0] * 4, [math.exp(each) for each in (1, 2, 3, 4)], paired=True)
+    assert one.verdict == "different"
+    cannot = compare([1.0], [2.0], paired=True)
+    together = judged_together([cannot] * 100 + [one])
+    assert together[:100] == (cannot,) * 100
+    assert together[-1] == replace(one, p_together=one.p)
+    assert judged_together([]) == ()
+    assert judged_together([cannot]) == (cannot,)
+
+
+def test_the_smallest_ratio_among_others_is_at_the_level_of_one_more_rejection() -> None:
+    """Of four, one is rejected: 0.05 x 2 / 4; of two, both are: 0.05 and no more."""
+    one = compare([1.0] * 5, [math.exp(each) for each in (9, 10, 11, 10, 10)], paired=True)
+    none = compare([1.0] * 5, [math.exp(each) for each in (-1, 0, 1, 0, 0)], paired=True)
+    error = math.sqrt(0.5 / 5)
+    # Two-sided at 0.025 on 4 degrees: 3.495406; t(0.8, 4) = 0.940965; at 0.05 2.776445.
+    among_four = judged_together([none, one, none, none])
+    for each in among_four:
+        assert math.log(each.smallest_ratio or 0) == pytest.approx(
+            (3.495406 + 0.940965) * error, rel=1e-6
+        )
+    for each in judged_together([one, one]):
+        assert math.log(each.smallest_ratio or 0) == pytest.approx(
+            (2.776445 + 0.940965) * error, rel=1e-6
+        )
+    # At a rate of 0.2 of two, none of them rejected: 0.2 x 1 / 2 would be more than 0.05.
+    for each in judged_together([none, none], rate=0.2):
+        assert each.smallest_ratio == pytest.approx(none.smallest_ratio)
+
+
+def test_what_is_rejected_at_the_very_rate_asked_for_stays_different() -> None:
+    """t = 2.5 / 0.6455 on 3 degrees: p = 0.0305 by itself, among two with a p of 1 twice that."""
+    one = compare([1.0] * 4, [math.exp(each) for each in (1, 2, 3, 4)], paired=True)
+    assert one.p is not None
+    assert one.p == pytest.approx(0.0305, abs=5e-5)
+    kept = judged_together([one, still(1.0)], rate=one.p * 2)[0]
+    assert (kept.verdict, kept.p_together) == ("different", one.p * 2)
+    # One of two is rejected, so that the other would have to be at the rate itself; no comparison
+    # tells more than at 5 %, as by itself.
+    assert kept.smallest_ratio == pytest.approx(one.smallest_ratio)
+    assert judged_together([one, still(1.0)])[0].verdict == "not shown to be different"

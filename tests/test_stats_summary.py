@@ -1,0 +1,146 @@
+"""What a handful of trials come to, against exact fractions and the standard library."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.stats import (
+    mean,
+    mean_absolute_deviation,
+    median,
+    median_absolute_deviation,
+    rounded,
+    standard_deviation,
+    variance,
+)
+
+rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
+
+
+def test_nothing_has_neither_mean_nor_median() -> None:
+    with pytest.raises(ValueError, match=r"nothing has a mean$"):
+        mean([])
+    with pytest.raises(ValueError, match=r"nothing has a median$"):
+        median([])
+
+
+def test_the_median_of_an_even_number_lies_between_the_two_in_the_middle() -> None:
+    assert median([3.0, 1.0, 2.0]) == 2.0
+    assert median([4.0, 1.0, 2.0, 3.0]) == 2.5
+
+
+def test_one_bad_value_pulls_the_mean_and_not_the_median() -> None:
+    printed = [92.35, 92.36, 92.37, 92.38, 92.37, 92.38, 92.38, 92.40, 92.38, 92.38, 92.21, 1.89]
+    assert rounded(mean(printed), 2) == rounded(84.82, 2)
+    assert rounded(median(printed), 3) == rounded(92.375, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (91.465, 2, "91.47"),
+        (0.125, 2, "0.13"),
+        (2.675, 2, "2.68"),
+        (-0.125, 2, "-0.13"),
+        (94.1, 2, "94.10"),
+        (1e22, 0, "10000000000000000000000"),
+        (0.004999, 2, "0.00"),
+    ],
+)
+def test_halves_are_rounded_away_from_zero_as_printed_tables_do(
+    value: float, decimals: int, text: str
+) -> None:
+    assert str(rounded(value, decimals)) == text
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=20))
+def test_a_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[int]) -> None:
+    in_bit_per_s = [value * 10_000.0 for value in hundredths]
+    whole, rest = divmod(2 * sum(hundredths) + len(hundredths), 2 * len(hundredths))
+    del rest
+    assert rounded(mean(in_bit_per_s) / 1e6, 2) == rounded(whole / 100, 2)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_a_mean_is_the_float_next_to_the_exact_one(values: list[float]) -> None:
+    assert mean(values) == float(sum(map(Fraction, values)) / len(values))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_mean(value: float) -> None:
+    for values in ([value], [1.0, value]):
+        with pytest.raises((ValueError, OverflowError)):
+            mean(values)
+
+
+def test_each_deviation_is_its_own() -> None:
+    values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
+    assert variance(values) == pytest.approx(32 / 7)
+    assert standard_deviation(values) == pytest.approx(math.sqrt(32 / 7))
+    assert mean_absolute_deviation(values) == 1.5
+    assert median_absolute_deviation(values) == 0.5
+
+
+def test_one_value_scatters_by_no_known_amount() -> None:
+    with pytest.raises(ValueError, match="a variance needs 2"):
+        variance([1.0])
+    with pytest.raises(ValueError, match="a variance needs 2"):
+        standard_deviation([1.0])
+    with pytest.raises(ValueError, match="nothing has a mean absolute deviation"):
+        mean_absolute_deviation([])
+    with pytest.raises(ValueError, match="no values"):
+        median_absolute_deviation([])
+
+
+@given(rates)
+def test_the_deviations_are_those_of_the_standard_library(values: list[float]) -> None:
+    assert variance(values) == pytest.approx(statistics.variance(values), rel=1e-9)
+    assert mean_absolute_deviation(values) <= standard_deviation(values) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, 1e15])
+def test_a_variance_loses_nothing_to_the_size_of_its_values(offset: float) -> None:
+    """4, 7, 13 and 16 have the mean 10 and the variance 30, wherever they begin."""
+    assert variance([offset + each for each in (4, 7, 13, 16)]) == 30
+
+
+def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
+    """From 10^16 on only even numbers are floats: the mean of 0, 2, 2 beyond it is taken as 2."""
+    values = [1e16, 1e16 + 2, 1e16 + 2]
+    assert (1e16 + 2) - math.fsum(values) / 3 == 0
+    assert variance(values) == pytest.approx(4 / 3, rel=1e-15)
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=20))
+def test_the_variance_is_the_exact_one_to_a_few_units_in_the_last_place(values: list[int]) -> None:
+    exact = sum((Fraction(each) - Fraction(sum(values), len(values))) ** 2 for each in values)
+    assert variance([float(each) for each in values]) == pytest.approx(
+        float(exact / (len(values) - 1)), rel=1e-14
+    )
+
+
+def test_two_values_scatter_by_half_the_square_of_their_distance() -> None:
+    assert variance([1.0, 5.0]) == 8
+    assert standard_deviation([1.0, 5.0]) == math.sqrt(8)
+    assert variance([0.1, 0.1, 0.1]) == 0
+
+
+def test_the_mean_of_what_is_too_large_to_add_is_found() -> None:
+    assert mean([1.7e308, 1.7e308]) == 1.7e308
+    assert mean([1.7e308, -1.7e308, 3.0]) == 1.0
+
+
+def test_a_mean_just_below_a_power_of_two_is_told_by_the_finer_floats_there() -> None:
+    """The sum is taken as 3, its third as 1; the exact mean lies nearer to the float below 1."""
+    little = 0.9 * 2**-52
+    assert 3.0 - little == 3.0
+    exact = (Fraction(3) - Fraction(little)) / 3
+    below = math.nextafter(1, 0)
+    assert abs(exact - Fraction(below)) < abs(exact - 1)
+    assert mean([3.0, -little, 0.0]) == below
