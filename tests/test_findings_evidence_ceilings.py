@@ -150,6 +150,13 @@ AROUND = 38
         (bare(64, "TCP"), {"mss_bytes": 1000}, LINK, 1000 / (1000 + 52 + AROUND)),
         (bare(64, "TCP"), {"mss_bytes": 1448}, LINK, 1448 / 1538),
         (bare(64, "TCP"), {"mss_bytes": 1449}, LINK, 1448 / 1538),
+        (bare(64, "TCP", ip_version=6), {"mss_bytes": 1440}, LINK, 1428 / 1538),
+        (
+            bare(64, "TCP"),
+            {"mss_bytes": 1455, "tcp_timestamps": False},
+            LINK,
+            1455 / (1455 + 40 + AROUND),
+        ),
         # The path of the UDP sender says nothing of TCP's segments.
         (bare(64, "TCP"), {"sender_path_mtu_bytes": 1400}, LINK, 1448 / 1538),
     ],

@@ -137,7 +137,7 @@ def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
 )
 def test_what_is_paced_of_another_test_or_over_no_wire_shows_nothing_of_a_link(other: Any) -> None:
     assert suspected(other) == ()
-    (found,) = suspected(point("LL", 1e6, buffer=4096), other)
+    (found,) = suspected(other, point("LL", 1e6, buffer=4096))
     assert found.cells == ("LL-stream-1500-4096",)
     assert found.evidence["throughput_bit_per_s"] == 1e6
 
@@ -216,6 +216,12 @@ def test_each_pair_of_ways_is_told_by_itself() -> None:
         point("LW", 9e6, size=64),
     )
     assert [(pairing, cells) for pairing, cells, _, _ in found] == [("WL", ("WL-stream-64-16384",))]
+
+
+def test_a_way_without_another_or_with_other_buffers_hides_no_later_one() -> None:
+    alone, apart = point("LL", 1e6), (point("AB", 1e6, buffer=1), point("BA", 9e6, buffer=2))
+    found = ways(alone, *apart, point("WL", 1e6), point("LW", 9e6))
+    assert [pairing for pairing, _, _, _ in found] == ["WL"]
 
 
 # ---- hosts by their facts ------------------------------------------------------------------------
