@@ -244,7 +244,7 @@ def test_a_note_without_a_host_is_of_none() -> None:
 
 
 def test_doubts_come_in_the_order_of_their_kinds() -> None:
-    wrong = {"clock_step_ns": 600 * MS, "clock_ppm": 300.0, "steal_share": 0.5}
+    wrong: dict[str, Any] = {"clock_step_ns": 600 * MS, "clock_ppm": 300.0, "steal_share": 0.5}
     made = tcp(
         throughput_bit_per_s=1.2 * CEILING,
         path_mtu_bytes=1400,

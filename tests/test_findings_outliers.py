@@ -93,6 +93,13 @@ def test_printed_figures_are_off_by_steps_of_their_last_digit() -> None:
     assert len(on_axis(figures, values={"printed_step_bit_per_s": 30_000.0})) == 1
 
 
+def test_a_series_without_a_stated_buffer_has_no_axis_to_be_off() -> None:
+    run = measured({SIZES[0]: [92.0]})
+    tuned = replace(run.plan.cells[0], settings=stream())
+    records = [replace(record, settings=tuned.settings) for record in run.records]
+    assert outliers(series_of(run_of(replace(run.plan, cells=(tuned,)), records))) == ()
+
+
 def test_adjacent_cells_off_the_same_way_are_one_step() -> None:
     (step,) = on_axis([92.0] * 10 + [80.0, 81.0, 82.0])
     assert (step.kind, step.group) == (Kind.STEP, Group("LL", "TCP", 1500))
@@ -171,3 +178,11 @@ def test_a_stray_trial_is_three_and_a_half_scales_off_four_siblings_and_more(
     figures: Sequence[float | None], strays: int
 ) -> None:
     assert len(trials(figures)) == strays
+
+
+def test_printed_trials_are_stray_by_steps_of_their_last_digit() -> None:
+    figures = [1.0, 1.0, 1.5, 1.0, 1.0]
+    assert len(trials(figures)) == 1
+    # Three and a half scales of three steps of 0.05 Mbit/s are 0.525 Mbit/s.
+    assert trials(figures, values={"printed_step_bit_per_s": 50_000.0}) == []
+    assert len(trials(figures, values={"printed_step_bit_per_s": 40_000.0})) == 1
