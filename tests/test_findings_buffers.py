@@ -156,16 +156,16 @@ def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
 @pytest.mark.parametrize(
     ("figures", "told"),
     [
-        # The median is 100: from 99.5 to 100.5 it is 1 % of it.
-        ((99.5, 100.0, 100.0, 100.5), True),
-        ((99.4, 100.0, 100.0, 100.5), False),
-        ((99.5, 100.0, 100.5), False),
-        ((99.5, 100.0, 100.0, None), False),
-        ((99.5, None, 100.0, 100.0, 100.5), True),
+        ((100.0, 101.0, 100.0, 100.5), True),
+        ((100.0, 101.001, 100.0, 100.5), False),
+        ((101.0, 101.0, 101.0, 99.999), False),
+        ((100.0, 100.5, 101.0), False),
+        ((100.0, 101.0, 100.5, None), False),
+        ((100.0, None, 101.0, 100.5, 100.5), True),
         ((100.0, 100.0, 100.0, 100.0), True),
     ],
 )
-def test_four_sizes_within_one_per_cent_of_their_median_show_no_effect(
+def test_four_sizes_of_which_the_largest_is_one_per_cent_above_the_smallest_show_no_effect(
     figures: Sequence[float | None], told: bool
 ) -> None:
     assert bool(no_effect(figures)) is told
