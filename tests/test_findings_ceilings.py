@@ -52,6 +52,12 @@ def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where
     }
 
 
+def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
+    small = {BUFFERS[6]: {"mss_bytes": 1000}}
+    (found,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
+    assert found.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
+
+
 @pytest.mark.parametrize(
     ("mbit", "told"),
     [
@@ -259,6 +265,7 @@ def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
 
 def test_over_ipv6_headers_are_longer() -> None:
     cells = [6, 4]
+    unsized: dict[str, Any] = {"message_bytes": None}
     runs = [column([94.0], asked={"protocol": "TCP", "ip_version": v}) for v in cells]
     plan = replace(
         runs[0].plan,
@@ -266,7 +273,7 @@ def test_over_ipv6_headers_are_longer() -> None:
             replace(
                 run.plan.cells[0],
                 key=str(v),
-                settings={**run.plan.cells[0].settings, "message_bytes": None},
+                settings={**run.plan.cells[0].settings, **unsized},
             )
             for v, run in zip(cells, runs, strict=True)
         ),
@@ -275,6 +282,17 @@ def test_over_ipv6_headers_are_longer() -> None:
     (found,) = above_any(series_of(run_of(plan, records)), LINK, imported=False)
     assert found.cells == ("6",)
     assert found.evidence["highest_ceiling_bit_per_s"] == pytest.approx(1e8 * 1440 / 1538)
+
+
+def test_over_ipv6_one_frame_is_the_best_datagram() -> None:
+    best = 1e2 * 1452 / 1538
+    six: dict[str, Any] = {"ip_version": 6, "message_bytes": None}
+    other = column([1.0], asked={**six, "protocol": "UDP", "ip_version": 4})
+    for share, told in ((1.0011, True), (1.0009, False)):
+        run = column([best * share], asked={**six, "protocol": "UDP"}, pairing="WL")
+        plan = replace(run.plan, cells=(*run.plan.cells, *other.plan.cells))
+        whole = series_of(run_of(plan, (*run.records, *other.records)))
+        assert bool(above_any(whole, LINK, imported=False)) is told
 
 
 def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
@@ -287,7 +305,8 @@ def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
 
 
 def test_a_series_of_known_messages_hides_no_later_one() -> None:
-    first, second = column([200.0]), column([200.0], pairing="WL", asked={"message_bytes": None})
+    unsized: dict[str, Any] = {"message_bytes": None}
+    first, second = column([200.0]), column([200.0], pairing="WL", asked=unsized)
     plan = replace(first.plan, cells=(*first.plan.cells, *second.plan.cells))
     run = run_of(plan, (*first.records, *second.records))
     found = above_any(series_of(run), LINK, imported=False)

@@ -127,8 +127,11 @@ def column(
     cells, records = [], []
     for buffer, there in zip(BUFFERS, has, strict=False):
         key = f"{pairing}-{test}-{size}-{buffer}-{more}"
-        settings = {"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer}
-        each = PlannedCell(key, pairing, test, {**settings, **more})
+        settings: dict[str, Any] = {
+            **{"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer},
+            **more,
+        }
+        each = PlannedCell(key, pairing, test, settings)
         quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
         cells.append(each)
         if there:
@@ -186,13 +189,13 @@ def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
 def timed(
     took_s: Mapping[str, Sequence[float]],
     *,
-    asked: Mapping[str, Value] | None = None,
+    asked: Mapping[str, Any] | None = None,
     prefix: str = "",
     **values: Value,
 ) -> list[Any]:
     cells, records = [], []
     for key, trials in took_s.items():
-        of = cell(key, key[:2], **{"duration_s": 10.0, **(asked or {})})
+        of = cell(key, key[:2], **(asked or {}))
         cells.append(of)
         for number, each in enumerate(trials, 1):
             its: dict[str, Value] = {f"{prefix}elapsed_ns": round(each * 1e9), **values}
@@ -218,7 +221,7 @@ def timed(
     ],
 )
 def test_a_window_is_off_by_more_than_two_per_cent_beyond_its_longest_gap(
-    took_s: float, values: dict[str, Value], off: bool
+    took_s: float, values: dict[str, Any], off: bool
 ) -> None:
     assert len(timed({"LL": [took_s]}, **values)) == off
 
@@ -256,7 +259,7 @@ def test_a_trial_whose_time_nobody_asked_for_is_not_off(lacking: dict[str, Value
 
 def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
     of = cell("a")
-    values: Value
+    values: Any
     for values in (None, True, "15000000000", -1, 0):
         run = run_of(plan_of([of]), [ok(of, elapsed_ns=values)])
         assert off_time(series_of(run), Stated()) == ()

@@ -1,4 +1,4 @@
-"""From a record to its ceiling, its path and its resolution: by the arithmetic of Ethernet."""
+"""From a record to its load, its resolution, its path and its ceiling: by Ethernet's arithmetic."""
 
 from __future__ import annotations
 
@@ -28,6 +28,41 @@ def only(
 
 def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Value]:
     return {"protocol": protocol, "message_bytes": size, **more}
+
+
+# ---- what was offered, and how -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "offered"),
+    [
+        ({}, None),
+        ({"rate_bit_per_s": 5_000_000}, 5e6),
+        ({"rate_bit_per_s": 5e6}, 5e6),
+        ({"message_rate_per_s": 100}, 8 * 1472 * 100.0),
+        ({"message_rate_per_s": 2.5}, 8 * 1472 * 2.5),
+        ({"rate_bit_per_s": "full"}, None),
+        ({"message_rate_per_s": "full"}, None),
+    ],
+)
+def test_what_was_offered_is_payload_bits_a_second(
+    settings: dict[str, Any], offered: float | None
+) -> None:
+    found = only(bare(**settings), {})
+    assert found.offered_bit_per_s == offered
+    assert found.sender.spins is found.paced is (offered is not None)
+
+
+@pytest.mark.parametrize(("told", "spins"), [(1, True), (0, False), (2, False), (None, False)])
+def test_a_receiver_spins_that_says_so(told: Any, spins: bool) -> None:
+    assert only(bare(), {"receiver_spin": told}).receiver.spins is spins
+
+
+@pytest.mark.parametrize(
+    ("told", "streams"), [(4, 4), (1, 1), (None, 1), (True, 1), (0, 1), ("4", 1)]
+)
+def test_a_stream_without_a_number_of_streams_is_one(told: Any, streams: int) -> None:
+    assert only(bare(streams=told), {}).streams == streams
 
 
 # ---- resolution ----------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ def test_a_figure_between_one_and_two_thousandths_above_its_ceiling_is_told_of_a
     source: str | None, told: bool
 ) -> None:
     ceiling = 1e2 * 1460 / 1538
-    asked: dict[str, Value] = {"protocol": "TCP", "message_bytes": None}
+    asked: dict[str, Any] = {"protocol": "TCP", "message_bytes": None}
     run = column([ceiling * 1.0015], asked=asked)
     run = run_of(replace(run.plan, source=source), run.records)
     assert bool(of_kind(findings(run), Kind.ABOVE_CEILING)) is told

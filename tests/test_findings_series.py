@@ -17,7 +17,7 @@ from netlab.imported import record_of
 from netlab.records import Status, Value
 
 
-def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Value) -> PlannedCell:
+def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -> PlannedCell:
     given: dict[str, Value] = {"protocol": "TCP", "message_bytes": 64, "socket_buffer_bytes": 8}
     return PlannedCell(key, pairing, test, {**given, **settings})
 
@@ -35,7 +35,7 @@ def grouped(*cells: PlannedCell) -> list[tuple[Group, str, list[str]]]:
 
 
 def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_last() -> None:
-    sizes: list[Value] = [None, 32, 8, "auto", 16]
+    sizes: list[Any] = [None, 32, 8, "auto", 16]
     (only,) = series_of(planned(*(cell(str(s), socket_buffer_bytes=s) for s in sizes)))
     assert [point.cell for point in only.points] == ["8", "16", "32", "None", "auto"]
     assert [point.buffer_bytes for point in only.points] == [8, 16, 32, None, None]
@@ -116,7 +116,7 @@ def point_of(
     trials: Sequence[Mapping[str, Value] | Status | None],
     test: str = "stream",
     link: Link | None = LINK,
-    **settings: Value,
+    **settings: Any,
 ) -> Point:
     """Values of each trial; a status: it has that and no result; ``None``: not measured yet."""
     of = cell("a", test, **settings)
@@ -132,7 +132,7 @@ def point_of(
     return series_of(run)[0].points[0]
 
 
-def said(bit_per_s: float | None, **more: Value) -> dict[str, Value]:
+def said(bit_per_s: float | None, **more: Value) -> dict[str, Any]:
     return {"throughput_bit_per_s": bit_per_s, **more}
 
 
@@ -146,8 +146,9 @@ def test_a_points_figures_are_by_trial_and_its_middle_and_mean_over_those_that_i
 
 
 def test_a_point_without_figures_has_no_middle_and_no_mean() -> None:
-    for trials in ([None], [Status.FAILED], [said(None)], [said(True)], [{}]):
-        made = point_of(trials)
+    empty: list[Any] = [None, Status.FAILED, said(None), said(True), {}]
+    for trial in empty:
+        made = point_of([trial])
         assert (made.values, made.middle, made.mean) == ((), None, None)
     (only,) = series_of(planned(cell("a")))
     assert only.measured == ()

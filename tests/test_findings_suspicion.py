@@ -27,7 +27,7 @@ def point(
     size: Value = 1500,
     buffer: Value = 16384,
     test: str = "stream",
-    values: Mapping[str, Value] | None = None,
+    values: Mapping[str, Any] | None = None,
     **asked: Value,
 ) -> Any:
     """A cell with the figure of each trial, and its records."""
@@ -35,7 +35,7 @@ def point(
     trials = [bit_per_s] if isinstance(bit_per_s, float | int) else list(bit_per_s)
     words = [pairing, test, str(size), str(buffer), *map(str, asked.values())]
     cell = PlannedCell("-".join(words), pairing, test, given)
-    told: dict[str, Value] = {"tcp_timestamps": True, **(values or {})}
+    told: dict[str, Any] = {"tcp_timestamps": True, **(values or {})}
     quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
     return cell, [
         record_of(cell, {**told, quantity: figure}, printed="x", trial=trial)
@@ -111,7 +111,7 @@ def test_the_ceiling_is_the_highest_that_the_options_may_leave() -> None:
     (found,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
     with_them = found.evidence["ceiling_share"]
     unknown = point("LL", 1e6)
-    unknown[1][0].values.pop("tcp_timestamps")  # type: ignore[attr-defined]
+    unknown[1][0].values.pop("tcp_timestamps")
     (found,) = suspected(unknown)
     assert found.evidence["ceiling_share"] == pytest.approx(1e6 * 1538 / 1460 / 1e8)
     assert with_them > found.evidence["ceiling_share"]
@@ -349,13 +349,13 @@ def test_an_interface_without_a_name_is_told_all_the_same() -> None:
 
 
 def test_only_hosts_that_used_a_cable_are_asked_for_their_interface() -> None:
-    facts = {"nas": [{**GOOD, "interface_duplex": "half", "kernel": "1"}, {"kernel": "2"}]}
-    found = hosts(facts, LINK, frozenset({"pc"}))
+    noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
+    found = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
     assert [each.kind for each in found] == [Kind.FACTS_CHANGED]
 
 
 def test_hosts_under_one_hypervisor_are_one_finding() -> None:
-    facts = {
+    facts: dict[str, list[dict[str, Any]]] = {
         "a": [{"virtual": "kvm"}, {"virtual": "kvm"}],
         "b": [{"virtual": "none"}],
         "c": [{"virtual": "hyperv"}],
