@@ -263,36 +263,29 @@ def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
         assert bool(unknown([mbit], protocol, imported=imported, **more)) is told
 
 
-def test_over_ipv6_headers_are_longer() -> None:
-    cells = [6, 4]
-    unsized: dict[str, Any] = {"message_bytes": None}
-    runs = [column([94.0], asked={"protocol": "TCP", "ip_version": v}) for v in cells]
-    plan = replace(
-        runs[0].plan,
-        cells=tuple(
-            replace(
-                run.plan.cells[0],
-                key=str(v),
-                settings={**run.plan.cells[0].settings, **unsized},
-            )
-            for v, run in zip(cells, runs, strict=True)
-        ),
-    )
-    records = [replace(run.records[0], cell=str(v)) for v, run in zip(cells, runs, strict=True)]
-    (found,) = above_any(series_of(run_of(plan, records)), LINK, imported=False)
-    assert found.cells == ("6",)
-    assert found.evidence["highest_ceiling_bit_per_s"] == pytest.approx(1e8 * 1440 / 1538)
-
-
-def test_over_ipv6_one_frame_is_the_best_datagram() -> None:
-    best = 1e2 * 1452 / 1538
-    six: dict[str, Any] = {"ip_version": 6, "message_bytes": None}
-    other = column([1.0], asked={**six, "protocol": "UDP", "ip_version": 4})
+@pytest.mark.parametrize(
+    ("protocol", "version", "ceiling"),
+    [
+        ("TCP", 4, 1e8 * 1460 / 1538),
+        ("TCP", 6, 1e8 * 1440 / 1538),
+        ("UDP", 4, BEST),
+        # Of full fragments with a header of 48 bytes less goes over than of one frame.
+        ("UDP", 6, 1e8 * 1452 / 1538),
+    ],
+)
+def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
+    protocol: str, version: int, ceiling: float
+) -> None:
+    unsized: dict[str, Any] = {"protocol": protocol, "message_bytes": None}
+    other = column([1.0], asked={**unsized, "ip_version": 10 - version})
     for share, told in ((1.0011, True), (1.0009, False)):
-        run = column([best * share], asked={**six, "protocol": "UDP"}, pairing="WL")
-        plan = replace(run.plan, cells=(*run.plan.cells, *other.plan.cells))
-        whole = series_of(run_of(plan, (*run.records, *other.records)))
-        assert bool(above_any(whole, LINK, imported=False)) is told
+        asked = {**unsized, "ip_version": version}
+        run = column([ceiling * share / 1e6], asked=asked, pairing="WL")
+        cells = (*run.plan.cells, *other.plan.cells)
+        both = run_of(replace(run.plan, cells=cells), (*run.records, *other.records))
+        for each in (run, both):
+            found = above_any(series_of(each), LINK, imported=False)
+            assert [one.cells for one in found] == [(f"WL-{BUFFERS[0]}",)] * told
 
 
 def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:

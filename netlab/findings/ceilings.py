@@ -49,7 +49,7 @@ def above_any(
         group = each.group
         if each.test != "stream" or group.message_bytes is not None:
             continue
-        version: IpVersion = 6 if ("ip_version", 6) in group.conditions else 4
+        version: IpVersion = 6 if each.points[0].settings.get("ip_version") == 6 else 4
         most = ceiling_bit_per_s(
             link.rate_bit_per_s,
             "TCP" if group.protocol == "TCP" else "UDP",
