@@ -10,8 +10,8 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 NO_EFFECT = 0.01
-"""The largest and the smallest figure of a series within this share of their median: what the rule
-for outliers takes for scatter."""
+"""The largest figure of a series is above the smallest by this share at most: what the rule for
+outliers takes for scatter."""
 
 LEAST_LEVELS = 4
 """Sizes that must have a figure for a statement about the axis."""
@@ -138,7 +138,7 @@ def _no_effect(series: Series) -> Finding | None:
 
 def _are_alike(points: Sequence[Point]) -> bool:
     values = _middles(points)
-    return bool(values) and max(values) - min(values) <= NO_EFFECT * median(values)
+    return bool(values) and max(values) <= (1 + NO_EFFECT) * min(values)
 
 
 def _middles(points: Iterable[Point]) -> list[float]:

@@ -49,7 +49,7 @@ def above_any(
         group = each.group
         if each.test != "stream" or group.message_bytes is not None:
             continue
-        version: IpVersion = 6 if ("ip_version", 6) in group.conditions else 4
+        version: IpVersion = 6 if each.points[0].settings.get("ip_version") == 6 else 4
         most = ceiling_bit_per_s(
             link.rate_bit_per_s,
             "TCP" if group.protocol == "TCP" else "UDP",
@@ -110,14 +110,14 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
 
 def _without(series: Series, tolerance: float) -> Finding | None:
     points = [point for point in series.measured if not point.same_host]
-    if series.group.protocol != "TCP" or not points:
+    if series.group.protocol != "TCP":
         return None
     if any(point.of_flow("tcp_timestamps") or point.of_flow("mss_bytes") for point in points):
         return None
     above = []
     for point in points:
         lowest, highest = point.lowest_ceiling, point.highest_ceiling
-        if lowest is None or highest is None or highest <= lowest:
+        if lowest is None or highest is None:
             return None
         if _middle(point) > highest * (1 + tolerance):
             return None

@@ -147,7 +147,7 @@ def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
 def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
     """Name of a fact that says so → what it says."""
     found = {}
-    governors = SAVING & {*str(facts.get("governor", "")).split(",")}
+    governors = SAVING & {*str(facts.get("governor")).split(",")}
     if governors:
         found["governor"] = ", ".join(sorted(governors))
     plan = facts.get("power_plan")

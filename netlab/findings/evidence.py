@@ -202,7 +202,8 @@ def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> 
     if told is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
         return told
     version = _version(settings)
-    timestamps = said.values.get(said.prefix + "tcp_timestamps") is True
+    # Where nobody told of them they may be there: without them the path would seem narrower.
+    timestamps = said.values.get(said.prefix + "tcp_timestamps") is not False
     headers = told - mss_of(told, ip_version=version, timestamps=timestamps)
     return min(told, mss + headers)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 
 from netlab.findings.nouns import Finding, Group, Kind, finding
@@ -13,7 +14,8 @@ from netlab.stats import compare, mean
 MAX_PAIRINGS = 6
 """Of more pairings each with each, a list of pairs says nothing."""
 
-Column = tuple[str, str, Group]
+Column = Group
+"""Cells of a pairing that stand in one column of a table: a group without its pairing."""
 
 
 def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -27,7 +29,7 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
     for each in series:
         if each.test != "stream" or is_by_name(each.group.pairing):
             continue
-        column = _column(each)
+        column: Column = replace(each.group, pairing="")
         of_pairing = figures.setdefault(each.group.pairing, {})
         for point in each.measured:
             if len(point.records) != 1 or point.same_host:
@@ -80,17 +82,4 @@ def _of(
             "most_ratio": max(ratios),
         },
         {"against": earlier},
-    )
-
-
-def _column(series: Series) -> Column:
-    group = series.group
-    return (
-        series.test,
-        group.flow,
-        Group(
-            protocol=group.protocol,
-            message_bytes=group.message_bytes,
-            conditions=group.conditions,
-        ),
     )

@@ -11,7 +11,7 @@ from netlab.pairings import is_by_name, labels_of, named
 from netlab.stats import median
 
 FAR = 2.0
-"""How many times the slower way's median the other's must be."""
+"""More than so many times the slower way's median the other's must be."""
 
 
 def one_way(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -30,7 +30,7 @@ def one_way(series: Iterable[Series]) -> tuple[Finding, ...]:
         if not both:
             continue
         less, more = (median([side[size].middle or 0 for size in both]) for side in (mine, its))
-        if more >= FAR * less:
+        if more > FAR * less:
             found.append(
                 finding(
                     Kind.ONE_WAY,

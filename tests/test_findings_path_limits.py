@@ -1,0 +1,239 @@
+"""Whether TCP's account or what was lost limited a stream: each threshold from both sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_sendings import ACCOUNT, IDLE, tcp, udp
+
+from netlab.findings.path_limits import (
+    congested,
+    frames_per_s,
+    packet_bound,
+    path_loss,
+    receive_queue_drops,
+    send_buffer_limited,
+    sender_queue_drops,
+    window_limited,
+)
+from netlab.findings.sending import Losses, Sending, TcpAccount
+
+SHORT = replace(IDLE, window_ns=199_999_999)
+
+
+def account(**other: Any) -> TcpAccount:
+    return replace(ACCOUNT, **other)
+
+
+# ---- TCP's account -------------------------------------------------------------------------------
+
+
+def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> Sending:
+    """A window of 31,250 bytes a round trip of 5 ms: 50 Mbit/s, 1.25 times the throughput."""
+    shut = {"rwnd_limited_us": 500_000, "window_bytes": 31_250, "min_rtt_us": 5_000}
+    told = {name: other.pop(name, value) for name, value in shut.items()}
+    known = {"throughput_bit_per_s": throughput_bit_per_s, "tcp": account(**told)}
+    return tcp(**(known | other))
+
+
+@pytest.mark.parametrize(
+    ("made", "limited"),
+    [
+        (windowed(), True),
+        (windowed(rwnd_limited_us=499_999), False),
+        (windowed(rwnd_limited_us=None), False),
+        (windowed(39_999_999.0), False),
+        (windowed(window_bytes=31_251), False),
+        (windowed(window_bytes=None), False),
+        (windowed(min_rtt_us=4_999), False),
+        (windowed(min_rtt_us=0), False),
+        (windowed(min_rtt_us=None), False),
+        (windowed(queue_full_share=0.51), False),
+        (windowed(streams=2), False),
+        (windowed(sender=SHORT), False),
+        (windowed(receiver=SHORT), True),
+    ],
+)
+def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_through(
+    made: Sending, limited: bool
+) -> None:
+    assert window_limited(made) is limited
+
+
+@pytest.mark.parametrize(
+    ("other", "limited"),
+    [
+        ({"tcp": account(sndbuf_limited_us=500_000)}, True),
+        ({"tcp": account(sndbuf_limited_us=499_999)}, False),
+        ({"tcp": account(sndbuf_limited_us=None)}, False),
+        ({"tcp": account(sndbuf_limited_us=900_000), "streams": 2}, False),
+        ({"tcp": account(sndbuf_limited_us=900_000), "sender": SHORT}, False),
+    ],
+)
+def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
+    other: dict[str, Any], limited: bool
+) -> None:
+    assert send_buffer_limited(tcp(**other)) is limited
+
+
+@pytest.mark.parametrize(
+    ("told", "limited"),
+    [
+        # Busy, and held back neither by the window nor by the buffer, for 0.5 s of 1 s.
+        ({"busy_us": 900_000, "rwnd_limited_us": 300_000, "sndbuf_limited_us": 100_000}, True),
+        ({"busy_us": 900_000, "rwnd_limited_us": 300_001, "sndbuf_limited_us": 100_000}, False),
+        ({"busy_us": 900_000, "rwnd_limited_us": 300_000, "sndbuf_limited_us": 100_001}, False),
+        ({"busy_us": 899_999, "rwnd_limited_us": 300_000, "sndbuf_limited_us": 100_000}, False),
+        ({"retransmissions": 0}, False),
+        ({"retransmissions": None}, False),
+        ({"busy_us": None}, False),
+        ({"rwnd_limited_us": None}, False),
+        ({"sndbuf_limited_us": None}, False),
+    ],
+)
+def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_it_send_again(
+    told: dict[str, Any], limited: bool
+) -> None:
+    made = tcp(tcp=account(**({"retransmissions": 1} | told)))
+    assert congested(made) is limited
+    assert congested(replace(made, streams=2)) is False
+    assert congested(replace(made, sender=SHORT)) is False
+
+
+# ---- what was lost -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "lost", "dropped", "socket", "path"),
+    [
+        (4_000, 1_000, 500, True, False),
+        (4_000, 1_000, 499, False, True),
+        (4_000, 1_000, 0, False, True),
+        (4_000, 1_000, None, False, False),
+        (4_000, 200, 200, False, False),
+        (4_000, 200, 0, False, False),
+        (4_000, 0, 0, False, False),
+        (None, 1_000, 0, False, False),
+    ],
+)
+def test_what_was_lost_is_the_sockets_from_a_half_of_it_on_and_else_the_paths(
+    sent: int | None, lost: int, dropped: int | None, socket: bool, path: bool
+) -> None:
+    made = udp(losses=Losses(sent=sent, lost=lost, receive_queue=dropped))
+    assert (receive_queue_drops(made), path_loss(made)) == (socket, path)
+
+
+@pytest.mark.parametrize(
+    ("sent", "local", "limited"),
+    [
+        # Of 4,000 that were to be sent: 5 % and one more.
+        (3_800, 200, False),
+        (3_799, 201, True),
+        (3_799, None, False),
+        (None, 201, False),
+        (3_799, 0, False),
+    ],
+)
+def test_a_senders_own_queue_limits_that_drops_more_than_a_twentieth_of_what_was_to_be_sent(
+    sent: int | None, local: int | None, limited: bool
+) -> None:
+    made = udp(losses=Losses(sent=sent, lost=0, receive_queue=0, local=local))
+    assert sender_queue_drops(made) is limited
+    assert sender_queue_drops(replace(made, protocol="TCP")) is False
+
+
+# ---- frames a second -----------------------------------------------------------------------------
+
+
+def frames(size: int, per_s: float, **other: Any) -> Sending:
+    known = {"message_bytes": size, "throughput_bit_per_s": per_s * size * 8.0, "cell": str(size)}
+    return udp(**(known | other))
+
+
+def bound(*sendings: Sending) -> set[str]:
+    return {cell for cell, _ in packet_bound(sendings)}
+
+
+def test_frames_a_second_are_the_bits_of_throughput_by_those_of_a_message() -> None:
+    assert frames_per_s(udp(message_bytes=125, throughput_bit_per_s=5_000_000.0)) == 5_000
+
+
+def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_packets() -> None:
+    alike = frames(100, 4_000), frames(200, 4_200), frames(400, 4_000)
+    assert bound(*alike) == {"100", "200", "400"}
+    assert packet_bound(alike) == {("100", ""), ("200", ""), ("400", "")}
+    assert bound(*reversed(alike)) == {"100", "200", "400"}
+
+
+@pytest.mark.parametrize(
+    "sendings",
+    [
+        (frames(100, 4_000), frames(400, 4_000)),
+        (frames(100, 4_000), frames(200, 4_000), frames(399, 4_000)),
+        (frames(100, 4_000), frames(200, 4_201), frames(400, 4_000)),
+        (frames(100, 4_000), frames(100, 4_000, cell="again"), frames(400, 4_000)),
+        (frames(100, 4_000), frames(200, 4_000), frames(400, 4_000, pairing="WL")),
+        (frames(100, 4_000), frames(200, 4_000), frames(400, 4_000, flow="to client")),
+        (frames(100, 4_000), frames(200, 4_000), frames(400, 4_000, conditions="other")),
+    ],
+)
+def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_rate(
+    sendings: tuple[Sending, ...],
+) -> None:
+    assert bound(*sendings) == set()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"packets_a_message": 2},
+        {"packets_a_message": None},
+        {"imported": True},
+        {"same_host": True},
+        {"offered_bit_per_s": 9e7},
+        {"ceiling_bit_per_s": None},
+    ],
+)
+def test_a_size_whose_frames_nobody_can_count_or_the_wire_bounds_does_not_count(
+    other: dict[str, Any],
+) -> None:
+    around = frames(200, 4_000), frames(800, 4_000)
+    assert bound(*around, frames(475, 4_000)) == {"200", "475", "800"}
+    assert bound(*around, frames(475, 4_000, **other)) == set()
+
+
+def test_only_a_size_below_95_per_cent_of_its_ceiling_counts() -> None:
+    around = frames(200, 4_000), frames(800, 4_000)
+    at = frames(475, 4_000, ceiling_bit_per_s=1.6e7)
+    assert at.ceiling_share == 0.95
+    assert bound(*around, at) == set()
+    assert bound(*around, replace(at, ceiling_bit_per_s=1.6001e7)) == {"200", "475", "800"}
+
+
+def test_a_larger_size_that_runs_at_another_rate_is_not_among_those_bound() -> None:
+    alike = frames(100, 4_000), frames(200, 4_000), frames(400, 4_000)
+    assert bound(*alike, frames(800, 3_000)) == {"100", "200", "400"}
+    assert bound(frames(50, 9_000), *alike) == {"100", "200", "400"}
+    assert bound(*alike, frames(800, 4_000)) == {"100", "200", "400", "800"}
+
+
+def test_a_size_with_another_rate_between_them_parts_the_run() -> None:
+    parted = frames(100, 4_000), frames(200, 4_000), frames(300, 3_000), frames(400, 4_000)
+    assert bound(*parted) == set()
+
+
+def test_the_rate_of_a_size_is_the_median_of_its_trials_and_each_of_its_cells_is_bound() -> None:
+    trials = [frames(200, per_s, cell=cell) for per_s, cell in ((4_000, "x"), (4_100, "y"))]
+    stray = frames(200, 400, cell="z")
+    found = bound(frames(100, 4_000), *trials, stray, frames(400, 4_000))
+    assert found == {"100", "x", "y", "z", "400"}
+    assert bound(frames(100, 4_000), trials[0], stray, stray, frames(400, 4_000)) == set()
+
+
+def test_the_two_ways_of_a_cell_are_bound_each_for_itself() -> None:
+    there = [frames(size, 4_000, flow="to server") for size in (100, 200, 400)]
+    back = [frames(size, 4_000, flow="to client") for size in (100, 200)]
+    found = packet_bound([*there, *back])
+    assert found == {(str(size), "to server") for size in (100, 200, 400)}

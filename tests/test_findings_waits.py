@@ -1,0 +1,187 @@
+"""Whether a host kept a stream waiting, and what that cost: each threshold from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_sendings import ACCOUNT, CEILING, IDLE, tcp, udp
+
+from netlab.findings.host_limits import (
+    costs,
+    receiver_behind,
+    receiver_held_up,
+    robbed,
+    starved,
+    throttled,
+    wants_cpu,
+)
+from netlab.findings.sending import End, Losses
+
+MS = 1_000_000
+LEAST_WINDOW_NS = 200 * MS
+
+
+def end(**other: Any) -> End:
+    return replace(IDLE, **other)
+
+
+# ---- one end -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("periods", "times", "waited"),
+    [(100, 5, False), (1000, 51, True), (None, 51, False), (1000, None, False), (0, 0, False)],
+)
+def test_an_end_is_throttled_in_more_than_a_twentieth_of_its_periods(
+    periods: int | None, times: int | None, waited: bool
+) -> None:
+    assert throttled(end(quota_periods=periods, throttled_periods=times)) is waited
+
+
+@pytest.mark.parametrize(
+    ("delay_ns", "waited"), [(50 * MS, False), (50 * MS + 1, True), (None, False)]
+)
+def test_an_end_is_starved_above_a_twentieth_of_its_window(
+    delay_ns: int | None, waited: bool
+) -> None:
+    assert starved(end(run_queue_delay_ns=delay_ns)) is waited
+
+
+@pytest.mark.parametrize(("share", "taken"), [(0.05, False), (0.0501, True), (None, False)])
+def test_a_host_is_robbed_above_a_twentieth_of_its_cpu_time(
+    share: float | None, taken: bool
+) -> None:
+    assert robbed(end(steal_share=share)) is taken
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (throttled, {"quota_periods": 10, "throttled_periods": 9}),
+        (starved, {"run_queue_delay_ns": 190 * MS}),
+        (robbed, {"steal_share": 0.9}),
+    ],
+)
+def test_what_takes_a_cpu_is_seen_over_a_fifth_of_a_second_and_more_only(
+    rule: Callable[[End], bool], told: dict[str, Any]
+) -> None:
+    assert rule(end(window_ns=LEAST_WINDOW_NS, **told)) is True
+    assert rule(end(window_ns=LEAST_WINDOW_NS - 1, **told)) is False
+    assert rule(end(window_ns=None, **told)) is False
+
+
+@pytest.mark.parametrize(
+    ("thread_ns", "delay_ns", "wants"),
+    [
+        (500 * MS, 450 * MS, True),
+        (500 * MS, 449 * MS, False),
+        (950 * MS, None, True),
+        (None, 950 * MS, True),
+        (940 * MS, None, False),
+        (None, 940 * MS, False),
+        (None, None, False),
+    ],
+)
+def test_an_end_wants_the_cpu_that_it_is_on_or_waits_for_for_95_per_cent_of_the_window(
+    thread_ns: int | None, delay_ns: int | None, wants: bool
+) -> None:
+    assert wants_cpu(end(thread_ns=thread_ns, run_queue_delay_ns=delay_ns)) is wants
+
+
+# ---- what a wait costs ---------------------------------------------------------------------------
+
+NOTHING = {
+    "run_queue_delay_ns": None,
+    "steal_share": None,
+    "quota_periods": None,
+    "throttled_periods": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "half"),
+    [
+        ({"run_queue_delay_ns": 250 * MS}, True),
+        ({"run_queue_delay_ns": 249 * MS}, False),
+        ({"steal_share": 0.25}, True),
+        ({"steal_share": 0.249}, False),
+        ({"quota_periods": 100, "throttled_periods": 25}, True),
+        ({"quota_periods": 100, "throttled_periods": 24}, False),
+        (NOTHING, False),
+    ],
+)
+def test_at_half_of_the_ceiling_a_wait_for_a_quarter_of_the_window_costs_half_of_what_is_missing(
+    told: dict[str, Any], half: bool
+) -> None:
+    halved = udp(throughput_bit_per_s=CEILING / 2)
+    assert costs(halved, end(**(NOTHING | told))) is half
+
+
+def test_of_waits_that_overlap_the_longest_counts_and_not_their_sum() -> None:
+    halved = udp(throughput_bit_per_s=CEILING / 2)
+    each = end(run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2)
+    assert costs(halved, each) is False
+    assert costs(halved, replace(each, steal_share=0.26)) is True
+
+
+@pytest.mark.parametrize(("share", "half"), [(0.5, True), (0.49, False), (0.0, False)])
+def test_where_no_ceiling_is_known_a_wait_must_take_half_of_the_window(
+    share: float, half: bool
+) -> None:
+    nowhere = udp(ceiling_bit_per_s=None)
+    assert costs(nowhere, end(**(NOTHING | {"steal_share": share}))) is half
+
+
+# ---- a receiver that falls behind ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "behind"),
+    [
+        ({"queue_full_share": 0.5}, False),
+        ({"queue_full_share": 0.51}, True),
+        ({"queue_full_share": None}, False),
+        ({"queue_full_share": 0.9, "queue_looks": 8}, True),
+        ({"queue_full_share": 0.9, "queue_looks": 7}, False),
+        ({"queue_full_share": 0.9, "queue_looks": None}, False),
+        ({"queue_full_share": 0.9, "receiver": end(window_ns=LEAST_WINDOW_NS - 1)}, False),
+        ({"queue_full_share": 0.9, "sender": end(window_ns=LEAST_WINDOW_NS - 1)}, True),
+    ],
+)
+def test_a_receiver_is_behind_whose_queue_is_full_at_most_of_eight_looks_and_more(
+    other: dict[str, Any], behind: bool
+) -> None:
+    assert receiver_behind(udp(**other)) is behind
+
+
+def in_socket(sent: int, lost: int, dropped: int | None) -> dict[str, Any]:
+    losses = Losses(sent=sent, lost=lost, receive_queue=dropped, local=0)
+    return {"sent": sent, "lost": lost, "losses": losses}
+
+
+@pytest.mark.parametrize(
+    ("other", "held_up"),
+    [
+        (udp(), False),
+        (tcp(), False),
+        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=500_000)), True),
+        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=499_999)), False),
+        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=None)), False),
+        (udp(**in_socket(8_200, 4_200, 2_100)), True),
+        (udp(**in_socket(8_200, 4_200, 2_099)), False),
+        (udp(**in_socket(8_200, 4_200, None)), False),
+        (udp(**in_socket(4_000, 100, 100)), False),
+        (udp(receiver=end(thread_ns=900 * MS, run_queue_delay_ns=50 * MS)), True),
+        (udp(receiver=end(thread_ns=900 * MS, run_queue_delay_ns=49 * MS)), False),
+        (udp(receiver=end(thread_ns=990 * MS, spins=True)), False),
+        (udp(sender=end(thread_ns=990 * MS)), False),
+        (udp(queue_full_share=0.6), True),
+    ],
+)
+def test_a_receiver_is_held_up_where_it_closes_its_window_drops_hurries_or_is_behind(
+    other: Any, held_up: bool
+) -> None:
+    assert receiver_held_up(other) is held_up
