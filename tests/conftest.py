@@ -1,17 +1,15 @@
-"""What all tests share: which of them are run, what they need, and which are run again."""
+"""What all tests share. Which of them are run, and which again: suites.py, needs.py, tries.py."""
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import needs
 import pytest
-import tries
 from hypothesis import HealthCheck, Phase, settings
+
+pytest_plugins = ["suites"]
 
 if TYPE_CHECKING:
     from made_parts import Make
@@ -33,85 +31,6 @@ settings.register_profile(
     database=None,
     phases=(Phase.explicit, Phase.generate),
 )
-
-BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
-"""Tests of these files build in the checkout's own folder: one after the other."""
-SAMPLE = os.environ.get("NETLAB_SAMPLE")
-"""Seed by which CI draws rows of tests that wait long; without it all rows are run."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--suite plain`` is `make test`; both suites without it."""
-    parser.addoption("--suite", choices=("plain", "further"), help="tests of one suite: needs.py")
-    parser.addoption(
-        "--measuring",
-        choices=("yes", "no"),
-        help="only tests that measure, which nothing may run beside; or only the others",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """The account of tries is kept where the tests are run and told."""
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(tries.Account())
-
-
-def pytest_report_header() -> str | None:
-    """With which seed rows are drawn, so that a run can be repeated."""
-    return None if SAMPLE is None else f"rows that wait long: a sample, NETLAB_SAMPLE={SAMPLE}"
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose by suite, by whether a test measures and by the sample; group what is run together."""
-    suite, measuring = config.getoption("suite"), config.getoption("measuring")
-    left_out = {
-        item
-        for item in items
-        if suite not in (None, needs.suite_of(item))
-        or measuring not in (None, "yes" if needs.is_alone(item) else "no")
-    } | not_drawn(items)
-    for item in items:
-        if needs.is_alone(item) and needs.suite_of(item) == "further":
-            tries.allow_tries(item)
-        group = "builders" if item.path.stem in BUILDERS else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
-    # The longest group first, so that two processes end together.
-    items.sort(key=lambda item: item.path.stem not in BUILDERS)
-
-
-def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Rows that the sample leaves out, of tests marked ``sampled(most=…)``; the seed names them."""
-    rows: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if SAMPLE is not None and item.get_closest_marker("sampled"):
-            rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out: set[pytest.Item] = set()
-    for test, each in rows.items():
-        marker = each[0].get_closest_marker("sampled")
-        most = len(each) if marker is None else min(len(each), marker.kwargs["most"])
-        drawn = random.Random(f"{SAMPLE} {test}").sample(each, most)  # noqa: S311
-        left_out |= {item for item in each if item not in drawn}
-    return left_out
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A try begins; a test is skipped where the machine lacks what it needs."""
-    account = tries.tries_of(item)
-    if account is not None:
-        account.begin()
-    needs.require(*needs.needs_of(item))
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI a skip that something installed could have saved is a failure."""
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    skipped = reporter.stats.get("skipped", []) if reporter else []
-    avoidable = [report for report in skipped if needs.EXCUSED not in str(report.longrepr)]
-    if needs.STRICT and avoidable and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def suite_of(item: pytest.Item) -> Suite:
 
 
 def is_alone(item: pytest.Item) -> bool:
-    """Whether a test measures, or takes this machine's lock."""
+    """Whether a test measures."""
     marked = item.get_closest_marker("alone") is not None
     return marked or any(NEEDS[name].alone for name in needs_of(item))
 

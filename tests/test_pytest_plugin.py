@@ -12,7 +12,7 @@ from made_streams import stream, stream_run
 
 from netlab.build import local_probe
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.one_at_a_time
 
 MATRIX = """\
 link: {rate: 100Mbit}

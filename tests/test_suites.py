@@ -33,8 +33,9 @@ ALL_STOLEN = "import tries\n\ntries.stolen_share = lambda *_: 0.5\n"
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     """A folder with the files that choose and judge tests, and no tests yet."""
-    for name in ("conftest.py", "needs.py", "tries.py"):
+    for name in ("suites.py", "needs.py", "tries.py"):
         shutil.copy(HERE / name, tmp_path / name)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["suites"]\n')
     (tmp_path / "pyproject.toml").write_text((HERE.parent / "pyproject.toml").read_text())
     return tmp_path
 

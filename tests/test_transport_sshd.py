@@ -26,7 +26,7 @@ from netlab.hosts import Host, SshTarget
 from netlab.probe import Agent
 from netlab.ssh import SshTransport
 
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+pytestmark = sshd.needs_sshd
 
 
 @dataclass

@@ -184,7 +184,6 @@ def reached(server: Sshd) -> Host:
     )
 
 
-@pytest.mark.alone
 @needs_sshd
 @pytest.mark.parametrize("shell", list(Shell))
 def test_the_probe_starts_whatever_the_shell_and_prints_before_it(
@@ -203,7 +202,6 @@ def test_the_probe_starts_whatever_the_shell_and_prints_before_it(
     assert file.suffix == ".exe"
 
 
-@pytest.mark.alone
 @needs_sshd
 def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_posix_rename(
     windows: Callable[..., Sshd],
@@ -219,7 +217,6 @@ def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_p
     assert [each.read_bytes() for each in file.parent.iterdir()] == [BINARY]
 
 
-@pytest.mark.alone
 @needs_sshd
 def test_a_slow_first_start_is_waited_for_and_a_person_is_told_why(
     windows: Callable[..., Sshd], monkeypatch: pytest.MonkeyPatch
