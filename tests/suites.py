@@ -34,11 +34,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(tries.Account())
 
 
-def pytest_report_header() -> str | None:
-    """With which seed rows are drawn, so that a run can be repeated."""
-    return None if SAMPLE is None else f"rows that wait long: a sample, NETLAB_SAMPLE={SAMPLE}"
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by suite, by whether a test measures and by the sample; group what is not at once."""
     suite, measuring = config.getoption("suite"), config.getoption("measuring")
