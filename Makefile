@@ -16,10 +16,11 @@ demo: $(VENV)/runs ## set up, build the probe, measure matrices/loopback.yaml, p
 # First what measures nothing, on all CPUs, and one process more than these, for one waits for runs
 # most of its time; then what measures, one after the other.
 PROCESSES = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+SLOWEST = --durations 15 --durations-min 5
 define pytest
 @status=0; \
-$(BIN)/python -m pytest $(1) --measuring no --numprocesses $(PROCESSES) --dist loadgroup || status=$$?; \
-$(BIN)/python -m pytest $(1) --measuring yes || status=$$?; \
+$(BIN)/python -m pytest $(1) --measuring no --numprocesses $(PROCESSES) --dist loadgroup $(SLOWEST) || status=$$?; \
+$(BIN)/python -m pytest $(1) --measuring yes $(SLOWEST) || status=$$?; \
 exit $$status
 endef
 
