@@ -28,7 +28,7 @@ def cable() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_a_cell_costs_at_most_six_tenths_of_a_command_that_does_nothing_over_a_kept_connection(
+def test_a_cell_costs_less_than_a_command_that_does_nothing_over_a_kept_connection(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
     """In rounds of seven cells and then seven times `true`: what delays one delays the other."""
@@ -40,4 +40,4 @@ def test_a_cell_costs_at_most_six_tenths_of_a_command_that_does_nothing_over_a_k
             costs_ms, _, _ = netlab_costs_ms(cable, folder, 1, duration_s=0.2)
             commands_ms = [timed_ms([*ssh, "true"]) for _ in costs_ms]
             ratios.append(statistics.median(costs_ms) / statistics.median(commands_ms))
-    assert 0 < statistics.median(ratios) <= 0.6, ratios
+    assert 0 < statistics.median(ratios) < 1, ratios
