@@ -34,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(tries.Account())
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by suite, by whether a test measures and by the sample; group what is not at once."""
     suite, measuring = config.getoption("suite"), config.getoption("measuring")
