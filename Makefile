@@ -13,13 +13,11 @@ help: ## this list
 demo: $(VENV)/runs ## set up, build the probe, measure matrices/loopback.yaml, print the table
 	@$(BIN)/python -m netlab run matrices/loopback.yaml
 
-# First what measures nothing, on all CPUs, and one process more than these, for one waits for runs
-# most of its time; then what measures, one after the other.
-PROCESSES = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+# First what measures nothing, on all CPUs; then what measures, one after the other.
 SLOWEST = --durations 15 --durations-min 5
 define pytest
 @status=0; \
-$(BIN)/python -m pytest $(1) --measuring no --numprocesses $(PROCESSES) --dist loadgroup $(SLOWEST) || status=$$?; \
+$(BIN)/python -m pytest $(1) --measuring no --numprocesses auto --dist loadfile $(SLOWEST) || status=$$?; \
 $(BIN)/python -m pytest $(1) --measuring yes $(SLOWEST) || status=$$?; \
 exit $$status
 endef

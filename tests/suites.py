@@ -13,7 +13,7 @@ import pytest
 import tries
 
 BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
-"""Tests of these files build in the checkout's own folder: one after the other."""
+"""Files whose tests build: they take longest."""
 SAMPLE = os.environ.get("NETLAB_SAMPLE")
 """Seed by which CI draws rows of tests that wait long; without it all rows are run."""
 
@@ -34,9 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(tries.Account())
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose by suite, by whether a test measures and by the sample; group what is not at once."""
+    """Choose by suite, by whether a test measures, and by the sample."""
     suite, measuring = config.getoption("suite"), config.getoption("measuring")
     left_out = {
         item
@@ -47,18 +46,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if needs.is_alone(item) and needs.suite_of(item) == "further":
             tries.allow_tries(item)
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
-    # The longest groups first, so that all processes end together.
-    items.sort(key=lambda item: ("one at a time", "builders", group_of(item)).index(group_of(item)))
-
-
-def group_of(item: pytest.Item) -> str:
-    """Tests of one group are run by one process, one after the other."""
-    if item.get_closest_marker("one_at_a_time"):
-        return "one at a time"
-    return "builders" if item.path.stem in BUILDERS else item.path.stem
+    # The longest files first, so that all processes end together.
+    items.sort(key=lambda item: item.path.stem not in BUILDERS)
 
 
 def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:

@@ -17,7 +17,7 @@ from netlab.histogram import from_pairs
 from netlab.report.parts import parts_of
 from netlab.report.readings import readings
 
-pytestmark = pytest.mark.one_at_a_time
+pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parent.parent
 

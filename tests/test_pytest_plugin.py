@@ -12,7 +12,7 @@ from made_streams import stream, stream_run
 
 from netlab.build import local_probe
 
-pytestmark = pytest.mark.one_at_a_time
+pytestmark = pytest.mark.alone
 
 MATRIX = """\
 link: {rate: 100Mbit}

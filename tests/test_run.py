@@ -20,7 +20,7 @@ from netlab.records import REASONS, Record
 from netlab.repeats import Until, course_of
 from netlab.stored import read
 
-pytestmark = pytest.mark.one_at_a_time
+pytestmark = pytest.mark.alone
 
 MATRIX = """\
 title: a small loopback
