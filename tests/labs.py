@@ -1,4 +1,4 @@
-"""Labs for tests: reasons to skip, looks inside their hosts, and what is left of one."""
+"""Labs for tests: looks inside their hosts, which processes go first, and what is left of one."""
 
 from __future__ import annotations
 

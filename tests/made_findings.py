@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.findings import Finding, Kind
+from netlab.findings.series import Series, series_of
 from netlab.frame import Run
 from netlab.header import Link, Plan, PlannedCell
 from netlab.imported import record_of
@@ -167,3 +168,21 @@ def clean(**more: Any) -> Run:
     """Eight buffers, five trials each, all at the wire's ceiling."""
     trials = [[mbit + 0.01 * n for n in range(5)] for mbit in CLEAN_MBIT]
     return measured(dict(zip(BUFFERS, trials, strict=True)), **more)
+
+
+def of(found: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [each for each in found if each.kind is kind]
+
+
+def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:
+    return tuple(f"{pairing}-{size}" for size in sizes)
+
+
+def flat(**more: Any) -> Run:
+    return measured({size: [94.0] for size in BUFFERS}, **more)
+
+
+def joined(*runs: Run) -> tuple[Series, ...]:
+    cells = [cell for run in runs for cell in run.plan.cells]
+    records = [record for run in runs for record in run.records]
+    return series_of(run_of(replace(runs[0].plan, cells=tuple(cells)), records))

@@ -31,7 +31,9 @@ STRICT = "NETLAB_CI" in os.environ
 EXCUSED = "this machine has no "
 """How a skip begins that no package could have saved."""
 
-SYSTEM_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+SYSTEM_PATH = os.pathsep.join(
+    [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"]
+)
 AXE = Path(__file__).parent.parent / ".venv" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -109,7 +111,7 @@ NEEDS = {
     ),
     "sshd": Need(_sshd, "OpenSSH's server: apt-get install openssh-server", plain=True),
     "default-route": Need(
-        lambda: "\t00000000\t" in Path("/proc/net/route").read_text(),
+        lambda: sys.platform == "linux" and "\t00000000\t" in Path("/proc/net/route").read_text(),
         "default route",
         plain=True,
         of_kernel=True,

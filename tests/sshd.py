@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from needs import SFTP_SERVERS
+from needs import SFTP_SERVERS, SYSTEM_PATH
 
-SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/local/sbin"])
-SSHD = shutil.which("sshd", path=SEARCH)
-KEYGEN = shutil.which("ssh-keygen", path=SEARCH)
+SSHD = shutil.which("sshd", path=SYSTEM_PATH)
+KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)
 SFTP_SERVER = next((path for path in SFTP_SERVERS if Path(path).exists()), None)
 USER = pwd.getpwuid(os.geteuid()).pw_name
 READY_S = 10.0

@@ -7,35 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_findings import BUFFERS, KIB, LINK, measured, run_of, stream
+from made_findings import BUFFERS, KIB, LINK, cells_of, flat, joined, measured, of, run_of, stream
 
 from netlab.findings.buffers import buffers
 from netlab.findings.fragments import fragmented
 from netlab.findings.nouns import Finding, Group, Kind
-from netlab.findings.series import Series, series_of
+from netlab.findings.series import series_of
 from netlab.frame import Run
 from netlab.records import Value
-
-ENDS = ("sender", "receiver", "client", "server")
-
-
-def of(found: Sequence[Finding], kind: Kind) -> list[Finding]:
-    return [each for each in found if each.kind is kind]
-
-
-def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:
-    return tuple(f"{pairing}-{size}" for size in sizes)
-
-
-def flat(**more: Any) -> Run:
-    return measured({size: [94.0] for size in BUFFERS}, **more)
-
-
-def joined(*runs: Run) -> tuple[Series, ...]:
-    cells = [cell for run in runs for cell in run.plan.cells]
-    records = [record for run in runs for record in run.records]
-    return series_of(run_of(replace(runs[0].plan, cells=tuple(cells)), records))
-
 
 # ---- what systems said of buffers ----------------------------------------------------------------
 

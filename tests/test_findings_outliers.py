@@ -8,33 +8,11 @@ from statistics import fmean, median
 from typing import Any
 
 import pytest
-from made_findings import BUFFERS, KIB, measured, run_of, stream
+from made_findings import KIB, cells_of, measured, of, run_of, stream
 
 from netlab.findings.nouns import Finding, Group, Kind
 from netlab.findings.outliers import outliers
-from netlab.findings.series import Series, series_of
-from netlab.frame import Run
-
-ENDS = ("sender", "receiver", "client", "server")
-
-
-def of(found: Sequence[Finding], kind: Kind) -> list[Finding]:
-    return [each for each in found if each.kind is kind]
-
-
-def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:
-    return tuple(f"{pairing}-{size}" for size in sizes)
-
-
-def flat(**more: Any) -> Run:
-    return measured({size: [94.0] for size in BUFFERS}, **more)
-
-
-def joined(*runs: Run) -> tuple[Series, ...]:
-    cells = [cell for run in runs for cell in run.plan.cells]
-    records = [record for run in runs for record in run.records]
-    return series_of(run_of(replace(runs[0].plan, cells=tuple(cells)), records))
-
+from netlab.findings.series import series_of
 
 # ---- outliers, steps, stray trials ---------------------------------------------------------------
 

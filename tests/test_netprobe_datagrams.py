@@ -24,13 +24,12 @@ __all__ = ["agents", "netprobe"]
 @pytest.fixture
 def cable() -> Iterator[tuple[str, str]]:
     """Two network namespaces, 10.9.7.1 and 10.9.7.2, a cable with an MTU of 1400 between them."""
-    ip = "ip"
     names = (f"dgram-a-{os.getpid()}", f"dgram-b-{os.getpid()}")
     try:
         for name in names:
-            subprocess.run([ip, "netns", "add", name], check=True)
+            subprocess.run(["ip", "netns", "add", name], check=True)
         subprocess.run(
-            [ip, "link", "add", "cable", "netns", names[0], "type", "veth",
+            ["ip", "link", "add", "cable", "netns", names[0], "type", "veth",
              "peer", "name", "cable", "netns", names[1]],
             check=True,
         )  # fmt: skip
@@ -40,11 +39,11 @@ def cable() -> Iterator[tuple[str, str]]:
                 "link set cable mtu 1400 up",
                 "link set lo up",
             ):
-                subprocess.run([ip, "-n", name, *words.split()], check=True)
+                subprocess.run(["ip", "-n", name, *words.split()], check=True)
         yield names
     finally:
         for name in names:
-            subprocess.run([ip, "netns", "del", name], check=False, capture_output=True)
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
 def over(

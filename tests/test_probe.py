@@ -279,15 +279,14 @@ def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
 @pytest.fixture
 def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
     """Starts agents in a network namespace of the test's own: a run may hold this machine's."""
-    ip = "ip"
     name = f"netlab-test-{os.getpid()}"
-    subprocess.run([ip, "netns", "add", name], check=True)
+    subprocess.run(["ip", "netns", "add", name], check=True)
     agents: list[Agent] = []
 
     def start(host_name: str) -> Agent:
         host = Host(name=host_name, os="L", local=True)
         transport = LocalTransport(host)
-        argv = [ip, "netns", "exec", name, str(local_probe()), "agent"]
+        argv = ["ip", "netns", "exec", name, str(local_probe()), "agent"]
         agent = Agent(host, transport, transport.start(argv))
         agents.append(agent)
         agent.greet(None)
@@ -298,7 +297,7 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
     finally:
         for agent in agents:
             agent.close()
-        subprocess.run([ip, "netns", "delete", name], check=True)
+        subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
 def test_two_agents_on_one_host_share_a_lock_and_another_controller_hears_who_holds_it(

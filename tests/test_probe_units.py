@@ -372,8 +372,7 @@ def test_facts_of_a_route_are_those_of_its_interface(probe: Path) -> None:
 def namespace() -> Iterator[str]:
     """A network namespace of our own with one cable, both ends in it."""
     name = f"probe-units-{os.getpid()}"
-    ip = "ip"
-    subprocess.run([ip, "netns", "add", name], check=True)
+    subprocess.run(["ip", "netns", "add", name], check=True)
     try:
         for words in (
             "link add cable type veth peer name other",
@@ -382,10 +381,10 @@ def namespace() -> Iterator[str]:
             "link set other up",
             "route add 10.20.0.0/16 via 10.9.8.2",
         ):
-            subprocess.run([ip, "-n", name, *words.split()], check=True)
+            subprocess.run(["ip", "-n", name, *words.split()], check=True)
         yield name
     finally:
-        subprocess.run([ip, "netns", "del", name], check=True)
+        subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def test_facts_name_the_cable_that_leads_to_a_peer(probe: Path, namespace: str) -> None:
