@@ -34,8 +34,10 @@ from netlab.search import VERDICTS
 from netlab.setups import ThroughputSearch
 from netlab.wire import frames_per_s
 
-LINE_BIT_PER_S = 20e6
-"""Slow enough for a busy machine to fill it."""
+LINE_BIT_PER_S = 10e6
+"""So slow that a machine which is held up for a millisecond still fills it: the shortest bucket of a
+shaped cable is two frames deep."""
+DEVICE_BIT_PER_S = 0.4 * LINE_BIT_PER_S
 STEP = 0.02
 BURST = 500
 """Frames that a sender which this busy machine held up may catch up by."""
@@ -89,6 +91,12 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
         yield replace(ends, observed=(router,))
 
 
+def limited(queue_frames: int = 1000) -> dict[str, Any]:
+    """A router that forwards two fifths of what its cables carry."""
+    rates = {"rate": LINE_BIT_PER_S, "device_rate": DEVICE_BIT_PER_S}
+    return {**rates, "device_queue_frames": queue_frames}
+
+
 def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
     of = Host(name=name, os="L", local=True, addresses={"test": addresses})
     transport = Inside(of, namespace)
@@ -128,7 +136,9 @@ class TestRouters:
             check(search(ends, frame_bytes=frame_bytes), share)
 
     def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
-        with routed(rate=LINE_BIT_PER_S) as ends:
+        # Cables of exactly the line rate would each have to lose no moment of it: they have more.
+        with routed(rate=1.1 * LINE_BIT_PER_S) as wider:
+            ends = replace(wider, link_rate_bit_per_s=LINE_BIT_PER_S)
             values = search(ends, frame_bytes=1518).values
             assert (values["limit"], values["line_share"]) == ("line rate", 1.0)
             assert "upper_line_share" not in values
@@ -137,7 +147,7 @@ class TestRouters:
 
     def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
         """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
-        with routed(rate=LINE_BIT_PER_S, device_rate=8e6, device_queue_frames=10_000) as ends:
+        with routed(**limited(queue_frames=10_000)) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
             check(record, 0.4)
             verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
@@ -146,13 +156,13 @@ class TestRouters:
 
     @pytest.mark.parametrize("direction", ["server-sends", "both"])
     def test_the_other_way_and_both_ways_at_once_are_searched_as_well(self, direction: str) -> None:
-        with routed(rate=20e6, device_rate=8e6) as ends:
+        with routed(**limited()) as ends:
             # Two senders on a busy machine hold each other up: steps of a twentieth forgive it.
             settings = {"direction": direction, "streams": 2, "resolution": 0.05}
             check(search(ends, frame_bytes=1024, **settings), 0.4, step=0.05)
 
     def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
-        with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
+        with routed(**limited(queue_frames=5)) as ends:
             # A burst of ours would overflow so short a queue.
             values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
         shares = values["loss_line_share"]
@@ -171,27 +181,26 @@ class TestRouters:
         assert lost[-2:] == [0, 0] or shares[-1] == 0.1
 
     def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
-        with routed(rate=20e6, device_rate=8e6) as ends:
+        with routed(**limited()) as ends:
             check(search(ends, frame_bytes=1518, ip_version=6), 0.4)
 
     def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
-        with routed(rate=20e6, device_rate=8e6, device_queue_frames=5) as ends:
+        with routed(**limited(queue_frames=5)) as ends:
             setup = setup_of(frame_bytes=1518)
-            offered = offer(setup, ends, Load(400, 1600.0, 0.25), lambda _s, _r: None)
+            offered = offer(setup, ends, Load(400, 800.0, 0.5), lambda _s, _r: None)
             (account,) = offered.accounts
             assert account.sent == 400
             assert 150 < account.received < 250
             assert account.lost == 400 - account.received
             assert account.own_drops == 0
-            assert account.received_per_s() == pytest.approx(frames_per_s(8e6, 1518), rel=0.05)
+            assert account.received_per_s() == pytest.approx(frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.05)
 
 
 @needs_namespaces[0]
 def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
-    """It forwards 8 of 20 Mbit/s, with a queue of 20 frames."""
-    plant = {"rate": 20e6, "device_rate": 8e6, "device_queue_frames": 20}
-    with routed(observe=True, **plant) as ends:
-        settings = {"duration_s": 0.5, "resolution": 0.1, "burst": 10}
+    """It forwards two fifths of the line rate, with a queue of 20 frames."""
+    with routed(observe=True, **limited(queue_frames=20)) as ends:
+        settings = {"resolution": 0.1, "burst": 10}
         record = search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
     assert record.status is Status.OK, record.detail
     values: Any = record.values
@@ -261,21 +270,23 @@ class TestTesters:
 
     def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
         """Its own cable carries two fifths of the line rate, and nothing is lost."""
-        with routed(rate=20e6) as ends:
-            # A short queue of its own: what waits there is not the device's.
-            settings = {"line_rate_bit_per_s": 50e6, "socket_buffer_bytes": 8192}
-            values = search(ends, frame_bytes=1518, **settings).values
+        with routed(rate=DEVICE_BIT_PER_S) as ends:
+            # A short queue of its own: what waits there is not the device's. The receiver's, which
+            # is as short, holds out for 40 ms.
+            settings = {"line_rate_bit_per_s": LINE_BIT_PER_S, "socket_buffer_bytes": 16384}
+            values = search(ends, frame_bytes=1518, resolution=0.05, **settings).values
             assert values["limit"] == "generator-bound"
-            assert values["line_share"] == pytest.approx(0.4, abs=STEP)
+            assert values["line_share"] == pytest.approx(0.4, abs=0.05)
             numbers: Any = values["trial_verdict"]
             assert not {"lost", "absorbed"} & {VERDICTS[each] for each in numbers}
 
     def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
-        with routed(rate=20e6, device_rate=8e6) as ends:
-            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=10e6, duration_s=1.5)
+        with routed(**limited()) as ends:
+            slower = LINE_BIT_PER_S / 2
+            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=slower, duration_s=1.5)
             check(record, 0.8)
             sent: Any = record.values["trial_sent_frames"]
-            assert sent[0] == pytest.approx(1.5 * frames_per_s(10e6, 1518), abs=1)
+            assert sent[0] == pytest.approx(1.5 * frames_per_s(slower, 1518), abs=1)
 
 
 def ends_of(ends: Ends) -> tuple[Agent, Agent]:
