@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
+from typing import Any
 
 import needs
 import pytest
 import tries
+from xdist.scheduler import LoadFileScheduling, Scheduling
 
+LOCKING = (
+    "test_run",
+    "test_shipped_matrices",
+    "test_measured_report",
+    "test_mirrors",
+    "test_pytest_plugin",
+    "test_refused_congestion",
+)
+"""Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
 BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
-"""Files whose tests build: they take longest."""
+"""Files whose tests build: of the others they take longest."""
+FIRST = (*LOCKING, *BUILDERS)
 SAMPLE = os.environ.get("NETLAB_SAMPLE")
 """Seed by which CI draws rows of tests that wait long; without it all rows are run."""
 
@@ -49,7 +62,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
     # The longest files first, so that all processes end together.
-    items.sort(key=lambda item: item.path.stem not in BUILDERS)
+    items.sort(key=lambda item: (*FIRST, item.path.stem).index(item.path.stem))
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """A file's tests go to one process, as do those of all files that take the lock."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "the lock" if Path(file).stem in LOCKING else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """How ``--dist loadfile`` shares the tests out."""
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:

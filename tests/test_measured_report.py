@@ -17,8 +17,6 @@ from netlab.histogram import from_pairs
 from netlab.report.parts import parts_of
 from netlab.report.readings import readings
 
-pytestmark = pytest.mark.alone
-
 ROOT = Path(__file__).parent.parent
 
 MATRIX = """\

@@ -29,8 +29,6 @@ from netlab.records import Status
 from netlab.schedule import Trial
 from netlab.setups import RoundTrip
 
-pytestmark = pytest.mark.alone
-
 MATRIX = """\
 title: an echo
 hosts:

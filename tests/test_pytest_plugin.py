@@ -12,8 +12,6 @@ from made_streams import stream, stream_run
 
 from netlab.build import local_probe
 
-pytestmark = pytest.mark.alone
-
 MATRIX = """\
 link: {rate: 100Mbit}
 pairings: [LL]

@@ -29,7 +29,6 @@ __all__ = ["netprobe"]
 IPV4 = Path("/proc/sys/net/ipv4")
 TOKEN = "00112233445566778899aabbccddeeff"
 linux = pytest.mark.needs("linux")
-pytestmark = pytest.mark.alone
 
 # ---- what the controller makes of it, on any system ----------------------------------------------
 

@@ -20,8 +20,6 @@ from netlab.records import REASONS, Record
 from netlab.repeats import Until, course_of
 from netlab.stored import read
 
-pytestmark = pytest.mark.alone
-
 MATRIX = """\
 title: a small loopback
 hosts: {server: {local: true}, client: {local: true}}

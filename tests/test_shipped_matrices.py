@@ -15,8 +15,6 @@ from netlab.matrix import load_matrix
 from netlab.records import Record
 from netlab.stored import read
 
-pytestmark = pytest.mark.alone
-
 MATRICES = Path(__file__).parent.parent / "matrices"
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 HOSTS = """\

@@ -10,10 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import suites
 import tries
 from needs import NEEDS
 
 HERE = Path(__file__).parent
+LIGHT = ("-p", "no:hypothesispytest")
+"""None of these tests draws anything, and its plugin takes a third of a session to load."""
 FAILS_FIRST = """
 from pathlib import Path
 import pytest
@@ -47,7 +50,7 @@ def ended(
     (folder / "test_made.py").write_text(text)
     settings = {key: value for key, value in os.environ.items() if not key.startswith("NETLAB_")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "test_made.py", "-p", "no:cacheprovider", *words],
+        [sys.executable, "-m", "pytest", "test_made.py", "-p", "no:cacheprovider", *LIGHT, *words],
         cwd=folder,
         env=settings | environment,
         capture_output=True,
@@ -205,6 +208,39 @@ def test_a_sample_has_as_many_rows_as_asked_and_is_the_same_for_the_same_seed(
     assert first != other
     assert rows(NETLAB_SAMPLE="1") == first
     assert len(rows()) == 20
+
+
+WHO = """
+import os, pathlib, pytest, time
+
+@pytest.mark.parametrize("number", range(2))
+def test_who_it_is(number):
+    time.sleep(0.05)
+    with pathlib.Path("who").open("a") as file:
+        file.write(f"{__name__} {os.getpid()}\\n")
+"""
+
+
+def test_files_that_take_the_lock_are_run_by_one_process_beside_the_others(session: Path) -> None:
+    names = ["test_run", "test_shipped_matrices", "test_mirrors", *(f"test_{n}" for n in "abc")]
+    for name in names:
+        (session / f"{name}.py").write_text(WHO)
+    files = [f"{name}.py" for name in names]
+    words = ("--numprocesses", "2", "--dist", "loadfile")
+    _, counts, said = ended(session, "", *files, *words)
+    assert counts == {"passed": 12}, said
+    processes: dict[str, set[str]] = {}
+    for line in (session / "who").read_text().splitlines():
+        name, process = line.split()
+        processes.setdefault(name, set()).add(process)
+    assert all(len(each) == 1 for each in processes.values())
+    assert len({*processes["test_run"], *processes["test_shipped_matrices"]}) == 1
+    assert processes["test_mirrors"] == processes["test_run"]
+    assert len(set.union(*processes.values())) == 2
+
+
+def test_every_file_that_takes_the_lock_is_there() -> None:
+    assert [name for name in suites.LOCKING if not (HERE / f"{name}.py").exists()] == []
 
 
 def test_every_need_that_can_be_installed_says_how() -> None:
