@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from netprobe_agents import PATIENCE_S, Agent, agents, at, netprobe, open_trial
 
-pytestmark = pytest.mark.alone
-
 __all__ = ["agents", "netprobe"]
 
 Agents = tuple[Agent, Agent]

@@ -7,8 +7,6 @@ import time
 import pytest
 from netprobe_agents import Agent, agents, netprobe, open_trial
 
-pytestmark = pytest.mark.alone
-
 __all__ = ["agents", "netprobe"]
 
 Agents = tuple[Agent, Agent]

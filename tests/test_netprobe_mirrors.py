@@ -16,8 +16,6 @@ import pytest
 from netprobe_agents import Agent, agents, at, netprobe
 from round_trip_peers import TOKEN, Agents, Echo, check_times, relayed
 
-pytestmark = pytest.mark.alone
-
 __all__ = ["agents", "netprobe"]
 
 # ---- what is lost, late, double ----

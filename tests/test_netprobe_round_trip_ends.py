@@ -13,8 +13,6 @@ import pytest
 from netprobe_agents import Agent, agents, at, netprobe
 from round_trip_peers import TOKEN, Agents, check_times
 
-pytestmark = pytest.mark.alone
-
 __all__ = ["agents", "netprobe"]
 
 

@@ -26,8 +26,6 @@ from netlab.probe import Agent
 from netlab.transport import LocalTransport
 from netlab.version import VERSION
 
-pytestmark = pytest.mark.alone
-
 FAKE = Path(__file__).with_name("fake_agent.py")
 Starter = Callable[..., Agent]
 
@@ -253,6 +251,7 @@ def test_the_local_agent_says_who_it_is(real: Agent) -> None:
     assert real.facts()["type"] == "facts"
 
 
+@pytest.mark.alone
 def test_asking_the_local_agent_takes_well_below_a_millisecond(real: Agent) -> None:
     def ask_s() -> float:
         before = time.perf_counter()

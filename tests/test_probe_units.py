@@ -118,7 +118,7 @@ def test_a_wrong_window_does_not_escape_the_unit_tests(tmp_path: Path) -> None:
     (folder / "window.c").write_text(
         text.replace(counted, "open_at(window, t_ns, before);"), encoding="utf-8"
     )
-    done = make("unit", folder=folder)
+    done = make("run-unit", "CFLAGS=-O0", folder=folder)
     assert done.returncode != 0
     assert "FAILED mark_a_starts_the_clock_and_its_own_bytes_are_not_counted" in done.stdout
 
@@ -140,7 +140,7 @@ def test_a_build_names_its_source_and_is_made_again_only_when_that_changes(tmp_p
     folder = copy_of_probes(tmp_path)
 
     def built() -> str:
-        line = make(folder=folder).stdout.strip()
+        line = make("CFLAGS=-O0", folder=folder).stdout.strip()
         return line.rpartition(" ")[2] if ", build " in line else ""
 
     def says() -> object:

@@ -14,6 +14,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -72,34 +73,53 @@ def failure(cell: PlannedCell, reason: str = "no-traffic", **keys: Any) -> Recor
     return result(cell, **{"status": Status.FAILED, "reason": reason, "values": {}, **keys})
 
 
+def make_run(
+    beneath: Path,
+    cells: list[PlannedCell],
+    records: list[Record] | None = None,
+    notes: list[tuple[str, dict[str, Any]]] | None = None,
+    **plan: Any,
+) -> Run:
+    """Make a run folder out of cells, records and notes, and read it."""
+    fields: dict[str, Any] = {
+        "title": "made up",
+        "content": {},
+        "content_hash": "0" * 64,
+        "matrix_text": "title: made up\n",
+        "link": Link(1e8, 1500),
+        "repeats": 1,
+        **plan,
+    }
+    path = beneath / f"run-{len(list(beneath.iterdir()))}"
+    with RunFolder.open_for_writing(path, Plan(cells=tuple(cells), **fields)) as folder:
+        for kind, data in notes or []:
+            folder.note(kind, **data)
+        for record in [result(cell) for cell in cells] if records is None else records:
+            folder.append(record)
+    return load(path)
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Run]:
-    """Make a run folder out of cells, records and notes, and read it."""
+    """Make runs in a folder of the test's own."""
+    return partial(make_run, tmp_path)
 
-    def make_run(
-        cells: list[PlannedCell],
-        records: list[Record] | None = None,
-        notes: list[tuple[str, dict[str, Any]]] | None = None,
-        **plan: Any,
-    ) -> Run:
-        fields: dict[str, Any] = {
-            "title": "made up",
-            "content": {},
-            "content_hash": "0" * 64,
-            "matrix_text": "title: made up\n",
-            "link": Link(1e8, 1500),
-            "repeats": 1,
-            **plan,
-        }
-        path = tmp_path / f"run-{len(list(tmp_path.iterdir()))}"
-        with RunFolder.open_for_writing(path, Plan(cells=tuple(cells), **fields)) as folder:
-            for kind, data in notes or []:
-                folder.note(kind, **data)
-            for record in [result(cell) for cell in cells] if records is None else records:
-                folder.append(record)
-        return load(path)
 
-    return make_run
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of several cells whose report is written."""
+    run = make_run(tmp_path_factory.mktemp("several"), several_cells())
+    write_report(run)
+    return run
+
+
+def files_of(run: Run) -> dict[str, bytes]:
+    """Each file of a run folder, by its name in it."""
+    return {
+        str(path.relative_to(run.path)): path.read_bytes()
+        for path in run.path.rglob("*")
+        if path.is_file()
+    }
 
 
 SCRIPTS: list[dict[str, str | None]] = [{"type": "application/json", "id": "cells"}, {}]
@@ -139,6 +159,11 @@ def read_page(run: Run) -> Page:
     return Page(write_report(run).read_text(encoding="utf-8"))
 
 
+def page_of(run: Run) -> Page:
+    """The page that is written already."""
+    return Page((run.path / "index.html").read_text(encoding="utf-8"))
+
+
 def several_cells() -> list[PlannedCell]:
     return [
         planned(pairing, protocol=protocol, message_bytes=size, socket_buffer_bytes=buffer)
@@ -148,50 +173,40 @@ def several_cells() -> list[PlannedCell]:
     ]
 
 
-def test_a_report_is_tables_charts_and_a_page_beside_the_run(make: Callable[..., Run]) -> None:
-    run = make(several_cells())
-    page = write_report(run)
-    assert page == run.path / "index.html"
-    written = {str(each.relative_to(run.path)) for each in run.path.rglob("*") if each.is_file()}
+def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Run) -> None:
+    written = set(files_of(several))
     assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= written
     pictures = {name for name in written if name.startswith("charts/")}
     assert {Path(name).suffix for name in pictures} == {".png", ".svg", ".pdf"}
     assert len(pictures) == 2 * 3 * (2 + 4)
 
 
-def test_rendering_the_same_run_twice_gives_the_same_bytes(make: Callable[..., Run]) -> None:
-    run = make(several_cells())
-
-    def render() -> dict[str, bytes]:
-        write_report(run)
-        return {str(p): p.read_bytes() for p in run.path.rglob("*") if p.is_file()}
-
-    first, second = render(), render()
-    assert len(first) > 15
-    assert first == second
+def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Run) -> None:
+    first = files_of(several)
+    (several.path / "tables.md").unlink()
+    assert write_report(several) == several.path / "index.html"
+    assert files_of(several) == first
 
 
 def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
-    make: Callable[..., Run],
+    several: Run,
 ) -> None:
-    run = make(several_cells())
-    names = ("index.html", "tables.md", "tables.csv", "charts/message-size-udp.svg")
-    write_report(run)
-    before = [(run.path / name).read_bytes() for name in names]
+    before = files_of(several)
+    (several.path / "tables.md").unlink()
     code = (
         "import sys, pathlib, netlab; from netlab.report import write_report;"
         "write_report(netlab.load(pathlib.Path(sys.argv[1])))"
     )
     other = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
-    command = [sys.executable, "-c", code, str(run.path)]
+    command = [sys.executable, "-c", code, str(several.path)]
     subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", **other})
-    assert [(run.path / name).read_bytes() for name in names] == before
+    assert files_of(several) == before
 
 
 def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
     make: Callable[..., Run],
 ) -> None:
-    run = make(several_cells())
+    run = make([planned()])
     (run.path / "charts").mkdir()
     (run.path / "charts" / "old.svg").write_text("old")
     (run.path / "charts" / "notes.txt").write_text("mine")
@@ -200,10 +215,8 @@ def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
     assert (run.path / "charts" / "notes.txt").read_text() == "mine"
 
 
-def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(
-    make: Callable[..., Run],
-) -> None:
-    page = read_page(make(several_cells()))
+def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: Run) -> None:
+    page = page_of(several)
     assert page.all("html") == [{"lang": "en"}]
     assert page.all("script") == SCRIPTS
     assert not page.all("link")
@@ -278,8 +291,8 @@ def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
     assert {"class": "changed"} not in page.all("td")
 
 
-def test_every_heading_of_a_table_has_its_scope(make: Callable[..., Run]) -> None:
-    page = read_page(make(several_cells()))
+def test_every_heading_of_a_table_has_its_scope(several: Run) -> None:
+    page = page_of(several)
     assert len(page.all("th")) > 50
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}
     assert len(page.all("caption")) >= 3
@@ -539,10 +552,10 @@ def test_conditions_that_make_the_same_file_name_overwrite_nothing(
     assert [chart.name[-2:] for chart in drawn] == ["-b", "-2"]
 
 
-def test_pictures_are_of_the_size_that_the_page_expects(make: Callable[..., Run]) -> None:
-    run = make(several_cells())
-    write_report(run)
-    for path in (run.path / "charts").glob("*.png"):
+def test_pictures_are_of_the_size_that_the_page_expects(several: Run) -> None:
+    pictures = list((several.path / "charts").glob("*.png"))
+    assert pictures
+    for path in pictures:
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
         assert 1100 < width < 1200
         assert 0.5 < height / width < 0.6
