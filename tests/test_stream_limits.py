@@ -151,6 +151,12 @@ def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> N
     assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
 
 
+def test_a_neighbour_on_the_senders_cpu_is_named_though_a_little_was_stolen_as_well() -> None:
+    halved = replace(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
+    for steal_share, kind in ((0.1, Kind.SENDER_STARVED), (0.2, Kind.STOLEN_CPU)):
+        assert limit_of(udp(sender=replace(halved, steal_share=steal_share))) is kind
+
+
 def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_missing() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     assert limit_of(udp(receiver=waits)) is Kind.NOT_DETERMINED

@@ -18,6 +18,10 @@ STARVED = 0.05
 """Share of the window without a CPU though ready to run, of CPU time given to other machines, or
 of the periods of a quota with throttling, above which it is that which limits."""
 
+OTHERS_WAIT = 3
+"""A thread that waited for a CPU more than so many times as long as the hypervisor had it, of all
+CPUs, waited for other programs: two or three CPUs may all have lost theirs where it was."""
+
 SATURATED = 0.97
 """Share of the window that a core must be busy to be saturated."""
 
@@ -70,8 +74,9 @@ def starved(end: End) -> bool:
 
 
 def robbed(end: End) -> bool:
-    """The hypervisor gave its CPUs to other machines."""
-    return end.judged and (end.steal_share or 0) > STARVED
+    """The hypervisor gave its CPUs to other machines, and its own programs took them no longer."""
+    steal, waited = end.steal_share or 0, end.run_queue_share or 0
+    return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
 
 
 def wants_cpu(end: End) -> bool:
