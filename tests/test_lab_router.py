@@ -79,20 +79,20 @@ def test_a_router_that_cannot_be_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-CABLE_BIT_PER_S, DEVICE_BIT_PER_S = 20e6, 8e6
-QUEUE_FRAMES = 300
-"""Of the router: a busy machine catches up by bursts, and 500 frames at 20 Mbit/s leave 300 waiting
-where 8 Mbit/s go on."""
+CABLE_BIT_PER_S, DEVICE_BIT_PER_S = 10e6, 4e6
+QUEUE_FRAMES = 150
+"""Of the router: a busy machine catches up by bursts, and 250 frames at 10 Mbit/s leave 150 waiting
+where 4 Mbit/s go on."""
 FRAMES_PER_S = CABLE_BIT_PER_S / (8 * 1538)
 EXCESS_FRAMES = FRAMES_PER_S * (1 - DEVICE_BIT_PER_S / CABLE_BIT_PER_S) - QUEUE_FRAMES
 """Of a second at the rate of the cable: neither forwarded meanwhile nor given room to wait."""
 SEARCH = """\
 title: a router
-link: {rate: 20Mbit, mtu: 1500, hops: 1}
+link: {rate: 10Mbit, mtu: 1500, hops: 1}
 pairings: [LL]
 observe: [router]
 tests:
-  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 500, resolution: 2 %,
+  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 250, resolution: 5 %,
      settle: 0s, residual: 600ms}
 """
 
@@ -153,9 +153,9 @@ class TestLab:
             assert f"via {gateways.partition('/')[0]} dev test" in route
 
     def test_it_says_what_it_forwards(self, routed: lab.LabState) -> None:
-        assert "router   forwards 8 Mbit/s each way" in routed.as_text()
+        assert "router   forwards 4 Mbit/s each way" in routed.as_text()
         plain = routed.as_json()
-        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 8e6)
+        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 4e6)
         assert routed.up
 
     def test_a_search_over_ssh_finds_the_planted_limit_and_counts_what_the_router_dropped(
@@ -179,13 +179,15 @@ class TestLab:
         )
         (record,) = read(tmp_path / "run").latest.values()
         values = record.values
-        assert values["line_share"] == pytest.approx(0.4, abs=0.021)
+        assert values["line_share"] == pytest.approx(0.4, abs=0.051)
         assert values["limit"] == "device"
         assert (values["observed_1_host"], values["limit_host"]) == ("router", "router")
         assert values["one_machine"] is True
         # The line rate is tried twice, and once at least by a sender that was not held up.
         assert int(str(values["observed_1_queue_dropped_frames"])) > EXCESS_FRAMES
-        assert values["observed_1_queue_dropped_frames"] == dropped == lost
+        assert values["observed_1_queue_dropped_frames"] == dropped
+        # Each side's own talk with the router, of neighbours and groups, has no other end.
+        assert lost == pytest.approx(dropped, abs=10)
         assert "highest rate without loss" in done.stdout
         assert "device (router: CPU " in done.stdout
         assert (tmp_path / "run" / "index.html").is_file()

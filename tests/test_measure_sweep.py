@@ -10,7 +10,7 @@ from netlab.records import Record, Status
 
 pytestmark = needs_namespaces
 
-LINK_BIT_PER_S = 50_000_000
+LINK_BIT_PER_S = 20_000_000
 ON_THE_WIRE = {
     1472: 20 + 8 + 1472 + 38,
     1473: (20 + 8 + 1472 + 38) + (46 + 38),
