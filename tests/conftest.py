@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["suites"]
+pytest_plugins = ["suites", "runners"]
 
 if TYPE_CHECKING:
     from made_parts import Make

@@ -39,8 +39,8 @@ def test_a_sweep_shows_what_a_second_frame_costs() -> None:
     best: dict[int, float] = {}
     with hosts_on(Path()) as ends:
         shape_client(LINK_BIT_PER_S)
-        for _ in range(3):  # what holds this machine up costs rate, and gives none
-            shares = swept(search(ends, protocol="UDP", sweep=True, duration_s=0.4))
+        for _ in range(10):  # what holds this machine up costs rate, and gives none
+            shares = swept(search(ends, protocol="UDP", sweep=True, duration_s=0.2))
             best = {size: max(best.get(size, 0), shares[size]) for size in ceilings}
             if all(best[size] > 0.99 * ceiling for size, ceiling in ceilings.items()):
                 break

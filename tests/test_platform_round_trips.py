@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from round_trip_peers import Answered, Echo, check_accounts, check_times, done, relayed, round_trips
-from test_platforms import Runner, linux, runner, windows, wine
-
-__all__ = ["linux", "runner", "windows", "wine"]
+from runners import Runner
 
 KEYS: dict[str, dict[str, Any]] = {
     "tcp": {"proto": "tcp", "message": 1448},
@@ -22,6 +20,7 @@ def check(both: Answered, count: int) -> None:
     assert both.asked["transactions"] == count == both.mirrored["answered_messages"]
 
 
+@pytest.mark.sampled(most=6)
 @pytest.mark.parametrize("what", list(KEYS))
 def test_a_system_asks_itself(runner: Runner, what: str) -> None:
     with runner.agent() as mirror, runner.agent() as asker:
