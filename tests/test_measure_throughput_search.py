@@ -91,10 +91,9 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
         yield replace(ends, observed=(router,))
 
 
-def limited(queue_frames: int = 1000) -> dict[str, Any]:
+def limited(**more: Any) -> dict[str, Any]:
     """A router that forwards two fifths of what its cables carry."""
-    rates = {"rate": LINE_BIT_PER_S, "device_rate": DEVICE_BIT_PER_S}
-    return {**rates, "device_queue_frames": queue_frames}
+    return {"rate": LINE_BIT_PER_S, "device_rate": DEVICE_BIT_PER_S, **more}
 
 
 def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
@@ -149,7 +148,7 @@ class TestRouters:
 
     def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
         """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
-        with routed(**limited(queue_frames=10_000)) as ends:
+        with routed(**limited(device_queue_frames=10_000)) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
             check(record, 0.4)
             verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
@@ -164,7 +163,7 @@ class TestRouters:
             check(search(ends, frame_bytes=1024, **settings), 0.4)
 
     def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
-        with routed(**limited(queue_frames=5)) as ends:
+        with routed(**limited(device_queue_frames=5)) as ends:
             # A burst of ours would overflow so short a queue.
             values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
         shares = values["loss_line_share"]
@@ -187,7 +186,7 @@ class TestRouters:
             check(search(ends, frame_bytes=1518, ip_version=6), 0.4)
 
     def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
-        with routed(**limited(queue_frames=5)) as ends:
+        with routed(**limited(device_queue_frames=5)) as ends:
             setup = setup_of(frame_bytes=1518)
             offered = offer(setup, ends, Load(400, 800.0, 0.5), lambda _s, _r: None)
             (account,) = offered.accounts
@@ -203,7 +202,7 @@ class TestRouters:
 @needs_namespaces[0]
 def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
     """It forwards two fifths of the line rate, with a queue of 20 frames."""
-    with routed(observe=True, **limited(queue_frames=20)) as ends:
+    with routed(observe=True, **limited(device_queue_frames=20)) as ends:
         settings = {"resolution": 0.1, "burst": 10}
         record = search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
     assert record.status is Status.OK, record.detail
