@@ -29,7 +29,7 @@ endef
 test: $(VENV)/tests probe ## set up and run the tests that need no root, lab, other system or browser
 	$(call pytest,--suite plain)
 
-test-further: $(VENV)/further probe ## the other tests: as root, with all that tests/needs.py names
+test-further: $(VENV)/further probe ## the other tests: as root, with all that tests/suites/needs.py names
 	$(call pytest,--suite further)
 
 test-all: $(VENV)/further probe ## both: every test that this machine can run
@@ -58,7 +58,7 @@ wheel: $(VENV)/cross ## dist/…whl with the probe for every system in it: its u
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./build/wheel
 
 schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
-	@$(BIN)/python -m netlab.schema
+	@$(BIN)/python -m netlab.config.schema
 
 benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here
 	@$(BIN)/python benchmarks/$(subst -,_,$*).py

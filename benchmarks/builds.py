@@ -19,12 +19,12 @@ from pathlib import Path
 
 from stage import Verdict, finish, table
 
-from netlab import cross
 from netlab import version as version_room
-from netlab.build import SOURCES
-from netlab.cross import Compiler
-from netlab.release import targets_named
-from netlab.targets import TARGETS, Target
+from netlab.build import cross
+from netlab.build.cross import Compiler
+from netlab.build.local import SOURCES
+from netlab.build.release import targets_named
+from netlab.build.targets import TARGETS, Target
 
 HEAD = ["target", "compiler", "bytes", "fresh s", "again s", "warnings", "same bytes", "sha256"]
 

@@ -19,18 +19,18 @@ from pathlib import Path
 from stage import Verdict, finish, table
 
 from netlab import lab
-from netlab.check_figures import held_against
-from netlab.compare.comparing import Compared, compare_runs
-from netlab.compare.judging import Judged, smallest_shown
-from netlab.compare.laying import by_cell
+from netlab.compare.align import by_cell
+from netlab.compare.check_figures import held_against
+from netlab.compare.judge import Judged, smallest_shown
+from netlab.compare.runs import Compared, compare_runs
+from netlab.config.matrix_file import Matrix
 from netlab.errors import IncompleteRun, Interrupted
-from netlab.expectations import Expectation
-from netlab.frame import Run, load
-from netlab.matrix import Matrix
-from netlab.progress import Progress
-from netlab.report.readings import readings
-from netlab.run import Options, run
-from netlab.schedule import Trial
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.schedule import Trial
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.run.progress import Progress
+from netlab.run.run import Options, run
 from netlab.stats import mean
 
 BLOCKS = 5

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
 
-from netlab.journal import Line, read_journal
 from netlab.lab import LabState
+from netlab.store.journal import Line, read_journal
 
 KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
 GONE_S = 15.0

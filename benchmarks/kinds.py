@@ -18,13 +18,13 @@ from pathlib import Path
 from stage import ROOT, Verdict, finish, netlab
 
 from netlab import lab
-from netlab.frame import Run, load
-from netlab.pairings import every_pairing, role_of, roles_of
-from netlab.report.nouns import HeatMap, Part
-from netlab.report.parts import parts_of
-from netlab.report.readings import Reading, readings
-from netlab.report.writers import plain_sheet
-from netlab.wire import ceiling_bit_per_s
+from netlab.ethernet import ceiling_bit_per_s
+from netlab.experiment.pairings import every_pairing, role_of, roles_of
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import HeatMap, Part
+from netlab.report.write.text import plain_sheet
+from netlab.results.frame import Run, load
+from netlab.results.readings import Reading, readings
 
 MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
 RATES_BIT_PER_S = {"test": 100e6, "second": 40e6}

@@ -17,8 +17,8 @@ from typing import Any
 from stage import LAB_REPORT, ROOT, Verdict, a_lab, finish, netlab, run_words
 
 from netlab import load
+from netlab.ethernet import ceiling_bit_per_s
 from netlab.lab import LabState
-from netlab.wire import ceiling_bit_per_s
 
 Cell = tuple[str, int, int]
 """Protocol, message bytes, socket buffer bytes."""

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from stage import NETLAB, ROOT, Verdict, finish
 
-from netlab.pairings import every_pairing, labels_of
-from netlab.tournament import Meeting, rounds_of
+from netlab.experiment.pairings import every_pairing, labels_of
+from netlab.experiment.round_robin import Meeting, rounds_of
 
 MATRIX = """\
 title: every host with every other

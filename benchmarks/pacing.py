@@ -23,8 +23,8 @@ from pathlib import Path
 from ends import RECEIVER_CPU, SENDER_CPU
 from stage import Verdict, a_lab, finish, netlab, run_words, table
 
-from netlab.records import Record, Status
-from netlab.stored import read
+from netlab.experiment.records import Record, Status
+from netlab.store.reader import read
 from netlab.units import format_rate, parse_rate
 
 MOST_ERROR = 0.005

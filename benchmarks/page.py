@@ -22,7 +22,7 @@ from pathlib import Path
 from speed import LARGE_CELLS, make_large
 from stage import ROOT, Verdict, finish, netlab, table
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from browser import Browser, Tab, a_browser
 
 MOST_LOAD_S = 1.0

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from stage import Verdict, a_lab, finish, netlab, run_words, table
 
-from netlab.records import Record, Status
-from netlab.stored import read
+from netlab.experiment.records import Record, Status
+from netlab.store.reader import read
 
 LINE_MBIT = 100
 PLANTED_MBIT = (40, 37, 61)

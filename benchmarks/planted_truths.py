@@ -18,9 +18,9 @@ from typing import Any
 from stage import ROOT, a_lab, netlab, run_words
 
 from netlab.findings import findings
-from netlab.findings.nouns import Finding, Kind
-from netlab.frame import Run, load
+from netlab.findings.finding import Finding, Kind
 from netlab.lab import LabState
+from netlab.results.frame import Run, load
 
 SENDER_CPU, RECEIVER_CPU = 1, 0
 FAST = "10Gbit"

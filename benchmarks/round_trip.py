@@ -33,8 +33,8 @@ from ends import (
 )
 from stage import Verdict, a_lab, finish, table
 
-from netlab.build import local_probe
-from netlab.histogram import from_pairs
+from netlab.build.local import local_probe
+from netlab.stats.histogram import from_pairs
 
 LEAST_BLOCKING, LEAST_SPINNING = 0.95, 4.0
 

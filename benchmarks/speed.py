@@ -23,9 +23,9 @@ from pathlib import Path
 from stage import NETLAB, ROOT, Verdict, finish, table
 
 import netlab
-from netlab.header import Link, Plan, PlannedCell
-from netlab.records import Record, Status, Value
-from netlab.store import RunFolder
+from netlab.experiment.records import Record, Status, Value
+from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.run_folder import RunFolder
 
 MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 5.0, 416
 MOST_LARGE_REPORT_S, MOST_LARGE_REPORT_BYTES, LARGE_CELLS = 30.0, 2**30, 10_000

@@ -31,7 +31,7 @@ from ends import (
     start,
 )
 
-from netlab.build import local_probe
+from netlab.build.local import local_probe
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from planted_truths import TRUTHS, Truth, found_in, is_named, warned_of
 from stage import Verdict, finish, table
 
-from netlab.findings.nouns import Finding
+from netlab.findings.finding import Finding
 
 
 def verdict_of(truth: Truth, found: Sequence[Finding]) -> Verdict:

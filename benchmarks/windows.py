@@ -26,11 +26,11 @@ from windows_life import ends, goes_on_after_its_lab_was_taken_down
 
 from netlab import load
 from netlab.findings.evidence import sendings
+from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of
-from netlab.findings.nouns import Kind
 from netlab.findings.sending import Sending
-from netlab.frame import Run
 from netlab.lab import LabState
+from netlab.results.frame import Run
 
 RATE_BIT_PER_S = 100e6
 PAIRINGS = ("LL", "WL", "LW", "WW")

@@ -32,7 +32,7 @@ def code_map() -> str:
     """A line a file: the rooms of netlab, then those of the probe."""
     lines = []
     packages = [ROOT / "netlab"]
-    packages += sorted(path.parent for path in (ROOT / "netlab").glob("*/__init__.py"))
+    packages += sorted(path.parent for path in (ROOT / "netlab").glob("*/**/__init__.py"))
     for package in packages:
         name = package.relative_to(ROOT).as_posix()
         lines += [f"### `{name}/`", "", "| file | what it is for |", "|---|---|"]
@@ -42,14 +42,17 @@ def code_map() -> str:
             if path.name != "__main__.py"
         ]
         lines.append("")
-    lines += ["### `probes/`", "", "| file | what it is for |", "|---|---|"]
-    for path in sorted((ROOT / "probes").glob("*.[ch]")):
-        if path.suffix == ".h" or not path.with_suffix(".h").exists():
-            name = path.stem + (
-                ".c, .h" if path.with_suffix(".c").exists() and path.suffix == ".h" else path.suffix
-            )
-            lines.append(f"| `{name}` | {first_line(path)} |")
-    return "\n".join(lines) + "\n"
+    source = ROOT / "probes" / "src"
+    for folder in [source, *sorted(path for path in source.rglob("*") if path.is_dir())]:
+        name = folder.relative_to(ROOT).as_posix()
+        lines += [f"### `{name}/`", "", "| file | what it is for |", "|---|---|"]
+        for path in sorted(folder.glob("*.[ch]")):
+            if path.suffix == ".h" or not path.with_suffix(".h").exists():
+                both = path.suffix == ".h" and path.with_suffix(".c").exists()
+                ending = ".c, .h" if both else path.suffix
+                lines.append(f"| `{path.stem}{ending}` | {first_line(path)} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def commands() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
+    from netlab.results.frame import Run
 
 __all__ = ["__version__", "load"]
 
@@ -22,6 +22,6 @@ def load(folder: str | PathLike[str]) -> Run:
     """Read a run folder; raises ``StoreError`` where there is none or it is damaged beyond use."""
     from pathlib import Path
 
-    from netlab.frame import load as load_run
+    from netlab.results.frame import load as load_run
 
     return load_run(Path(folder))

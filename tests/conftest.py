@@ -14,9 +14,9 @@ pytest_plugins = ["suites", "runners"]
 if TYPE_CHECKING:
     from made_parts import Make
 
-    from netlab.frame import Run
-    from netlab.header import Plan
-    from netlab.records import Record
+    from netlab.experiment.records import Record
+    from netlab.results.frame import Run
+    from netlab.store.plan import Plan
 
 # A busy machine is no reason for a property to fail.
 settings.register_profile(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folders import ROOT
 
 from netlab.errors import HostError, IncompleteRun, LockedError, NetlabError, UsageError
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -79,7 +79,7 @@ sys.exit(', '.join(loaded) or 0)
 
 
 def test_the_matrix_of_the_documentation_is_the_one_that_runs(tmp_path: Path) -> None:
-    from netlab.matrix import load_matrix
+    from netlab.config.matrix_file import load_matrix
 
     text = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "matrix.md").read_text(), re.S)[0]
     file = tmp_path / "matrix.yaml"
@@ -90,7 +90,7 @@ def test_the_matrix_of_the_documentation_is_the_one_that_runs(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["README.md", "docs/hosts.md"])
 def test_the_inventories_of_the_documentation_are_right(name: str, tmp_path: Path) -> None:
-    from netlab.hosts import load_inventory
+    from netlab.experiment.hosts import load_inventory
 
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / name).read_text(), re.S)
     inventories = [block for block in blocks if "hosts:" in block]
@@ -102,7 +102,7 @@ def test_the_inventories_of_the_documentation_are_right(name: str, tmp_path: Pat
 
 
 def test_every_setting_of_a_matrix_is_documented() -> None:
-    from netlab.matrix_settings import SETTINGS
+    from netlab.config.settings import SETTINGS
 
     text = (ROOT / "docs" / "matrix.md").read_text()
     keys = [setting.name for setting in SETTINGS]

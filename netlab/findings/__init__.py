@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from netlab.findings.asymmetry import one_way
 from netlab.findings.buffers import buffers
 from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.coverage import fewer_cells, missing
-from netlab.findings.doubts import doubts
 from netlab.findings.durations import off_time
+from netlab.findings.finding import Finding, Group, Kind, Severity
 from netlab.findings.fragments import fragmented
 from netlab.findings.limits import limits
-from netlab.findings.nouns import Finding, Group, Kind, Severity
+from netlab.findings.link_checks import hosts, links
 from netlab.findings.outliers import outliers
 from netlab.findings.series import series_of
-from netlab.findings.suspicion import hosts, links
-from netlab.findings.unrepeated import unrepeated
-from netlab.findings.ways import one_way
-from netlab.stated import stated_of
+from netlab.findings.single_trials import unrepeated
+from netlab.findings.validity import doubts
+from netlab.store.source_facts import stated_of
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
+    from netlab.results.frame import Run
 
 __all__ = ["Finding", "Group", "Kind", "Severity", "findings"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.outliers import strays_of
 from netlab.findings.series import Point, Series
 from netlab.stats import median

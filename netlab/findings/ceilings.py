@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from netlab.ethernet import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
+from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
-from netlab.findings.nouns import Finding, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.header import LinkLike
 from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
-from netlab.wire import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
+from netlab.store.plan import LinkLike
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Cells at the ceiling that show what the series can do, and cells behind them that fall: two

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.experiment.records import Status
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Series
-from netlab.records import Status
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
+    from netlab.results.frame import Run
 
 
 def missing(run: Run) -> tuple[Finding, ...]:

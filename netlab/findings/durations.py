@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.experiment.records import Record, Status
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.records import Record, Status
-from netlab.stated import Stated
 from netlab.stats import median
+from netlab.store.source_facts import Stated
 
 TOLERANCE = 0.02
 """Share of the time asked for that a window may be off it."""

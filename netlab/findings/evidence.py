@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
+from netlab.experiment.records import Record, Status
 from netlab.findings.sending import End, Losses, Sending, TcpAccount
-from netlab.header import LinkLike
-from netlab.histogram import Histogram, from_pairs
-from netlab.records import Record, Status
-from netlab.wire import IpVersion, ceiling_bit_per_s, fragments, mss_of
+from netlab.stats.histogram import Histogram, from_pairs
+from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
+    from netlab.results.frame import Run
 
 FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
 """Prefix of a flow's values → how it is called where a test sends both ways."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
-from netlab.findings.nouns import Kind
+from netlab.findings.finding import Kind
 from netlab.findings.path_limits import frames_per_s
 from netlab.findings.sending import Sending
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from netlab.findings.nouns import Finding, Group, Kind, finding
+from netlab.ethernet import IP_BYTES, UDP_BYTES, IpVersion, best_udp_message, fragments
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.header import LinkLike
-from netlab.wire import IP_BYTES, UDP_BYTES, IpVersion, best_udp_message, fragments
+from netlab.store.plan import LinkLike
 
 
 def fragmented(series: Iterable[Series], link: LinkLike | None) -> tuple[Finding, ...]:

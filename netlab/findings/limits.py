@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from netlab.findings.figures import evidence
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.host_limits import (
     core_saturated,
     costs,
@@ -21,7 +22,6 @@ from netlab.findings.host_limits import (
     throttled,
     wants_cpu,
 )
-from netlab.findings.nouns import Finding, Group, Kind, finding
 from netlab.findings.path_limits import (
     congested,
     packet_bound,

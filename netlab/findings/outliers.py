@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from netlab.findings.nouns import Finding, Kind, finding
+from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import Stray, mean, median, strays_among_siblings, strays_on_axis
 

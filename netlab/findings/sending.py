@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netlab.findings.nouns import Group
-from netlab.histogram import Histogram, middle_of
+from netlab.findings.finding import Group
+from netlab.stats.histogram import Histogram, middle_of
 
 WINDOW_NS = 200_000_000
 """Least window that shares of CPU time are judged over: kernels count it in ticks of 1 to 16 ms."""

@@ -8,13 +8,13 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
+from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import FLOWS, ceiling_of
-from netlab.findings.nouns import Group
-from netlab.header import LinkLike, PlannedCell
-from netlab.records import Record, Status, Value
+from netlab.findings.finding import Group
+from netlab.store.plan import LinkLike, PlannedCell
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
+    from netlab.results.frame import Run
 
 AXIS = "socket_buffer_bytes"
 

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError
-from netlab.lab.options import (
-    LEAST_IPV6_MTU_BYTES,
-    UIDS_A_LAB,
-    LabOptions,
-    options_from_json,
-)
+from netlab.lab.options import LEAST_IPV6_MTU_BYTES, UIDS_A_LAB, LabOptions, options_from_json
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from netlab.cells import Cell
 from netlab.errors import ProbeError
-from netlab.hosts import Host, Mirror
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.kinds import Setup
 from netlab.measure.common_window import CommonWindow
-from netlab.measure.team import Member
-from netlab.probe import Agent
-from netlab.setups import Setup
+from netlab.measure.rendezvous import Member
+from netlab.remote.agent import Agent
 
 
 @dataclass(frozen=True, slots=True)

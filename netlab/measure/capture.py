@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from netlab.disk import refused, write_file
 from netlab.errors import HostError, HostGone
-from netlab.pcap import frame_lengths
-from netlab.probe import Agent
-from netlab.records import Value
-from netlab.transport import Process
+from netlab.experiment.records import Value
+from netlab.measure.pcap import frame_lengths
+from netlab.remote.agent import Agent
+from netlab.remote.transport import Process
+from netlab.store.files import refused, write_file
 
 READY_S = 5.0
 """What tcpdump may take until it listens."""

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from netlab.probe import Agent, ClockOffset
-from netlab.setups import Setup, Stream
+from netlab.experiment.kinds import Setup, Stream
+from netlab.remote.agent import Agent, ClockOffset
 
 START_AHEAD_S = 0.3
 """How far ahead a common window's start is set, for the requests to arrive."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.pending import GONE, Inbox, Pending, fault_in
-from netlab.probe import Agent
-from netlab.records import REASONS, reason_of
-from netlab.setups import Connect, RoundTrip, Stream
+from netlab.experiment.kinds import Connect, RoundTrip, Stream
+from netlab.experiment.records import REASONS, reason_of
+from netlab.remote.agent import Agent
+from netlab.remote.pending import GONE, Inbox, Pending, fault_in
 
 CONTROLLER_SLACK_S = 5.0
 """What the controller waits beyond the probes' own deadline for their last word."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.lines import decimal
+from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.measure import Ends
 from netlab.measure.conversation import (
     Conversation,
@@ -23,8 +23,8 @@ from netlab.measure.conversation import (
     opened_by,
 )
 from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S, chooses_congestion
-from netlab.probe import Agent
-from netlab.setups import Connect, RoundTrip
+from netlab.remote.agent import Agent
+from netlab.remote.protocol import decimal
 
 A_TRANSACTION_S = 0.01
 """What a deadline allows for each of a number of round trips, where that is the longer."""

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.lines import decimal
+from netlab.experiment.kinds import Stream
 from netlab.measure.conversation import Conversation, Side, can
-from netlab.probe import Agent
-from netlab.setups import Stream
+from netlab.remote.agent import Agent
+from netlab.remote.protocol import decimal
 
 PROBE_SLACK_S = 10.0
 """What a probe may take beyond warm-up and window before its own deadline ends the test."""

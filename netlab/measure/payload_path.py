@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import ProbeError
+from netlab.experiment.kinds import PayloadSearch, RoundTrip
+from netlab.experiment.records import Value
 from netlab.measure import Ends
 from netlab.measure.conversation import drive
 from netlab.measure.exchange import exchange_of
-from netlab.records import Value
-from netlab.setups import PayloadSearch, RoundTrip
 
 TRIES = 3
 """Round trips of each UDP size, all under way at once: one that comes back is enough."""

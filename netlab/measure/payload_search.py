@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import ProbeError
+from netlab.ethernet import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
+from netlab.experiment.kinds import PayloadSearch
+from netlab.experiment.records import Record, Value
+from netlab.experiment.schedule import Trial
 from netlab.measure import Ends, Live
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
 from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
 from netlab.measure.payload_path import LEAST_BYTES, Direction
-from netlab.measure.recording import of_connection, recorded
+from netlab.measure.record import of_connection, recorded
 from netlab.measure.sweep import sweep
-from netlab.records import Record, Value
-from netlab.schedule import Trial
-from netlab.setups import PayloadSearch
-from netlab.wire import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
 
 DOUBTS = 2
 """How often silence is doubted, and the size tried again, on a path that lost what passes, too."""

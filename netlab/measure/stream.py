@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
+from netlab.experiment.kinds import Stream
+from netlab.experiment.records import Record, Value
+from netlab.experiment.schedule import Trial
 from netlab.measure import Ends, Live
 from netlab.measure.common_window import CommonWindow, common_window
 from netlab.measure.conversation import Side, drive, keys_of_connector, opened_by
 from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
-from netlab.measure.recording import of_connection, prefixed, recorded
-from netlab.probe import Agent
-from netlab.records import Record, Value
-from netlab.schedule import Trial
-from netlab.setups import Stream
+from netlab.measure.record import of_connection, prefixed, recorded
+from netlab.remote.agent import Agent
 
 HEADLINE_OF_RECEIVER = (
     "throughput_bit_per_s",

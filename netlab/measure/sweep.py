@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from netlab.cells import Cell
 from netlab.errors import ProbeError
+from netlab.ethernet import FRAGMENT_HEADER_BYTES, MAX_DATAGRAM_BYTES, UDP_BYTES, IpVersion
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import PayloadSearch, Stream
+from netlab.experiment.records import Value
+from netlab.experiment.schedule import Trial
 from netlab.measure import Ends, Live, stream
-from netlab.records import Value
-from netlab.schedule import Trial
-from netlab.setups import PayloadSearch, Stream
-from netlab.wire import FRAGMENT_HEADER_BYTES, MAX_DATAGRAM_BYTES, UDP_BYTES, IpVersion
 
 STREAM_MOST_BYTES = 1 << 24
 """What one send call of a TCP stream takes."""

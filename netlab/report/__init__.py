@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.frame import Run
-    from netlab.report.layout import Layout
-    from netlab.report.nouns import Part, Table
-    from netlab.report.readings import Reading
-    from netlab.report.tables import Section
-    from netlab.report.wording import Wording
+    from netlab.report.language.base import Wording
+    from netlab.report.tables.elements import Part, Table
+    from netlab.report.tables.tables import Section
+    from netlab.results.frame import Run
+    from netlab.results.layout import Layout
+    from netlab.results.readings import Reading
 
 LANGUAGES = ("en", "de")
 """Of a report's labels."""
@@ -52,21 +52,21 @@ class Report:
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """The run's trials as plain data."""
-        from netlab.report.readings import readings
+        from netlab.results.readings import readings
 
         return readings(self.run)
 
     @cached_property
     def layout(self) -> Layout:
         """The trials that are laid out as tables of throughput."""
-        from netlab.report.layout import lay_out
+        from netlab.results.layout import lay_out
 
         return lay_out(in_tables(self.readings))
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What further rooms have to say, not worded yet."""
-        from netlab.report.parts import parts_of
+        from netlab.report.sections import parts_of
 
         return parts_of(self.run, self.readings)
 
@@ -78,11 +78,11 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
-        from netlab.disk import write_file
-        from netlab.report.charts import charts
+        from netlab.report.draw.plot import drawing
         from netlab.report.page import Contents, cells_json, page
-        from netlab.report.plots import drawing
-        from netlab.report.tables import overviews, sections
+        from netlab.report.tables.charts import charts
+        from netlab.report.tables.tables import overviews, sections
+        from netlab.store.files import write_file
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         diagrams, left_out = charts(self.layout, link)
@@ -109,16 +109,16 @@ class Report:
         return run.path / PAGE
 
     def _for_programs(self, tables: Sequence[Table]) -> dict[str, bytes]:
-        from netlab.report import writers
+        from netlab.report.write import text
 
-        files = {"tables.csv": writers.comma_separated(tables).encode("utf-8")}
+        files = {"tables.csv": text.comma_separated(tables).encode("utf-8")}
         if any(part.sheets or part.details for part in self.parts):
-            files[FIGURES] = writers.figures(self.parts).encode("utf-8")
+            files[FIGURES] = text.figures(self.parts).encode("utf-8")
         return files
 
     def _for_people(self, tables: Sequence[Table], further: Sequence[Part]) -> dict[str, bytes]:
-        from netlab.report import latex, writers
         from netlab.report.page import link_words
+        from netlab.report.write import latex, text
 
         title, worded = self.run.plan.title, self.wording
         notes = [worded.text(f"Link: {link_words(self.run.plan.link)}.")]
@@ -126,17 +126,17 @@ class Report:
             *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
         )
         return {
-            "tables.md": writers.markdown(title, tables, notes, further).encode("utf-8"),
+            "tables.md": text.markdown(title, tables, notes, further).encode("utf-8"),
             "tables.tex": set_in_latex.encode("utf-8"),
         }
 
     def overview_text(self) -> str:
         """The means of all pairings for a terminal, under a line that says how much was
         measured."""
-        from netlab.report.coverage import summary
-        from netlab.report.tables import overviews
-        from netlab.report.words import printable
-        from netlab.report.writers import plain, plain_sheet
+        from netlab.report.page.coverage import summary
+        from netlab.report.tables.tables import overviews
+        from netlab.report.write.text import plain, plain_sheet
+        from netlab.results.labels import printable
 
         title = printable(f"{self.run.plan.title}, {summary(self.readings)}")
         means = map(self.wording.of_table, overviews(self.layout))
@@ -147,7 +147,7 @@ class Report:
 
 def write_report(run: Run, wording: Wording | None = None, *, reload_s: int | None = None) -> Path:
     """Write the report of a run: see ``Report.write``."""
-    from netlab.report.wording import Wording
+    from netlab.report.language.base import Wording
 
     return Report(run, wording or Wording()).write(reload_s=reload_s)
 
@@ -163,7 +163,7 @@ def reloading(html: str, seconds: int | None) -> str:
 
 def overview_text(run: Run, wording: Wording | None = None) -> str:
     """The means of a run for a terminal: see ``Report.overview_text``."""
-    from netlab.report.wording import Wording
+    from netlab.report.language.base import Wording
 
     return Report(run, wording or Wording()).overview_text()
 
@@ -174,14 +174,14 @@ def _tables(sections: Iterable[Section]) -> list[Table]:
 
 def in_tables(readings: Iterable[Reading]) -> list[Reading]:
     """Those laid out as tables of throughput: the streams, but for those of hosts by name."""
-    from netlab.pairings import is_by_name
+    from netlab.experiment.pairings import is_by_name
 
     return [each for each in readings if each.test == STREAM and not is_by_name(each.pairing)]
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
     """Make the charts' folders, and remove what an earlier report wrote and this one does not."""
-    from netlab.disk import refused
+    from netlab.store.files import refused
 
     charts = folder / CHARTS
     try:

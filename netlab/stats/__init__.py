@@ -25,7 +25,7 @@ from netlab.stats.intervals import (
     tight,
 )
 from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
-from netlab.stats.student import t_above, t_quantile, t_two_sided
+from netlab.stats.student_t import t_above, t_quantile, t_two_sided
 from netlab.stats.summary import (
     mean,
     mean_absolute_deviation,

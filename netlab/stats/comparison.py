@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from netlab.stats.student import t_above, t_quantile, t_two_sided
+from netlab.stats.student_t import t_above, t_quantile, t_two_sided
 from netlab.stats.summary import mean, variance
 
 Verdict = Literal["different", "same within the margin", "not shown to be different", "cannot tell"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from netlab.stats.student import t_quantile
+from netlab.stats.student_t import t_quantile
 from netlab.stats.summary import mean, median, variance
 
 MIN_TRIALS = 3

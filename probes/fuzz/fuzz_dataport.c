@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataport.h"
-#include "sequence.h"
-#include "underway.h"
+#include "pure/data_port.h"
+#include "pure/in_flight.h"
+#include "pure/sequence.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

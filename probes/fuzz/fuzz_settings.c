@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "settings.h"
-#include "underway.h"
-#include "words.h"
+#include "protocol/settings.h"
+#include "protocol/words.h"
+#include "pure/in_flight.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,1 @@
+"""The probe's binary: for this machine, for others, for a release."""

@@ -1,0 +1,313 @@
+"""The command line. Each command's body calls one room; only here errors are caught and printed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from netlab.cli.compare import check, compare
+from netlab.cli.imports import import_, show_report
+from netlab.cli.lab import lab
+from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
+from netlab.errors import Interrupted, NetlabError, UsageError
+from netlab.report import LANGUAGES
+from netlab.version import VERSION
+
+EXIT_CODES = """\b
+Exit codes
+  0    every cell is ok or impossible
+  1    internal error, or the disk refused
+  2    wrong usage, or a wrong matrix or inventory
+  3    some cells failed or are pending, or cannot be judged
+  4    a host is unreachable, refused us, or is not fit
+  5    an expectation is not met
+  6    locked by another run
+  130, 143, 129   interrupted, terminated, hung up
+"""
+
+
+def main() -> NoReturn:
+    """Run the command line; every expected error is one line and an exit code of its own."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as wish:
+        _leave(wish.exit_code)
+    except click.ClickException as error:
+        error.show()
+        _leave(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _leave(130)
+    except Interrupted as interrupt:
+        click.echo(f"netlab: {interrupt}", err=True)
+        _leave(128 + interrupt.signal_number)
+    except NetlabError as error:
+        for line in str(error).splitlines():
+            click.echo(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
+        _leave(error.exit_code)
+    except BrokenPipeError:
+        sys.stdout = None  # nobody reads it any more
+        _leave(1)
+    _leave(0)
+
+
+def _leave(code: int) -> NoReturn:
+    sys.exit(code)
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Turn the first of the ending signals into ``Interrupted``; later ones wait for the end."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in ending:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number, f"ended by {signal.Signals(number).name}")
+
+    ending = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):
+        ending.append(signal.SIGHUP)
+    before = {number: signal.signal(number, end) for number in ending}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXIT_CODES,
+)
+@click.version_option(VERSION, prog_name="netlab")
+def cli() -> None:
+    """Measure what a network path and its hosts can do, over a whole matrix of conditions.
+
+    A run is a folder. `netlab run` fills it and can be stopped at any moment: the same command with
+    --into FOLDER goes on where it stood. Reports are made from the folder and from nothing else.
+    """
+
+
+@cli.command()
+@click.argument("matrix", type=FILE)
+@HOSTS
+@click.option(
+    "--into",
+    type=FOLDER,
+    metavar="DIR",
+    help="The run folder. One that holds a part of this matrix is gone on with. "
+    "[default: a new one in runs/]",
+)
+@ONLY
+@SET
+@click.option("--retries", type=click.IntRange(0, 10), default=1, show_default=True)
+@click.option(
+    "--redo", multiple=True, metavar="CELL", help="Measure this cell again; the old record stays."
+)
+@click.option(
+    "--wait",
+    type=float,
+    default=0.0,
+    metavar="SECONDS",
+    help="Wait for hosts that another run holds.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON line a record on standard output.")
+@click.option(
+    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
+)
+def run(
+    matrix: Path,
+    hosts: Path | None,
+    into: Path | None,
+    only: tuple[str, ...],
+    overrides: dict[str, str],
+    retries: int,
+    redo: tuple[str, ...],
+    wait: float,
+    as_json: bool,
+    with_report: bool,
+) -> None:
+    """Measure every cell of MATRIX that has not been measured yet, and make the report."""
+    from netlab.run.progress import Progress
+    from netlab.run.run import Options
+    from netlab.run.run import run as run_matrix
+
+    options = Options(
+        matrix=matrix,
+        hosts=hosts,
+        into=into,
+        only=only,
+        overrides=overrides,
+        retries=retries,
+        redo=frozenset(redo),
+        wait_s=wait,
+    )
+    progress = Progress(as_json=as_json)
+    try:
+        with _signals():
+            outcome = run_matrix(options, progress)
+    finally:
+        progress.end()
+    if with_report:
+        show_report(outcome.folder, quiet=as_json)
+    outcome.raise_for_status()
+
+
+@cli.command()
+@click.argument("matrix", type=FILE)
+@HOSTS
+@ONLY
+@SET
+@click.option(
+    "--offline", is_flag=True, help="Do not ask the hosts of --hosts FILE what they can do."
+)
+@click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON on standard output.")
+def plan(
+    matrix: Path,
+    hosts: Path | None,
+    only: tuple[str, ...],
+    overrides: dict[str, str],
+    offline: bool,
+    with_cells: bool,
+    as_json: bool,
+) -> None:
+    """Print the cells of MATRIX, the time they take, and what runs at the same time.
+
+    With --hosts each host is asked what it can do, and cells that it cannot measure are named.
+    """
+    from netlab.run.ask_hosts import asking
+    from netlab.run.plan import plan_of
+
+    ask = None if hosts is None or offline else asking(lambda said: click.echo(said, err=True))
+    made = plan_of(matrix, hosts, only, overrides, ask)
+    click.echo(made.as_json() if as_json else made.as_text(with_cells=with_cells))
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--json", "as_json", is_flag=True)
+def status(folder: Path, as_json: bool) -> None:
+    """Say how far the run in FOLDER is, also while it goes on."""
+    from netlab.store.status import status_of
+
+    state = status_of(folder)
+    click.echo(state.as_json() if as_json else state.as_text())
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--lang",
+    "language",
+    type=click.Choice(LANGUAGES),
+    default=LANGUAGES[0],
+    show_default=True,
+    help="Language of the tables and charts: headings, axes, decimal marker.",
+)
+@click.option(
+    "--watch",
+    "watching",
+    is_flag=True,
+    help="Keep it current while the run goes on; ends with the run, or by Ctrl-C.",
+)
+def report(folder: Path, language: str, watching: bool) -> None:
+    """Make the report of the run in FOLDER: tables, plots and index.html, in that folder."""
+    if not watching:
+        show_report(folder, quiet=False, language=language)
+        return
+    from netlab.report.live import watch
+
+    try:
+        with _signals():
+            watch(folder, language, lambda said: click.echo(said, err=True))
+    except Interrupted as interrupt:
+        if interrupt.signal_number != signal.SIGINT:
+            raise
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="csv",
+    show_default=True,
+)
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    metavar="FILE",
+    help="[default: standard output; parquet needs a file]",
+)
+def export(folder: Path, form: str, output: Path | None) -> None:
+    """Write the run's table, one row a trial."""
+    from netlab.results.export import export as export_run
+
+    written = export_run(folder, form)
+    if output is not None:
+        output.write_bytes(written)
+    elif form == "parquet":
+        raise UsageError("parquet is binary: name a file with --output FILE")
+    else:
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+def hosts(file: Path) -> None:
+    """Look at each host of the inventory FILE, and say whether it is fit to measure."""
+    from netlab.run.survey import survey
+
+    seen = survey(file, lambda sentence: click.echo(sentence, err=True))
+    click.echo(seen.as_text())
+    seen.raise_for_unfit()
+
+
+@cli.group()
+def probes() -> None:
+    """The native probe, netprobe."""
+
+
+@probes.command("build")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
+@click.option(
+    "--into", type=FOLDER, metavar="DIR", help="Lay copies in DIR/TARGET, as a wheel carries them."
+)
+def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
+    """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
+
+    Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
+    it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
+    """
+
+    def say(sentence: str) -> None:
+        click.echo(sentence, err=True)
+
+    if not targets and not every:
+        if into is not None:
+            raise UsageError("--into needs a TARGET or --all")
+        from netlab.build.local import local_probe
+
+        click.echo(local_probe(say))
+        return
+    from netlab.build.release import as_table, build_all, targets_named
+    from netlab.build.targets import TARGETS
+
+    click.echo(as_table(build_all(TARGETS if every else targets_named(targets), into, say)))
+
+
+cli.add_command(check)
+cli.add_command(compare)
+cli.add_command(lab)
+cli.add_command(import_)

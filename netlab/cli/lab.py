@@ -1,0 +1,210 @@
+"""The commands of the virtual lab: each one's body calls one room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from netlab.cli.options import rate_of
+from netlab.errors import HostError, UsageError
+
+T = TypeVar("T")
+
+
+@click.group()
+def lab() -> None:
+    """A virtual lab on this machine: hosts in namespaces, a cable that counts like Ethernet.
+
+    Linux and root only. What it cannot show stands in docs/lab.md.
+    """
+
+
+_name = click.option("--name", default="lab", show_default=True, help="Which lab; several coexist.")
+
+
+@lab.command("up")
+@_name
+@click.option(
+    "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
+)
+@click.option("--mtu", type=click.IntRange(576, 65535), default=1500, show_default=True)
+@click.option(
+    "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
+)
+@click.option(
+    "--checksums",
+    type=click.Choice(["offloaded", "software"]),
+    default="offloaded",
+    show_default=True,
+)
+@click.option(
+    "--hosts",
+    "hosts",
+    multiple=True,
+    metavar="N|FILE",
+    help="How many hosts in all, or where to write the inventory (give it twice for both).",
+)
+@click.option(
+    "--windows",
+    type=click.IntRange(1, 4),
+    is_flag=False,
+    flag_value=2,
+    metavar="[N]",
+    help="Add hosts whose programs are Windows programs (under wine); 2 without a number.",
+)
+@click.option(
+    "--topology",
+    type=click.Choice(["cable", "star", "router"]),
+    default="cable",
+    show_default=True,
+    help="Star: a cable each into a switch, as more than two hosts have; or a router between two.",
+)
+@click.option(
+    "--device-rate", metavar="RATE", help="What the router forwards each way, such as 40mbit."
+)
+@click.option(
+    "--device-queue",
+    type=click.IntRange(1, 100000),
+    metavar="FRAMES",
+    help="Queue of the router, each way.  [default: 50]",
+)
+@click.option(
+    "--linux",
+    type=click.IntRange(0, 6),
+    metavar="N",
+    help="Linux hosts.  [default: 2; at a router as many as its two ends leave]",
+)
+@click.option(
+    "--second",
+    "second_rate",
+    metavar="RATE",
+    help="A second cable of each host, of this rate, into a switch of its own.",
+)
+@click.option(
+    "--second-of", multiple=True, metavar="HOST", help="Only this host has it (may be repeated)."
+)
+@click.option(
+    "--rate-of",
+    "rate_of_host",
+    multiple=True,
+    metavar="HOST=RATE",
+    help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
+)
+@click.option(
+    "--mtu-of",
+    multiple=True,
+    metavar="HOST=BYTES",
+    help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
+)
+@click.option(
+    "--cpu-quota",
+    multiple=True,
+    metavar="HOST=SHARE",
+    help="CPU time of all processes of a host, such as linux-a=20% of one CPU (may be repeated).",
+)
+def lab_up(
+    name: str,
+    rate: str | None,
+    mtu: int,
+    queue: int | None,
+    checksums: str,
+    hosts: tuple[str, ...],
+    windows: int | None,
+    topology: str,
+    device_rate: str | None,
+    device_queue: int | None,
+    linux: int | None,
+    second_rate: str | None,
+    second_of: tuple[str, ...],
+    rate_of_host: tuple[str, ...],
+    mtu_of: tuple[str, ...],
+    cpu_quota: tuple[str, ...],
+) -> None:
+    """Make the hosts and the cable, and write the inventory."""
+    from netlab.lab import LabOptions, up
+    from netlab.units import parse_bytes, parse_rate, parse_share
+
+    in_all, hosts_file = _count_and_file(hosts)
+    if in_all is not None:
+        if linux is not None:
+            raise UsageError(f"--hosts {in_all} and --linux {linux}: give one of them")
+        linux = in_all - (windows or 0)
+    options = LabOptions(
+        name=name,
+        rate=None if rate is None else rate_of(rate),
+        mtu=mtu,
+        queue_frames=queue,
+        checksums=checksums,
+        hosts_file=hosts_file,
+        windows=windows or 0,
+        topology=topology,
+        device_rate=None if device_rate is None else rate_of(device_rate, "--device-rate"),
+        device_queue_frames=device_queue,
+        linux=linux,
+        second_rate=None if second_rate is None else rate_of(second_rate, "--second"),
+        second_hosts=second_of,
+        rates=_of_hosts("--rate-of", rate_of_host, parse_rate),
+        mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
+        cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
+    )
+    click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
+
+
+def _count_and_file(said: tuple[str, ...]) -> tuple[int | None, Path | None]:
+    """What ``--hosts`` means: a number is how many there are, anything else a file."""
+    counts = [int(word) for word in said if word.isdecimal()]
+    files = [Path(word) for word in said if not word.isdecimal()]
+    if len(counts) > 1 or len(files) > 1:
+        raise UsageError("--hosts: one number of hosts and one file at most")
+    if any(file.is_dir() for file in files):
+        raise UsageError(f"--hosts {files[0]}: a folder, and no file")
+    return (counts[0] if counts else None), (files[0] if files else None)
+
+
+def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
+    """Host → value of each ``HOST=VALUE``; UsageError for what is none."""
+    found: dict[str, T] = {}
+    for word in words:
+        host, _, value = word.partition("=")
+        try:
+            found[host] = read(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {word}: HOST=VALUE is wanted: {error}") from None
+    return found
+
+
+@lab.command("status")
+@_name
+@click.option("--json", "as_json", is_flag=True)
+def lab_status(name: str, as_json: bool) -> None:
+    """Say what is up, and where its inventory lies."""
+    import json
+
+    from netlab.lab import status as status_of_lab
+
+    state = status_of_lab(name)
+    click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+
+
+@lab.command("doctor")
+def lab_doctor() -> None:
+    """Name what this machine lacks for a lab, with the command that installs it."""
+    from netlab.lab import examine
+
+    findings = examine()
+    for finding in findings:
+        click.echo(finding.as_text())
+    if any(finding.remedy is not None for finding in findings):
+        raise SystemExit(HostError.exit_code)
+
+
+@lab.command("down")
+@_name
+def lab_down(name: str) -> None:
+    """Remove all that `up` made, and nothing else; also after a crash."""
+    from netlab.lab import down
+
+    down(name)

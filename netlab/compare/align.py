@@ -1,0 +1,142 @@
+"""Laying: readings → pairs of cells side by side, with the figures that both have. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.kinds import Level
+from netlab.experiment.records import Status
+from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import mean, pairs_by_block
+
+NO_RATIO = "A figure of 0 has no ratio."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """One quantity of two cells side by side."""
+
+    label: str
+    """What tells this pair of cells from the others of the comparison."""
+    cells: tuple[str, str]
+    """Keys of baseline and contender."""
+    quantity: Quantity
+    baseline: Mapping[int, float]
+    """Trial → the figure, above 0, in the quantity's unit."""
+    contender: Mapping[int, float]
+    paired: bool
+    """Whether trials of one number stand in one block, so that drift meets both alike."""
+    why_not: tuple[str, ...] = ()
+    """Why trials of either cell have no figure, a sentence each."""
+
+    @property
+    def figures(self) -> tuple[list[float], list[float]]:
+        """What is compared: of pairs those that are whole, else all that there are."""
+        if self.paired:
+            return pairs_by_block(self.baseline, self.contender)
+        return [*self.baseline.values()], [*self.contender.values()]
+
+    @property
+    def means(self) -> tuple[float | None, float | None]:
+        """Geometric mean of either side, of what is compared; where no pair is whole of what there
+        is. ``None`` without a figure.
+        """
+        sides = zip(self.figures, (self.baseline, self.contender), strict=True)
+        old, new = (_geometric_mean(compared or [*there.values()]) for compared, there in sides)
+        return old, new
+
+
+def lay_cells(asked: Comparison, readings: Sequence[Reading]) -> list[Laid]:
+    """The cells of one run that a comparison pairs, in the order of the baselines."""
+    cells = by_cell(readings)
+    firsts = [trials[0] for trials in cells.values()]
+    pairs = [
+        (firsts[index], firsts[other])
+        for index, other in asked.pairs_in([plain_cell(reading) for reading in firsts])
+    ]
+    name = namer([first for first, _ in pairs], asked.baseline)
+    return [
+        laid
+        for first, other in pairs
+        for laid in _lay(name(first), cells[first.cell], cells[other.cell], paired=True)
+    ]
+
+
+def lay_runs(
+    pairs: Sequence[tuple[str, str]], baseline: Sequence[Reading], contender: Sequence[Reading]
+) -> list[Laid]:
+    """The cells of two runs by their keys; ``pairs`` are in the order wanted."""
+    old, new = by_cell(baseline), by_cell(contender)
+    name = namer([old[key][0] for key, _ in pairs], {})
+    return [
+        laid
+        for key, other in pairs
+        for laid in _lay(name(old[key][0]), old[key], new[other], paired=False)
+    ]
+
+
+def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
+    """Key of a cell → its trials, both in the readings' order."""
+    cells: dict[str, list[Reading]] = {}
+    for reading in readings:
+        cells.setdefault(reading.cell, []).append(reading)
+    return cells
+
+
+def plain_cell(reading: Reading) -> dict[str, Level]:
+    """A cell as comparisons and expectations know it: its settings, ``pairing`` and ``test``."""
+    settings = {
+        name: value for name, value in reading.settings.items() if not isinstance(value, list)
+    }
+    return {**settings, "pairing": reading.pairing, "test": reading.test}
+
+
+def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Callable[[Reading], str]:
+    """What the pairs are called; with the pairing where there are several."""
+    names = names_of(firsts, leaving_out=leaving_out)
+    several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
+
+    def name(reading: Reading) -> str:
+        return f"{reading.pairing} {names[reading.cell]}" if several else names[reading.cell]
+
+    return name
+
+
+def _lay(
+    label: str, old: Sequence[Reading], new: Sequence[Reading], *, paired: bool
+) -> Iterator[Laid]:
+    """Every quantity of two cells."""
+    for quantity in (*quantities_of(old[0]), STACK):
+        sides = [_figures(quantity, side) for side in (old, new)]
+        if quantity is STACK and not all(sides):
+            continue
+        yield Laid(
+            label=label,
+            cells=(old[0].cell, new[0].cell),
+            quantity=quantity,
+            baseline=sides[0],
+            contender=sides[1],
+            paired=paired,
+            why_not=tuple(dict.fromkeys(_blanks(quantity, (*old, *new)))),
+        )
+
+
+def _figures(quantity: Quantity, trials: Sequence[Reading]) -> dict[int, float]:
+    found = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
+    return {trial: value for trial, value in found if value is not None and value > 0}
+
+
+def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
+    for reading in trials:
+        if reading.status != Status.OK:
+            yield reading.why_blank
+        elif quantity is not STACK and not (quantity.of(reading) or 0) > 0:
+            yield reading.why_blank if quantity.of(reading) is None else NO_RATIO
+
+
+def _geometric_mean(values: Sequence[float]) -> float | None:
+    return math.exp(mean([math.log(each) for each in values])) if values else None

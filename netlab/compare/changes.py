@@ -1,0 +1,65 @@
+"""Occasions: what is known to have changed between two runs, besides what they measured. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from netlab.report.page.coverage import as_words
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+_FACTS = (
+    *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
+    *("power_plan", "congestion", "ecn", "rmem_max_bytes", "wmem_max_bytes", "tcp_rmem"),
+    *("tcp_wmem", "tcp_timestamps", "default_qdisc", "interface_mtu_bytes", "interface_driver"),
+    *("interface_speed_bit_per_s", "interface_duplex", "interface_qdisc", "interface_offloads"),
+)
+"""What of a host's facts stays as it is while nobody changes it; counters and loads do not."""
+
+_SHOWN = 12
+
+Known = Mapping[tuple[str, str], str]
+"""Host (empty for the run itself) and name of what is known → its words."""
+
+
+def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
+    """A phrase for each thing that both runs know and that is not the same in both, and for each
+    host that only one of them has; the first few.
+    """
+    old, new = _known(baseline), _known(contender)
+    found = [
+        *_of_hosts(_hosts(old), _hosts(new)),
+        *(
+            f"{' '.join(word for word in key if word)}: {old[key]}, then {new[key]}"
+            for key in old
+            if key in new and old[key] != new[key]
+        ),
+    ]
+    more = len(found) - _SHOWN
+    return (*found[:_SHOWN], *([f"and {more} more"] if more > 0 else []))
+
+
+def _of_hosts(old: Iterable[str], new: Iterable[str]) -> Iterable[str]:
+    for side, here, there in (("baseline", old, new), ("contender", new, old)):
+        only = [host for host in here if host not in there]
+        if only:
+            yield f"hosts only in the {side}: {', '.join(only)}"
+
+
+def _hosts(known: Known) -> list[str]:
+    return [*dict.fromkeys(host for host, _ in known if host)]
+
+
+def _known(run: Run) -> Known:
+    """The last word on each."""
+    known: dict[tuple[str, str], str] = {}
+    for session in run.sessions:
+        known["", "netlab"] = as_words(session.get("netlab"))
+    for note in run.facts:
+        facts: Any = note.get("facts")
+        if isinstance(facts, Mapping):
+            host = str(note.get("host", ""))
+            known |= {(host, name): as_words(facts[name]) for name in _FACTS if name in facts}
+    return known

@@ -1,0 +1,280 @@
+"""Checking a run against what its matrix expects: met, not met, or it cannot be judged. Pure.
+
+A limit is held against every trial: a cell that keeps to it in four trials of five does not keep to
+it. "No worse than a baseline" is a statement about means, and is shown or refuted by an interval.
+What cannot be judged is never a pass.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal, get_args
+
+from netlab.compare.align import NO_RATIO, Laid, by_cell, lay_runs, namer, plain_cell
+from netlab.compare.check_figures import Held, held_against
+from netlab.compare.runs import agreed_on
+from netlab.errors import ExpectationError, IncompleteRun, UsageError
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.records import Status
+from netlab.results.labels import count, printable, setting_name, setting_value
+from netlab.results.quantities import STACK
+from netlab.results.readings import Reading, readings
+from netlab.stats import compare
+from netlab.store.plan import LinkLike
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+Verdict = Literal["met", "not met", "cannot be judged"]
+
+SCHEMA = 1
+"""Version of the JSON."""
+
+CONFIDENCE = 0.95
+"""One-sided: of the bound by which a cell is no worse than its baseline, or is worse."""
+
+_VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_WORST_FIRST: tuple[Verdict, ...] = ("not met", "cannot be judged", "met")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One expectation of one cell."""
+
+    expectation: Expectation
+    cell: str
+    """Its key; empty where the run has no cell that is meant."""
+    label: str
+    verdict: Verdict
+    words: str
+    """What there is, or why it cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of every expectation in every cell that it is about."""
+
+    run: str
+    baseline: str | None
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether all are met; what cannot be judged is not."""
+        return all(each.verdict == "met" for each in self.judgements)
+
+    @property
+    def counts(self) -> Mapping[Verdict, int]:
+        """How many judgements came out how."""
+        return _counts(self.judgements)
+
+    def raise_for_unmet(self) -> None:
+        """ExpectationError where one is not met, IncompleteRun where one cannot be judged."""
+        counts = self.counts
+        if counts["not met"]:
+            raise ExpectationError(f"{self.run}: {_counted(counts)}")
+        if counts["cannot be judged"]:
+            raise IncompleteRun(f"{self.run}: {_counted(counts)}")
+
+    def as_text(self) -> str:
+        """For a terminal: a paragraph an expectation, with a line for each cell not met."""
+        against = "" if self.baseline is None else f", baseline {self.baseline}"
+        lines = [f"{self.run}{against}: {_counted(self.counts)}"]
+        for expectation, judged in groupby(self.judgements, lambda each: each.expectation):
+            those = [*judged]
+            lines += ["", f"{in_words(expectation)}: {_counted(_counts(those))}"]
+            lines += [
+                f"  {each.verdict:16}  {each.label}: {each.words}"
+                for verdict in _VERDICTS[1:]
+                for each in those
+                if each.verdict == verdict
+            ]
+        return "\n".join(map(printable, lines))
+
+    def as_json(self) -> str:
+        """One object with every judgement."""
+        whole = {
+            "schema": SCHEMA,
+            "run": self.run,
+            **({} if self.baseline is None else {"baseline": self.baseline}),
+            "met": self.met,
+            "verdicts": self.counts,
+            "judgements": [
+                {
+                    "expectation": in_words(each.expectation),
+                    "what": each.expectation.what,
+                    "cell": each.cell,
+                    "label": each.label,
+                    "verdict": each.verdict,
+                    "words": each.words,
+                }
+                for each in self.judgements
+            ],
+        }
+        return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def check(run: Run, baseline: Run | None = None, *, no_worse_by: float = 0.05) -> Checked:
+    """Hold a run against the ``expect`` of the matrix in its folder, and against a baseline run.
+
+    ``no_worse_by`` (a share) is what a ``baseline`` means where the matrix expects nothing of one.
+    UsageError where nothing is expected or the baseline cannot be compared, MatrixError where the
+    matrix cannot be read.
+    """
+    expected = _expected(run, baseline, no_worse_by)
+    found = readings(run)
+    cells = by_cell(found)
+    name = namer([trials[0] for trials in cells.values()], {})
+    laid = _laid(run, baseline, found)
+    judgements: list[Judgement] = []
+    for each in expected:
+        about = [key for key in cells if each.is_about(plain_cell(cells[key][0]))]
+        if not about:
+            words = "the run has no cell that is meant"
+            judgements.append(Judgement(each, "", "no cell", "cannot be judged", words))
+        for key in about:
+            verdict, words = (
+                _against_baseline(each, cells[key], laid)
+                if each.what == "baseline"
+                else _against_limit(each, cells[key], run.plan.link)
+            )
+            judgements.append(Judgement(each, key, name(cells[key][0]), verdict, words))
+    return Checked(
+        str(run.path), None if baseline is None else str(baseline.path), tuple(judgements)
+    )
+
+
+def _expected(run: Run, baseline: Run | None, no_worse_by: float) -> tuple[Expectation, ...]:
+    from netlab.config.matrix_file import expectations_in
+
+    text = run.plan.matrix_text
+    expected = expectations_in(text, str(run.path / "matrix.yaml")) if text else ()
+    if baseline is not None and all(each.what != "baseline" for each in expected):
+        by_default = Expectation(what="baseline", bound="at most", limit=no_worse_by, of="baseline")
+        expected = (*expected, by_default)
+    if not expected:
+        raise UsageError(
+            f"{run.path}: nothing is expected: write `expect:` into its matrix.yaml, or name a "
+            "--baseline"
+        )
+    return expected
+
+
+def _against_limit(
+    expectation: Expectation, trials: Sequence[Reading], link: LinkLike | None
+) -> tuple[Verdict, str]:
+    """Whether every trial keeps to the limit."""
+    held = [each for trial in trials for each in held_against(expectation, trial, link)]
+    measured = [(each.value, each) for each in held if each.value is not None]
+    missed = [pair for pair in measured if not expectation.is_met_by(pair[0])]
+    blank = [each for each in held if each.value is None]
+    if missed:
+        worst = (min if expectation.bound == "at least" else max)(value for value, _ in missed)
+        where = next(each for value, each in missed if value == worst)
+        of = f", {len(missed)} of {len(held)} figures" if len(held) > 1 else ""
+        return "not met", f"{expectation.words(worst)} in {where.place}{of}"
+    if blank:
+        return "cannot be judged", _why_not(blank, len(held))
+    values = [value for value, _ in measured]
+    worst = min(values) if expectation.bound == "at least" else max(values)
+    return "met", f"{expectation.words(worst)} or better, {count(len(values), 'figure')}"
+
+
+def _why_not(blank: Sequence[Held], of: int) -> str:
+    reasons = "; ".join(dict.fromkeys(each.why_not.rstrip(".") for each in blank))
+    return f"{len(blank)} of {of} without a figure: {reasons}"
+
+
+# Against a baseline
+
+
+def _laid(
+    run: Run, baseline: Run | None, found: Sequence[Reading]
+) -> Mapping[str, Sequence[Laid]] | None:
+    """Cell → its headlines beside those of the baseline; ``None`` without one."""
+    if baseline is None:
+        return None
+    laid: dict[str, list[Laid]] = {}
+    for each in lay_runs(agreed_on(baseline, run).pairs, readings(baseline), found):
+        if each.quantity is not STACK:
+            laid.setdefault(each.cells[1], []).append(each)
+    return laid
+
+
+def _against_baseline(
+    expectation: Expectation,
+    trials: Sequence[Reading],
+    laid: Mapping[str, Sequence[Laid]] | None,
+) -> tuple[Verdict, str]:
+    """Whether the cell is shown to be no worse, in each of its headlines."""
+    if laid is None:
+        return "cannot be judged", "no baseline was named: --baseline RUN"
+    headlines = laid[trials[0].cell]
+    judged = [_held_against(each, expectation.limit) for each in headlines]
+    blank = [
+        Held(each.trial, "", None, NO_RATIO if each.status == Status.OK else each.why_blank)
+        for each in trials
+        if any(each.trial not in headline.contender for headline in headlines)
+    ]
+    for verdict in _WORST_FIRST:
+        said = "; ".join(words for found, words in judged if found == verdict)
+        if verdict == "met" and blank:
+            return "cannot be judged", _why_not(blank, len(trials))
+        if said:
+            return verdict, said
+    return "cannot be judged", "it has no figure that could be compared"
+
+
+def _held_against(laid: Laid, worse_by: float) -> tuple[Verdict, str]:
+    """Non-inferiority by Student's t on logarithms, one-sided: shown, refuted, or neither."""
+    old, new = laid.figures
+    # A two-sided interval of 90 % has two one-sided bounds of 95 %.
+    found = compare(old, new, paired=laid.paired, confidence=2 * CONFIDENCE - 1)
+    what, n = laid.quantity.name, f"n = {len(old)} and {len(new)}"
+    if found.ratio is None:
+        side = "baseline" if not old else "run"
+        return "cannot be judged", f"{what}: the {side} has no figure"
+    if found.low is None or found.high is None:
+        return "cannot be judged", f"{what}: a side with one trial has no interval ({n})"
+    between = f"{100 * (found.low - 1):+.2f} to {100 * (found.high - 1):+.2f} %, {n}"
+    words = f"{what} {100 * (found.ratio - 1):+.2f} % ({between})"
+    if laid.quantity.more == "longer":
+        kept, lost = found.high <= 1 + worse_by, found.low > 1 + worse_by
+    else:
+        kept, lost = found.low >= 1 - worse_by, found.high < 1 - worse_by
+    if lost:
+        return "not met", words
+    return ("met", words) if kept else ("cannot be judged", f"{words}: more trials would tell")
+
+
+# Words
+
+
+def in_words(expectation: Expectation) -> str:
+    """``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``."""
+    when, unless = (
+        ", ".join(
+            f"{setting_name(name)} {' or '.join(sorted(setting_value(name, v) for v in levels))}"
+            for name, levels in meant.items()
+        )
+        for meant in (expectation.when, expectation.unless)
+    )
+    words = [
+        str(expectation),
+        f"where {when}" * bool(when),
+        f"but not where {unless}" * bool(unless),
+    ]
+    return " ".join(word for word in words if word)
+
+
+def _counts(judgements: Iterable[Judgement]) -> dict[Verdict, int]:
+    found = Counter(each.verdict for each in judgements)
+    return {verdict: found[verdict] for verdict in _VERDICTS}
+
+
+def _counted(counts: Mapping[Verdict, int]) -> str:
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts.items())

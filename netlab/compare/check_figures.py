@@ -1,0 +1,96 @@
+"""The figures that an expectation is held against: what each trial of a cell has of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.records import Status
+from netlab.results.ceilings import ceiling_of
+from netlab.results.layout import Bin, Column
+from netlab.results.readings import FLOWS, Flow, Reading
+from netlab.store.plan import LinkLike
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One figure of one trial, or why there is none."""
+
+    trial: int
+    flow: str
+    """``to server`` or ``to client`` where there are two, else empty."""
+    value: float | None
+    """In what the expectation's ``of`` says."""
+    why_not: str = ""
+
+    @property
+    def place(self) -> str:
+        """``trial 3, to server``."""
+        return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
+
+
+def held_against(
+    expectation: Expectation, reading: Reading, link: LinkLike | None
+) -> Iterator[Held]:
+    """Each figure of a trial that an expectation (not one of a baseline) bounds."""
+    if reading.status != Status.OK:
+        yield Held(reading.trial, "", None, reading.why_blank)
+        return
+    match expectation.what:
+        case "throughput" | "loss":
+            for name, flow in reading.flows.items():
+                found = (
+                    _loss(flow)
+                    if expectation.what == "loss"
+                    else _throughput(expectation, reading, name, link)
+                )
+                yield _held(reading, FLOWS[name], found)
+        case "payload":
+            for prefix in ("", "to_client_"):
+                if not prefix or reading.number(f"{prefix}payload_bytes") is not None:
+                    yield _held(reading, FLOWS[prefix], _number(reading, f"{prefix}payload_bytes"))
+        case "frames":
+            name = "line_share" if expectation.of == "line rate" else "frames_per_s"
+            passed = reading.number("frames_per_s") is not None
+            # The search came to its end, and not even its lowest rate passed: that is nothing.
+            yield _held(reading, "", _number(reading, name) if passed else 0.0)
+        case _:
+            yield _held(reading, "", _number(reading, "rtt_mean_ns"))
+
+
+def _held(reading: Reading, flow: str, found: float | str) -> Held:
+    if isinstance(found, str):
+        return Held(reading.trial, flow, None, found)
+    return Held(reading.trial, flow, found)
+
+
+def _number(reading: Reading, name: str) -> float | str:
+    value = reading.number(name)
+    return "the record has no such figure" if value is None else value
+
+
+def _loss(flow: Flow) -> float | str:
+    if flow.lost_messages is None or not flow.sent_messages:
+        return "the record does not say how many messages were lost"
+    return flow.lost_messages / flow.sent_messages
+
+
+def _throughput(
+    expectation: Expectation, reading: Reading, name: str, link: LinkLike | None
+) -> float | str:
+    value = reading.flows[name].throughput_bit_per_s
+    if value is None:
+        return "the record has no throughput"
+    if expectation.of == "bit/s":
+        return value
+    if reading.same_host:
+        return "server and client are one host: no cable was touched, so there is no ceiling"
+    if link is None:
+        return "the matrix states no `link`, so there is no ceiling"
+    column = Column(reading.protocol, reading.message_bytes or 0, name)
+    ceiling = ceiling_of(column, [Bin((reading,), name)], link)
+    if ceiling is None:
+        return "the link carries no such message, so there is no ceiling"
+    # Of the highest, where it is not known whether TCP timestamps were in use: a pass is one.
+    return value / ceiling.highest_bit_per_s

@@ -1,0 +1,93 @@
+"""Judging: cells side by side → what can be said of their difference, all of them together. Pure.
+
+A verdict holds among all comparisons that are made at once: of many, some are by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from netlab.compare.align import Laid
+from netlab.stats import MARGIN, Comparison, compare, judged_together, median
+
+CONFIDENCE = 0.95
+RATE = 0.05
+"""Share of false discoveries among what is called different, on average."""
+
+PAIRED = "Student’s t on the logarithms of pairs, each of one block"
+UNPAIRED = "Welch’s t on logarithms"
+
+_ALWAYS = (
+    "trials are independent of each other",
+    "the logarithms of their figures scatter about normally",
+)
+_BY_KIND = {
+    PAIRED: "trials of one number were measured in one block, so what drifted met both sides alike",
+    UNPAIRED: "the two runs are two occasions: what else changed between them is in the difference",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Two cells side by side, and what can be said of them."""
+
+    laid: Laid
+    verdict: Comparison
+    taken_back: bool
+    """Different by itself, and not among all that are judged together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How it was judged, for who wants to know what a verdict is worth."""
+
+    test: str
+    assumptions: tuple[str, ...]
+    comparisons: int
+    """How many have a p and were judged together."""
+    margin: float
+    confidence: float = CONFIDENCE
+    rate: float = RATE
+    correction: str = "Benjamini and Hochberg"
+
+
+def judge(laid: Sequence[Laid], margin: float = MARGIN) -> tuple[Judged, ...]:
+    """Every pair of cells by itself, then all of them together."""
+    alone = [_by_itself(each, margin) for each in laid]
+    together = judged_together(alone, RATE)
+    # What is taken back is said, or the interval beside it would seem to contradict.
+    return tuple(
+        Judged(each, after, before.verdict != after.verdict)
+        for each, before, after in zip(laid, alone, together, strict=True)
+    )
+
+
+def judge_groups(
+    groups: Sequence[Sequence[Laid]], margin: float = MARGIN
+) -> tuple[tuple[Judged, ...], ...]:
+    """The same of several groups: each by itself in the answer, judged all together."""
+    judged = iter(judge([each for laid in groups for each in laid], margin))
+    return tuple(tuple(islice(judged, len(laid))) for laid in groups)
+
+
+def method_of(judged: Sequence[Judged], margin: float, *, paired: bool) -> Method:
+    """How these were judged."""
+    test = PAIRED if paired else UNPAIRED
+    told = sum(each.verdict.p is not None for each in judged)
+    return Method(test, (*_ALWAYS, _BY_KIND[test]), told, margin)
+
+
+def smallest_shown(judged: Sequence[Judged]) -> tuple[float, float, float] | None:
+    """Least, median and most of the smallest differences that would have shown, as shares of the
+    baseline; ``None`` where nothing can be told of any.
+    """
+    ratios = [each.verdict.smallest_ratio for each in judged]
+    shares = [ratio - 1 for ratio in ratios if ratio is not None]
+    return (min(shares), median(shares), max(shares)) if shares else None
+
+
+def _by_itself(laid: Laid, margin: float) -> Comparison:
+    old, new = laid.figures
+    return compare(old, new, paired=laid.paired, margin=margin, confidence=CONFIDENCE)

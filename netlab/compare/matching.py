@@ -1,0 +1,183 @@
+"""Agreement: what two runs must have in common to be compared, and which cells pair up. Pure.
+
+The link, the kinds of test and every setting must agree, pairings with them. Hosts, netlab's
+version, the number of repeats and their order need not: they are what one may want to compare. A
+setting that a run knows nothing of, since its netlab had none of that name, is its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, Level, Scalar
+from netlab.results.labels import count, setting_name, setting_value
+from netlab.store.plan import LinkLike, Plan, PlannedCell
+from netlab.units import format_rate
+
+Kind = tuple[str, str]
+"""Kind of test, and its protocol."""
+
+Levels = Mapping[Kind, Mapping[str, frozenset[Level]]]
+"""Kind → setting (or ``pairing``) → the values that its cells have; ``None`` where not said."""
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Whether two plans can be compared cell by cell."""
+
+    differences: tuple[str, ...]
+    """In what must agree, a phrase each; empty where they agree."""
+    pairs: tuple[tuple[str, str], ...]
+    """Keys of the cells that belong together, in the baseline's order. Where something differs:
+    those that are alike in all but what has one value in either run.
+    """
+    alone: tuple[str, ...]
+    """What has no counterpart, a phrase each."""
+
+
+def agreement(baseline: Plan, contender: Plan) -> Agreement:
+    """What differs of two plans, and which of their cells belong together all the same."""
+    here, there = ([_Cell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender))
+    old, new = _levels(here), _levels(there)
+    found = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
+    names = dict.fromkeys(n for side in (old, new) for kind in side.values() for n in kind)
+    found += [phrase for name in names for phrase in _of_setting(name, old, new)]
+    pairs = _pairs(here, there, _left_out(old, new))
+    alone = tuple(
+        f"{count(len(keys), 'cell')} only in the {side}, such as {keys[0]}"
+        for side, keys in (
+            ("baseline", _without(here, [key for key, _ in pairs])),
+            ("contender", _without(there, [key for _, key in pairs])),
+        )
+        if keys
+    )
+    return Agreement(tuple(dict.fromkeys(found)) or alone, pairs, alone)
+
+
+def _of_links(old: LinkLike | None, new: LinkLike | None) -> Iterator[str]:
+    here, there = _link_words(old), _link_words(new)
+    for name in here | there:
+        words = here.get(name, "not said"), there.get(name, "not said")
+        if words[0] != words[1]:
+            yield _side_by_side(f"link’s {name}", *words)
+
+
+def _link_words(link: LinkLike | None) -> dict[str, str]:
+    if link is None:
+        return {}
+    return {
+        "rate": format_rate(link.rate_bit_per_s),
+        "MTU": f"{link.mtu_bytes} B",
+        "VLAN tag": "yes" if link.vlan else "no",
+        "hops": f"{link.hops}",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A planned cell with what it has besides its kind, its pairing with it."""
+
+    key: str
+    kind: Kind
+    settings: Mapping[str, Scalar]
+
+    @classmethod
+    def of(cls, cell: PlannedCell, plan: Plan) -> _Cell:
+        # What a document does not say is not known: a default would claim that it is.
+        defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
+        whole = {
+            "pairing": cell.pairing,
+            **{n: v for n, v in defaults.items() if v is not None and n not in _ONE_OF_TWO},
+            **{n: v for n, v in cell.settings.items() if not isinstance(v, list)},
+        }
+        protocol = str(whole.pop("protocol", ""))
+        return cls(cell.key, (cell.test, protocol), whole)
+
+
+_ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
+"""Settings that are absent because another stands in their place."""
+
+
+def _levels(cells: Sequence[_Cell]) -> Levels:
+    kinds: dict[Kind, list[Mapping[str, Scalar]]] = {}
+    for cell in cells:
+        kinds.setdefault(cell.kind, []).append(cell.settings)
+    return {
+        kind: {
+            name: frozenset(each.get(name) for each in those)
+            for name in dict.fromkeys(name for each in those for name in each)
+        }
+        for kind, those in kinds.items()
+    }
+
+
+def _of_kinds(old: Levels, new: Levels) -> Iterator[str]:
+    for side, here, there in (("baseline", old, new), ("contender", new, old)):
+        for test, protocol in here:
+            if (test, protocol) not in there:
+                yield f"{' over '.join(w for w in (test, protocol) if w)}: only in the {side}"
+
+
+def _of_setting(name: str, old: Levels, new: Levels) -> Iterator[str]:
+    """How one setting differs, a phrase a kind of test that both have."""
+    for kind in (kind for kind in old if kind in new):
+        here, there = _of(old, kind, name), _of(new, kind, name)
+        if here == there:
+            continue
+        if len(here) == 1 == len(there):
+            yield _side_by_side(setting_name(name), _words(name, here), _words(name, there))
+            continue
+        only = {"baseline": here - there, "contender": there - here}
+        said = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
+        yield f"{setting_name(name)}: {'; '.join(said)}"
+
+
+def _of(levels: Levels, kind: Kind, name: str) -> frozenset[Level]:
+    """The values of a setting; where no cell has it, it is not said."""
+    return levels[kind].get(name, frozenset([None]))
+
+
+def _side_by_side(name: str, old: str, new: str) -> str:
+    return f"{name}: {old} in the baseline, {new} in the contender"
+
+
+def _words(name: str, levels: frozenset[Level]) -> str:
+    """``64, 576``: numbers by size, the first few."""
+    ordered = sorted(levels, key=lambda each: (each is None, isinstance(each, str), each or 0))
+    shown = ", ".join(setting_value(name, each) for each in ordered[:_SHOWN])
+    more = len(ordered) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _left_out(old: Levels, new: Levels) -> Mapping[Kind, frozenset[str]]:
+    """What tells no cells of one run apart and differs between the runs."""
+    return {
+        kind: frozenset(
+            name
+            for name in {*old[kind], *new[kind]}
+            if len(_of(old, kind, name)) == 1 == len(_of(new, kind, name))
+        )
+        for kind in old.keys() & new.keys()
+    }
+
+
+def _pairs(
+    old: Sequence[_Cell], new: Sequence[_Cell], left_out: Mapping[Kind, frozenset[str]]
+) -> tuple[tuple[str, str], ...]:
+    def content(cell: _Cell) -> object:
+        without = left_out.get(cell.kind, frozenset())
+        return cell.kind, frozenset(
+            pair for pair in cell.settings.items() if pair[0] not in without
+        )
+
+    counterparts = {content(cell): cell.key for cell in new}
+    pairs = ((cell.key, counterparts.get(content(cell))) for cell in old)
+    return tuple((key, other) for key, other in pairs if other is not None)
+
+
+def _without(cells: Sequence[_Cell], paired: Sequence[str]) -> list[str]:
+    there = set(paired)
+    return [cell.key for cell in cells if cell.key not in there]

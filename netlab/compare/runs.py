@@ -1,0 +1,164 @@
+"""Comparing run folders: two of them, or the levels of an axis of one, cell by cell. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.compare.align import by_cell, lay_cells, lay_runs, plain_cell
+from netlab.compare.changes import changes
+from netlab.compare.judge import Judged, Method, judge, judge_groups, method_of
+from netlab.compare.matching import Agreement, agreement
+from netlab.config.document import did_you_mean
+from netlab.errors import UsageError
+from netlab.experiment.comparisons import OF_A_CELL, Comparison
+from netlab.experiment.kinds import Level
+from netlab.results.labels import setting, setting_name, setting_value
+from netlab.results.readings import Reading, readings
+from netlab.stats import MARGIN
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A contender beside the baseline."""
+
+    contender: str
+    rows: tuple[Judged, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What was compared with what, how, and what came out."""
+
+    baseline: str
+    groups: tuple[Group, ...]
+    method: Method
+    differences: tuple[str, ...] = ()
+    """In what must agree, where it was compared anyway."""
+    remarks: tuple[str, ...] = ()
+    """What has no counterpart, and what else is known to have changed."""
+
+    @property
+    def rows(self) -> tuple[Judged, ...]:
+        """Of all groups."""
+        return tuple(row for group in self.groups for row in group.rows)
+
+
+def compare_runs(
+    baseline: Run, contender: Run, *, anyway: bool = False, margin: float = MARGIN
+) -> Compared:
+    """Every cell of two runs beside its counterpart. UsageError where they differ in what must
+    agree (unless ``anyway``), naming it, and where no cell has a counterpart.
+    """
+    agreed = agreed_on(baseline, contender, anyway=anyway)
+    judged = judge(lay_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
+    changed = [f"changed between them: {each}" for each in changes(baseline, contender)]
+    return Compared(
+        baseline=str(baseline.path),
+        groups=(Group(str(contender.path), judged),),
+        method=method_of(judged, margin, paired=False),
+        differences=agreed.differences,
+        remarks=(*agreed.alone, *changed),
+    )
+
+
+def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreement:
+    """Which cells of two runs belong together; UsageError as of ``compare_runs``."""
+    agreed = agreement(baseline.plan, contender.plan)
+    if agreed.differences and not anyway:
+        raise UsageError(
+            f"{contender.path} cannot be compared with {baseline.path}: "
+            f"{'; '.join(agreed.differences)}. Compare all the same, marked: compare --anyway"
+        )
+    if not agreed.pairs:
+        raise UsageError(f"{contender.path} and {baseline.path}: no cell of one is in the other")
+    return agreed
+
+
+def compare_levels(
+    run: Run, axis: str, against: str | None = None, *, margin: float = MARGIN
+) -> Compared:
+    """Every other level of an axis beside one of them: the first, or the one named. UsageError
+    for an axis that the run does not have, or has one level of, and for an unknown level.
+    """
+    found = readings(run)
+    name = _field_of(axis, found)
+    levels = _levels(name, found)
+    if len(levels) < 2:
+        only = setting(name, levels[0]) if levels else f"no {setting_name(name)}"
+        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(found)}")
+    first = levels[0] if against is None else _level_named(against, name, levels)
+    others = [level for level in levels if level != first]
+    asked = [Comparison(setting(name, each), {name: first}, {name: each}) for each in others]
+    laid = [lay_cells(each, found) for each in asked]
+    if not any(laid):
+        raise UsageError(f"--by {axis}: no two cells of {run.path} differ in that alone")
+    groups = [
+        Group(each.name, rows) for each, rows in zip(asked, judge_groups(laid, margin), strict=True)
+    ]
+    judged = [row for group in groups for row in group.rows]
+    alone = f"no cell differs from one of {setting(name, first)} in that alone"
+    return Compared(
+        baseline=f"{run.path}, {setting(name, first)}",
+        groups=tuple(group for group in groups if group.rows),
+        method=method_of(judged, margin, paired=True),
+        remarks=tuple(f"{group.contender}: {alone}" for group in groups if not group.rows),
+    )
+
+
+# Axes and their levels
+
+
+def _field_of(axis: str, found: Sequence[Reading]) -> str:
+    """The setting's field, which a matrix may call otherwise."""
+    from netlab.config.settings import FIELD_OF
+
+    name = FIELD_OF.get(axis, axis)
+    known = {*OF_A_CELL, *(name for reading in found for name in reading.settings)}
+    if name not in known and axis not in FIELD_OF:
+        names = [*OF_A_CELL, *FIELD_OF]
+        raise UsageError(f"--by {axis}: no such axis{did_you_mean(axis, names)}")
+    return name
+
+
+def _levels(name: str, found: Sequence[Reading]) -> list[Level]:
+    """In the plan's order. Absence counts only where such cells have the setting elsewhere: a UDP
+    cell has no congestion control of its own.
+    """
+    cells = _cells(found)
+    having = {_kind(cell) for cell in cells if cell.get(name) is not None}
+    return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in having)]
+
+
+def _cells(found: Sequence[Reading]) -> list[dict[str, Level]]:
+    return [plain_cell(trials[0]) for trials in by_cell(found).values()]
+
+
+def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
+    return cell["test"], cell.get("protocol")
+
+
+def _axes_words(found: Sequence[Reading]) -> str:
+    """What could be compared in its place."""
+    from netlab.config.settings import NAME_OF
+
+    names = dict.fromkeys(name for cell in _cells(found) for name in cell)
+    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, found)) > 1]
+    return f"its axes are {', '.join(axes)}" if axes else "it has no axis"
+
+
+def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
+    """The level that a person means by a word: as a matrix has it, or as the report prints it."""
+    for level in levels:
+        if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
+            return level
+    known = ", ".join(setting_value(name, level) for level in levels)
+    raise UsageError(f"--against {word}: no level of {setting_name(name)}; there are {known}")
+
+
+def _folded(text: str) -> str:
+    return text.replace(" ", "").casefold()

@@ -1,0 +1,1 @@
+"""YAML to an experiment: the matrix, the inventory, their checks and their schema."""

@@ -1,0 +1,175 @@
+"""What is wrong with a matrix file: all of it in one go, each at its place, in words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from netlab.config.document import Complaint, Document, KeyPath, check, did_you_mean
+from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile
+from netlab.config.merge import (
+    STANDING_IN,
+    Layer,
+    contradictions,
+    grids_of,
+    idle_defaults,
+    lacking,
+    layers_of,
+    levels_of,
+    lonely,
+    meaningless,
+    missing,
+    sections,
+    too_many,
+)
+from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.cells import Problem, expansion
+from netlab.experiment.kinds import FIELDS
+
+if TYPE_CHECKING:
+    from netlab.experiment.hosts import Inventory
+
+
+def checked(
+    document: Document, faults: list[Fault], inventory: Callable[[], Inventory]
+) -> MatrixFile:
+    """The model of a file that is right by itself, whatever is set over it later.
+
+    Its pairings are a list, also where the file says "every host with every other": then the
+    ``inventory`` is asked for. ``faults`` are those found before. Raises MatrixError with them and
+    every other one, UsageError where the inventory is needed and cannot be had.
+    """
+    model = _with_pairings(_model(document, faults), document, inventory)
+    whole = not faults
+    layers = layers_of(document, model, {})
+    sizes = list(too_many(document, model, layers))
+    faults += [*contradictions(document, model), *lonely(document, model), *sizes]
+    if whole:
+        faults += [
+            *idle_defaults(document, model),
+            *missing(document, model, layers),
+            *meaningless(document, model, layers),
+        ]
+    if not sizes:
+        faults += _faults_of_cells(document, model, layers, whole)
+    if faults:
+        raise MatrixError(faults)
+    return model
+
+
+def _with_pairings(
+    model: MatrixFile, document: Document, inventory: Callable[[], Inventory]
+) -> MatrixFile:
+    """The model with its pairings one by one."""
+    said = model.pairings
+    if isinstance(said, list):
+        return model
+    between = BetweenSection(between="all") if said == "all" else said
+    roles = None if between.between == "all" else between.between
+    hosts = inventory().observing(model.observe or ())
+    pairings = list(hosts.every_pairing(roles, inside=between.inside))
+    if not pairings:
+        message = "no two hosts of the inventory can be measured with each other"
+        raise MatrixError([document.fault(("pairings",), message)])
+    return model.model_copy(update={"pairings": pairings})
+
+
+def _faults_of_cells(
+    document: Document, model: MatrixFile, layers: list[Layer], whole: bool
+) -> list[Fault]:
+    """What the cells show. Where something was taken out before, rules may be idle for that."""
+    torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
+    filled = [
+        {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
+        for test, layer in zip(model.tests, layers, strict=True)
+    ]
+    found = expansion(model.each_pairing, tuple(grids_of(model, filled, set())))
+    return [
+        document.fault(_place_of(model, problem), problem.message)
+        for problem in found.problems
+        if problem.kind == "setting" or (whole and problem.grid not in torn)
+    ]
+
+
+# The file as a model, and on with what is left of it where something is wrong.
+
+
+def _model(document: Document, faults: list[Fault]) -> MatrixFile:
+    """The model of the file. Appends faults; raises them where too little is left to go on."""
+    found: MatrixFile | list[Complaint] = check(document, MatrixFile)
+    data = copy.deepcopy(document.data)
+    while isinstance(found, list):
+        faults += [_in_our_words(document, complaint) for complaint in found]
+        before = copy.deepcopy(data)
+        for complaint in found:
+            _take_out(data, complaint.path)
+        if data == before:
+            raise MatrixError(faults)
+        found = check(document, MatrixFile, data=data)
+    return found
+
+
+def _in_our_words(document: Document, complaint: Complaint) -> Fault:
+    """Of a setting that another kind of test takes, say which."""
+    match complaint.path:
+        case ["tests", int(index), *_, str(key)] if key in FIELD_OF:
+            given = document.at(("tests", index))
+            test = given.get("test")
+            kind = test if test in KINDS else _likeliest(test, given)
+            if complaint.fault.message.startswith("unknown key"):
+                message = f"no setting of a `{kind}` test: it is one of {kinds_with(key)}"
+                return replace(complaint.fault, message=message)
+    return complaint.fault
+
+
+def _take_out(data: dict[str, Any], path: KeyPath) -> None:
+    """Take the key at fault out of a copy of the data, so that the rest can be looked at."""
+    needed: dict[str, Any] = {"title": "-", "pairings": ["LL"]}
+    match path:
+        case ["tests", int(index), str(key), *_] if isinstance(data["tests"][index], dict):
+            wrong = data["tests"][index].pop(key, None)
+            if key == "test":
+                data["tests"][index]["test"] = _likeliest(wrong, data["tests"][index])
+        case ["defaults", str(key), *_] if isinstance(data["defaults"], dict):
+            data["defaults"].pop(key, None)
+        case ["tests", *_]:
+            pass
+        case [str(key), *_] if key in needed:
+            data[key] = needed[key]
+        case [str(key), *_]:
+            data.pop(key, None)
+
+
+def _likeliest(word: object, given: dict[str, Any]) -> str:
+    """The kind of test that is meant: by its misspelt word, else by the settings it is given."""
+    for kind in KINDS:
+        if f"`{kind}`" in did_you_mean(str(word), KINDS):
+            return kind
+    names = given.keys() & FIELD_OF.keys()
+    return max(KINDS, key=lambda kind: len({FIELD_OF[name] for name in names} & FIELDS[kind]))
+
+
+# Problems of the cells, at their places.
+
+
+def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
+    if problem.kind == "test":
+        return ("tests", problem.grid)
+    if problem.kind == "setting":
+        return next(_places(model, problem), ("tests", problem.grid))
+    return ("tests", problem.grid, problem.kind, problem.rule)
+
+
+def _places(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
+    """Where the level at fault is written: in the test, in one of its rules, in the defaults."""
+    name = NAME_OF[problem.field]
+    for path, section in reversed(list(sections(model))):
+        if path[:2] not in (("tests", problem.grid), ("defaults",)):
+            continue
+        value = getattr(section, name, None)
+        if value is not None and problem.level in levels_of(value):
+            index = (value.index(problem.level),) if isinstance(value, list) else ()
+            yield (*path, name, *index)

@@ -1,0 +1,314 @@
+"""A YAML file as data with positions, and the check of a part of it against a pydantic model.
+
+Every fault is reported as ``file:line:column: key path: what is wrong``, all of them in one go.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from netlab.config import yaml12
+from netlab.config.yaml12 import Node
+from netlab.errors import Fault, MatrixError, UsageError
+
+Step = str | int
+KeyPath = Sequence[Step]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Section(BaseModel):
+    """Base of every part of a file: unknown keys are faults, nothing is converted in silence."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A YAML file: its text, its data (plain dicts, lists and scalars), and where each stands."""
+
+    file: str
+    """Its name in faults."""
+    text: str
+    data: dict[str, Any]
+    root: Node
+
+    def fault(self, path: KeyPath, message: str, *, at_key: bool = False) -> Fault:
+        """A fault at the value (or the key) of ``path``, or of the nearest part that is there."""
+        node = self.root
+        line, column = node.line, node.column
+        for step in path:
+            if isinstance(step, str) and node.entries is not None and step in node.entries:
+                key, node = node.entries[step]
+            elif isinstance(step, int) and node.items is not None and step < len(node.items):
+                key = node = node.items[step]
+            else:
+                break
+            place = key if at_key else node
+            line, column = place.line, place.column
+        return Fault(self.file, line, column, path_text(path), message)
+
+    def at(self, path: KeyPath) -> Any:
+        """The data at ``path``; KeyError or IndexError where there is none."""
+        data: Any = self.data
+        for step in path:
+            data = data[step]
+        return data
+
+
+def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
+    """Read and parse a file. UsageError where it cannot be read, else as ``load_document``."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(yaml12.MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    return load_document(content, str(path), faults)
+
+
+def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
+    """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
+
+    With a list of ``faults``, those that leave a whole document are put there instead.
+    """
+    decoded = _decoded(text, file)
+    root = yaml12.parse(decoded, file, faults)
+    if root.entries is None:
+        empty = root.items is None and root.scalar is None
+        message = "the file is empty" if empty else "the file is not a mapping of keys to values"
+        raise MatrixError([Fault(file, root.line, root.column, "", message)])
+    return Document(file=file, text=decoded, data=root.data(), root=root)
+
+
+def validate(document: Document, model_class: type[Model], section: KeyPath = ()) -> Model:
+    """The part of ``document`` at ``section`` as a model.
+
+    Raises MatrixError with a fault for everything that pydantic complains of, each at its place,
+    with "did you mean" for keys and words. KeyError where the document has no such section.
+    """
+    found = check(document, model_class, section)
+    if isinstance(found, list):
+        raise MatrixError([complaint.fault for complaint in found])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A fault, with its key path as data."""
+
+    path: tuple[Step, ...]
+    fault: Fault
+
+
+def check(
+    document: Document, model_class: type[Model], section: KeyPath = (), data: Any = None
+) -> Model | list[Complaint]:
+    """The part of ``document`` at ``section`` as a model, or everything that is wrong with it.
+
+    ``data`` may stand in for that part: a copy without what has been complained of already.
+    """
+    part = document.at(section) if data is None else data
+    try:
+        return model_class.model_validate(part)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        return [_complaint(document, part, model_class, section, each) for each in details]
+
+
+def path_text(path: KeyPath) -> str:
+    """``tests[0].message_size[2]``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean `message_size`?``, or nothing where nothing is near."""
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
+    return f"; did you mean `{names[near[0]]}`?" if near else ""
+
+
+def _decoded(content: str | bytes, file: str) -> str:
+    """The text without its byte order mark."""
+    if isinstance(content, str):
+        return content.removeprefix("\ufeff")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise MatrixError([Fault(file, 1, 1, "", "the file is UTF-16; save it as UTF-8")])
+    if len(content) > yaml12.MAX_BYTES:
+        raise MatrixError([Fault(file, 1, 1, "", yaml12.TOO_LARGE)])
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        line, column = yaml12.place(before, len(before))
+        message = f"the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise MatrixError([Fault(file, line, column, "", message)]) from None
+
+
+def _complaint(
+    document: Document,
+    data: Any,
+    model_class: type[BaseModel],
+    section: KeyPath,
+    detail: ErrorDetails,
+) -> Complaint:
+    """One of pydantic's complaints at its place in the file, in a sentence."""
+    path, known = _walk(data, model_class, detail["loc"])
+    kind = detail["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        path.append(detail["ctx"]["discriminator"].strip("'"))
+    at_key = False
+    if kind == "union_tag_not_found":
+        message = "the key is missing"
+    elif kind == "missing":
+        message = f"the key is missing{_typo_of(data, path, known)}"
+    elif kind == "extra_forbidden":
+        message, at_key = f"unknown key{_suggestion(str(path[-1]), known)}", True
+    elif detail["input"] is None:
+        message, at_key = "has no value: give one, or leave the key out", True
+    else:
+        message = _sentence(detail)
+        path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
+    whole = (*section, *path)
+    return Complaint(whole, document.fault(whole, message, at_key=at_key))
+
+
+def _suggestion(word: str, known: Sequence[str]) -> str:
+    near = did_you_mean(word, known)
+    if near or len(known) > 8:
+        return near
+    return f"; known here: {', '.join(known)}" if known else ""
+
+
+def _typo_of(data: Any, path: KeyPath, known: Sequence[str]) -> str:
+    """What is written in place of a missing key, where it is near enough."""
+    for step in path[:-1]:
+        data = data[step]
+    strangers = [key for key in data if key not in known] if isinstance(data, dict) else []
+    near = difflib.get_close_matches(str(path[-1]), strangers, n=1, cutoff=0.65)
+    return f"; is `{near[0]}` meant to be it?" if near else ""
+
+
+def _walk(
+    data: Any, model_class: type[BaseModel], location: Sequence[Step]
+) -> tuple[list[Step], list[str]]:
+    """A pydantic location as a key path, and the keys known where it ends.
+
+    Pydantic puts the names of union branches into its locations; they are no part of the file.
+    """
+    path: list[Step] = []
+    annotations: list[Any] = [model_class]
+    known: list[str] = []
+    for index, step in enumerate(location):
+        chosen = [each for each in annotations if _is_tagged(each, step)]
+        if chosen and len(annotations) > 1:
+            annotations = chosen
+            continue
+        known = [name for each in annotations for name in _fields(each)]
+        last = index == len(location) - 1
+        if isinstance(data, dict) and (step in data or (last and step in known)):
+            path.append(step)
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            path.append(step)
+            data = data[step]
+        else:
+            continue
+        annotations = [below for each in annotations for below in _below(each, step)]
+    return path, known
+
+
+def _is_tagged(annotation: Any, step: Step) -> bool:
+    """Whether a step of pydantic's is the word by which this branch of a union is chosen."""
+    return any(get_args(each) == (step,) for each in _fields(annotation).values())
+
+
+def _fields(annotation: Any) -> Mapping[str, Any]:
+    """The keys of a model, by their names in the file."""
+    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return {}
+    fields = annotation.model_fields.items()
+    return {field.alias or name: field.annotation for name, field in fields}
+
+
+def _below(annotation: Any, step: Step) -> list[Any]:
+    """The annotations of what stands under ``step``, unions taken apart."""
+    fields = _fields(annotation)
+    if fields:
+        return _branches(fields[str(step)]) if step in fields else []
+    arguments = get_args(annotation)
+    if get_origin(annotation) in (dict, Mapping) and len(arguments) == 2:
+        return _branches(arguments[1])
+    if get_origin(annotation) in (list, tuple, Sequence) and arguments:
+        return _branches(arguments[0])
+    return []
+
+
+def _branches(annotation: Any) -> list[Any]:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _branches(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [below for each in get_args(annotation) for below in _branches(each)]
+    return [annotation]
+
+
+_SENTENCES = {
+    "string_type": "should be text",
+    "int_type": "should be a whole number",
+    "float_type": "should be a number",
+    "bool_type": "should be true or false",
+    "list_type": "should be a list",
+    "tuple_type": "should be a list",
+    "dict_type": "should be a mapping of keys to values",
+    "model_type": "should be a mapping of keys to values",
+    "model_attributes_type": "should be a mapping of keys to values",
+    "finite_number": "should be a finite number",
+    "greater_than_equal": "should be at least {ge}",
+    "greater_than": "should be more than {gt}",
+    "less_than_equal": "should be at most {le}",
+    "less_than": "should be less than {lt}",
+    "string_too_short": "should not be empty",
+    "string_too_long": "should have at most {max_length} characters",
+    "too_long": "should have at most {max_length} entries",
+}
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    kind, context, value = detail["type"], detail.get("ctx", {}), detail["input"]
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("literal_error", "union_tag_invalid"):
+        return _not_among(context.get("tag", value), context)
+    if kind == "too_short":
+        return "is empty" if not value else f"should have at least {context['min_length']} entries"
+    if kind == "string_pattern_mismatch":
+        return f"{_shown(value)} does not look right here (pattern {context['pattern']})"
+    if kind in _SENTENCES:
+        sentence = _SENTENCES[kind].format(**context)
+        return sentence if isinstance(value, dict | list) else f"{_shown(value)} {sentence}"
+    return detail["msg"][:1].lower() + detail["msg"][1:]
+
+
+def _not_among(value: object, context: Mapping[str, Any]) -> str:
+    expected = str(context.get("expected") or context.get("expected_tags", ""))
+    words = [word.strip("'") for part in expected.split(", ") for word in part.split(" or ")]
+    return f"{_shown(value)} is not one of {', '.join(words)}{did_you_mean(str(value), words)}"
+
+
+def _shown(value: object) -> str:
+    text = f"`{value}`" if isinstance(value, str) else str(value)
+    if isinstance(value, bool):
+        text = str(value).lower()
+    if isinstance(value, dict | list):
+        text = "a mapping" if isinstance(value, dict) else "a list"
+    return text if len(text) <= 60 else text[:60] + "…"

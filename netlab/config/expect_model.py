@@ -1,0 +1,174 @@
+"""What ``expect:`` of a matrix may say of a quantity: limits as people write them, as types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from netlab.config.document import Section
+from netlab.experiment.expectations import Expectation, Of, What, When
+from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
+
+Limit = tuple[float, Of]
+
+_SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
+
+
+def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[object], Limit]:
+    """A validator: ``90 % of the ceiling``, or a figure in a unit of its own."""
+
+    def check(value: object) -> Limit:
+        found = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
+        if found is None:
+            return _positive(parse(_scalar(value)), value), unit
+        if (found["whole"] or "").strip() != whole:
+            raise ValueError(f"{value}: a share of what? Write `{found['share']} of the {whole}`")
+        share = _positive(parse_share(found["share"]), value)
+        if share > 1:
+            raise ValueError(f"{value} is more than all of it")
+        return share, whole
+
+    return check
+
+
+def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], Limit]:
+    """A validator: a figure above 0."""
+    return lambda value: (_positive(parse(_scalar(value)), value), unit)
+
+
+def _loss(value: object) -> Limit:
+    share = parse_share(_scalar(value))
+    if share >= 1:
+        raise ValueError(f"{value} is more than can be lost")
+    return share, "share"
+
+
+def _worse(value: object) -> Limit:
+    share = _positive(parse_share(_scalar(value)), value)
+    if share >= 1:
+        raise ValueError(f"{value} is too much; below 100 %")
+    return share, "baseline"
+
+
+def _scalar(value: object) -> Any:
+    if isinstance(value, list | dict):
+        raise ValueError("should be one value")
+    return value
+
+
+def _positive(number: float, value: object) -> float:
+    if not number > 0:
+        raise ValueError(f"{value}: expects nothing; give more than 0")
+    return number
+
+
+def _as(*examples: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "examples": list(examples)}]}
+    )
+
+
+def _nanoseconds(value: Any) -> float:
+    return 1e9 * parse_seconds(value)
+
+
+Throughput = Annotated[
+    Any,
+    BeforeValidator(_share_of("ceiling", parse_rate, "bit/s")),
+    _as("90 % of the ceiling", "80Mbit"),
+]
+Frames = Annotated[
+    Any,
+    BeforeValidator(_share_of("line rate", parse_per_second, "1/s")),
+    _as("90 % of the line rate", "5000/s"),
+]
+Payload = Annotated[Any, BeforeValidator(_in(parse_bytes, "bytes")), _as("1472")]
+RoundTrip = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
+Loss = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
+Worse = Annotated[Any, BeforeValidator(_worse), _as("5 %")]
+
+
+class AtLeastThroughput(Section):
+    """Payload a second that every trial has at least."""
+
+    at_least: Throughput = Field(description="A share of the wire ceiling, or bit/s.")
+
+
+class AtMostLoss(Section):
+    """Share of the messages that every trial loses at most."""
+
+    at_most: Loss = Field(description="Of the messages sent.")
+
+
+class AtMostRoundTrip(Section):
+    """Mean round trip, or transaction, that no trial exceeds."""
+
+    at_most: RoundTrip = Field(description="The mean of a trial.")
+
+
+class AtLeastPayload(Section):
+    """Payload that travels in one frame."""
+
+    at_least: Payload = Field(description="Bytes.")
+
+
+class AtLeastFrames(Section):
+    """The highest rate without loss."""
+
+    at_least: Frames = Field(description="A share of the line rate, or frames a second.")
+
+
+class NoWorse(Section):
+    """Against the run that `netlab check --baseline` names."""
+
+    no_worse_by: Worse = Field(description="Share of the baseline's mean.")
+
+
+class Expecting(Section):
+    """Bounds on the cells' quantities; several of one section hold for the same cells."""
+
+    throughput: AtLeastThroughput = Field(default=None)  # type: ignore[assignment]  # never null
+    loss: AtMostLoss = Field(default=None)  # type: ignore[assignment]
+    round_trip: AtMostRoundTrip = Field(default=None)  # type: ignore[assignment]
+    payload: AtLeastPayload = Field(default=None)  # type: ignore[assignment]
+    frames: AtLeastFrames = Field(default=None)  # type: ignore[assignment]
+    baseline: NoWorse = Field(default=None)  # type: ignore[assignment]
+
+    @model_validator(mode="after")
+    def _something(self) -> Expecting:
+        if not self.model_fields_set & _BOUNDS.keys():
+            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)}")
+        return self
+
+    def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
+        """One a quantity, in the order of the fields."""
+        return tuple(
+            _expectation(what, getattr(self, what), when, unless)
+            for what in _BOUNDS
+            if what in self.model_fields_set
+        )
+
+
+_BOUNDS: Mapping[What, str] = {
+    "throughput": "at_least",
+    "loss": "at_most",
+    "round_trip": "at_most",
+    "payload": "at_least",
+    "frames": "at_least",
+    "baseline": "no_worse_by",
+}
+
+
+def _expectation(what: What, section: Section, when: When, unless: When) -> Expectation:
+    limit, of = getattr(section, _BOUNDS[what])
+    return Expectation(
+        what=what,
+        bound="at least" if _BOUNDS[what] == "at_least" else "at most",
+        limit=limit,
+        of=of,
+        when=when,
+        unless=unless,
+    )

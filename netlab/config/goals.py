@@ -1,0 +1,70 @@
+"""What a matrix asks of its cells beyond being measured: what is compared, and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from netlab.config.document import Document, Section
+from netlab.config.matrix_model import MatrixFile
+from netlab.config.merge import grids_of, layers_of, meant_by
+from netlab.config.settings import FIELD_OF
+from netlab.errors import Fault
+from netlab.experiment.cells import expansion
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.expectations import Expectation, When
+from netlab.experiment.kinds import Level
+
+_HAVING = {
+    "throughput": "a throughput: `stream` tests do",
+    "loss": "a loss: `stream` and `round_trip` tests over UDP do",
+    "round_trip": "a round trip: `round_trip` and `connect` tests do",
+    "payload": "a payload: `payload_search` tests do",
+    "frames": "a rate without loss: `throughput_search` tests do",
+    "baseline": "a figure",
+}
+
+
+def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
+    """What its ``compare`` lays beside each other."""
+    return tuple(
+        Comparison(each.name, _side(each.baseline), _side(each.contender))
+        for each in model.compare or []
+    )
+
+
+def expectations_of(model: MatrixFile) -> tuple[Expectation, ...]:
+    """What its ``expect`` bounds, one a quantity."""
+    return tuple(each for _, expectation in _expectations(model) for each in expectation)
+
+
+def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Comparisons that compare nothing, and expectations of no cell."""
+    if not model.compare and not model.expect:
+        return
+    layers = layers_of(document, model, {})
+    cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
+    plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
+    for index, comparison in enumerate(comparisons_of(model)):
+        message = comparison.fault(plain)
+        if message is not None:
+            yield document.fault(("compare", index), message)
+    for index, expectations in _expectations(model):
+        for each in expectations:
+            if not any(each.is_about(cell) for cell in plain):
+                message = f"no cell of the matrix is meant that has {_HAVING[each.what]}"
+                yield document.fault(("expect", index, each.what), message)
+
+
+def _side(section: Any) -> dict[str, Level]:
+    return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
+
+
+def _expectations(model: MatrixFile) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
+    """Index of each section of ``expect``, and what it expects."""
+    for index, section in enumerate(model.expect or []):
+        yield index, section.expectations(_meant(section.when), _meant(section.unless))
+
+
+def _meant(section: Section | None) -> When:
+    return {} if section is None else meant_by(section)

@@ -1,0 +1,163 @@
+"""What an inventory may say, as a pydantic model."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from netlab.config.document import Section
+from netlab.experiment.hosts import parse_ssh
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
+
+
+def _ssh(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("a text such as user@host:port is wanted")
+    parse_ssh(value)
+    return value
+
+
+def _addresses(value: Any) -> Any:
+    """``{test: [10.0.0.1, fd00::1]}`` or ``{test: 10.0.0.1}`` → tuples, checked."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError("addresses by the name of their network are wanted: {test: 10.0.0.1}")
+    return {name: _of_one_network(name, listed) for name, listed in value.items()}
+
+
+def _of_one_network(name: str, listed: Any) -> tuple[str, ...]:
+    texts = listed if isinstance(listed, list) else [listed]
+    versions: list[int] = []
+    for text in texts:
+        try:
+            address = ipaddress.ip_address(str(text).partition("%")[0])
+        except ValueError:
+            raise ValueError(f"{name}: {text!r} is not an IP address") from None
+        if address.is_unspecified or address.is_multicast:
+            raise ValueError(f"{name}: {text} is not the address of one host")
+        if address.version in versions:
+            raise ValueError(f"{name}: two IPv{address.version} addresses; give networks names")
+        versions.append(address.version)
+    return tuple(str(text) for text in texts)
+
+
+def _port_range(value: Any) -> Any:
+    found = re.fullmatch(r"\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?", str(value), re.ASCII)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last <= 65535:
+        raise ValueError(f"{value!r} is not a range of ports, such as 5001-5100")
+    return first, last
+
+
+def _shares(value: Any) -> Any:
+    """``uplink`` or ``[uplink, switch-2]``: names of links and switches."""
+    listed = value if isinstance(value, list) else [value]
+    for name in listed:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a link or switch: letters, digits, . _ -")
+    return tuple(dict.fromkeys(listed))
+
+
+def _host_key(value: Any) -> Any:
+    form = r"(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?|SHA256:[A-Za-z0-9+/]{43}=?"
+    if not isinstance(value, str) or not re.fullmatch(form, value):
+        raise ValueError(
+            "neither a public key (ssh-ed25519 AAAA…) nor a fingerprint (SHA256:…, 43 characters)"
+        )
+    return value
+
+
+def _address(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("an IP address is wanted, such as 10.0.0.9")
+    return _of_one_network("address", value)[0]
+
+
+class MirrorModel(Section):
+    """Where a host without an agent echoes what it receives."""
+
+    address: Annotated[str, BeforeValidator(_address)]
+    port: int = Field(default=7, ge=1, le=65535)
+
+
+class HostModel(Section):
+    """One host."""
+
+    os: Literal["L", "W", "M", "F", "X"] | None = None
+    local: bool = False
+    ssh: Annotated[str, BeforeValidator(_ssh)] | None = None
+    address: str | None = None
+    addresses: Annotated[dict[str, Any], BeforeValidator(_addresses)] | None = None
+    machine: str | None = None
+    port_range: Annotated[Any, BeforeValidator(_port_range)] | None = None
+    host_key: Annotated[str, BeforeValidator(_host_key)] | None = None
+    identity: str | None = None
+    mirror: MirrorModel | None = None
+    shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_address(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "address" in data:
+            if "addresses" in data:
+                raise ValueError("give `address:` or `addresses:`, not both")
+            rest = {key: value for key, value in data.items() if key != "address"}
+            return rest | {"addresses": {"test": data["address"]}}
+        return data
+
+    @model_validator(mode="after")
+    def _reachable(self) -> Self:
+        if self.mirror is not None:
+            return self._only_mirrors()
+        if self.local == (self.ssh is not None):
+            raise ValueError("a host has either `ssh: user@host` or `local: true`")
+        if not self.local and self.os is None:
+            raise ValueError("the key `os` is missing: L (Linux) or W (Windows)")
+        if self.os == "X":
+            raise ValueError("no probe runs on a system X: it can only be a `mirror:`")
+        if not self.local and not self.addresses:
+            raise ValueError("the key `addresses` is missing: {test: 10.0.0.1}")
+        return self
+
+    def _only_mirrors(self) -> Self:
+        if self.os is None:
+            raise ValueError("the key `os` is missing: L, W, M, F, or X for another system")
+        idle = self.model_fields_set - {"os", "mirror", "machine", "shares"}
+        if idle:
+            raise ValueError(
+                f"a mirror runs no agent, and nobody logs in to it: `{min(idle)}` means nothing"
+            )
+        return self
+
+
+class PairModel(Section):
+    """Which hosts a pairing stands for."""
+
+    server: str
+    client: str
+
+
+def _pair(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 2:
+        return {"server": value[0], "client": value[1]}
+    return value
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        for name in value:
+            if not NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a host: letters, digits, . _ -")
+    return value
+
+
+class InventoryModel(BaseModel):
+    """The `hosts:` and `pairs:` of a file; its other sections are another's concern."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    hosts: Annotated[dict[str, HostModel], BeforeValidator(_named)] = Field(min_length=1)
+    pairs: dict[str, Annotated[PairModel, BeforeValidator(_pair)]] = Field(default_factory=dict)

@@ -1,0 +1,283 @@
+"""YAML → Matrix: what the user wrote, validated; every fault with file, line, column and key path.
+
+The settings of a cell come from four layers, the nearer wins: what ``setups.py`` has where nobody
+says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which holds for
+every cell, whatever axis or rule gives that setting (a replacement that translates its value, 65536
+bytes to 64512 for UDP, still does). Of two settings that exclude each other (``duration`` and
+``count``, ``rate`` and ``message_rate``) the nearer layer's counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from netlab.config.checks import checked
+from netlab.config.document import Document, check, load_document, read_document
+from netlab.config.goals import comparisons_of, expectations_of, idle
+from netlab.config.matrix_model import MatrixFile
+from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
+from netlab.config.overrides import Overrides, overrides_of
+from netlab.errors import Fault, MatrixError, UsageError
+from netlab.experiment.cells import Cell, Grid, expansion
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.hosts import load_inventory
+from netlab.experiment.kinds import Level
+from netlab.experiment.stopping import Quiet, Until
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The link between the hosts, for the wire ceilings."""
+
+    rate_bit_per_s: float
+    mtu_bytes: int
+    """Of an IP packet."""
+    vlan: bool
+    """Whether frames carry an 802.1Q tag."""
+    hops: int = 0
+    """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A whole experiment, as its author wrote it, with ``--set`` applied."""
+
+    title: str
+    text: str
+    """The file as it is, without a byte order mark."""
+    file: str
+    link: Link | None
+    pairings: tuple[str, ...]
+    """Server first, in the order written."""
+    grids: tuple[Grid, ...]
+    """The tests: axes and rules."""
+    repeats: int
+    """Trials of a cell, where its test says nothing of its own; with ``until`` the most."""
+    until: Until | None
+    """Where trials go on until they are tight; ``None``: ``repeats`` of them."""
+    quiet: Quiet | None
+    """Which trials are measured again because they were disturbed; ``None``: none."""
+    pause_s: float
+    """Between two trials."""
+    order: Literal["as-written", "shuffled"]
+    seed: int
+    parallel: bool
+    """Whether pairings that share no host may run at the same time."""
+    observe: tuple[str, ...]
+    """Hosts that are neither end, by name: searches record their load and their drops."""
+    scale: float
+    """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
+    comparisons: tuple[Comparison, ...]
+    expectations: tuple[Expectation, ...]
+    content: dict[str, Any]
+    """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
+
+    Not the title, the hosts, who is observed, the order, the pause, what is measured again, what
+    is compared or expected; nor how an axis is written or its values are sorted.
+    """
+    content_hash: str
+    """SHA-256 of ``content``, in hex."""
+    has_inventory: bool
+    """Whether the file has a ``hosts:`` section."""
+    own_repeats: Mapping[Cell, int] = field(repr=False)
+    """Trials of the cells whose test has ``repeats`` of its own."""
+
+    def repeats_of(self, cell: Cell) -> int:
+        """Trials of a cell; the most of them where it has an ``until``."""
+        return self.own_repeats.get(cell, self.repeats)
+
+    def fewest_of(self, cell: Cell) -> int:
+        """Trials of a cell, the fewest that it may come to."""
+        until = self.until_of(cell)
+        return self.repeats_of(cell) if until is None else until.at_least
+
+    def until_of(self, cell: Cell) -> Until | None:
+        """When the trials of a cell are tight; ``None`` where their number is fixed."""
+        return None if cell in self.own_repeats else self.until
+
+
+def load_matrix(
+    path: Path, overrides: Mapping[str, str] | None = None, hosts_file: Path | None = None
+) -> Matrix:
+    """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
+
+    ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
+    pairings of "every host with every other" and for nothing else.
+
+    An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
+    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is
+    taken times (at least 1). Its value is written as in the file, axes included. Raises
+    MatrixError with every fault of the file, UsageError for a file that cannot be read and for
+    overrides that make no sense.
+    """
+    faults: list[Fault] = []
+    document = read_document(path, faults)
+    model = checked(document, faults, lambda: load_inventory(hosts_file or path))
+    faults += idle(document, model)
+    if faults:
+        raise MatrixError(faults)
+    said = overrides_of(overrides or {}, model)
+    merged = said.over(model)
+    layers = layers_of(document, merged, said.settings)
+    _check_overrides([f.message for f in too_many(document, merged, layers)], overrides)
+    grids = _grids(merged, layers, said, overrides)
+    if overrides:
+        problems = expansion(model.each_pairing, grids).problems
+        _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
+    return _matrix(document, merged, grids, said.scale)
+
+
+def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
+    """What a matrix's text compares, none of it checked against its cells.
+
+    For a report: what it lays beside each other may be asked for after the run. Raises MatrixError
+    where the text is no matrix.
+    """
+    return comparisons_of(_model_of(matrix_text, file))
+
+
+def expectations_in(matrix_text: str, file: str) -> tuple[Expectation, ...]:
+    """What a matrix's text expects, in the same way."""
+    return expectations_of(_model_of(matrix_text, file))
+
+
+def _model_of(matrix_text: str, file: str) -> MatrixFile:
+    found = check(load_document(matrix_text, file), MatrixFile)
+    if isinstance(found, list):
+        raise MatrixError([complaint.fault for complaint in found])
+    return found
+
+
+def _grids(
+    model: MatrixFile,
+    layers: list[dict[str, Any]],
+    said: Overrides,
+    overrides: Mapping[str, str] | None,
+) -> tuple[Grid, ...]:
+    grids = tuple(grids_of(model, layers, set(said.settings)))
+    if said.scale == 1:
+        return grids
+    if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
+        _check_overrides(["no test of this matrix has a `count`"], overrides)
+    return tuple(scaled(grid, said.scale) for grid in grids)
+
+
+def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
+    link = None
+    if model.link is not None:
+        link = Link(model.link.rate, model.link.mtu, model.link.vlan, model.link.hops)
+    until = None
+    if model.until is not None:
+        said = model.until
+        until = Until(**said.model_dump())
+    content = _content(model, link, until, grids, scale)
+    return Matrix(
+        title=model.title or Path(document.file).stem,
+        text=document.text,
+        file=document.file,
+        link=link,
+        pairings=tuple(model.each_pairing),
+        grids=grids,
+        repeats=most_repeats(model),
+        until=until,
+        quiet=None if model.quiet is None else Quiet(**model.quiet.model_dump()),
+        pause_s=model.pause,
+        order=model.order,
+        seed=model.seed,
+        parallel=model.parallel,
+        observe=tuple(model.observe or ()),
+        scale=scale,
+        comparisons=comparisons_of(model),
+        expectations=expectations_of(model),
+        content=content,
+        content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
+        has_inventory="hosts" in model.model_fields_set,
+        own_repeats=_own_repeats(model, grids),
+    )
+
+
+def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
+    if all(grid.repeats is None for grid in grids):
+        return {}
+    found = expansion(model.each_pairing, grids)
+    own = (
+        (cell, grids[index].repeats) for cell, index in zip(found.cells, found.grids, strict=True)
+    )
+    return {cell: repeats for cell, repeats in own if repeats is not None}
+
+
+# --set
+
+
+def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) -> None:
+    """UsageError where a matrix that is right by itself is not so any more.
+
+    Idle rules are no fault then, and cells that have become equal are one cell.
+    """
+    said = " ".join(f"--set {name}={text}" for name, text in (overrides or {}).items())
+    lines = [f"{said}: {message}" for message in dict.fromkeys(wrong)]
+    if lines:
+        raise UsageError("\n".join(lines))
+
+
+# Content
+
+
+def _content(
+    model: MatrixFile,
+    link: Link | None,
+    until: Until | None,
+    grids: tuple[Grid, ...],
+    scale: float,
+) -> dict[str, Any]:
+    """What makes two matrices the same. What a matrix does not say is no key of it."""
+    content: dict[str, Any] = {
+        "link": link
+        and {
+            "rate_bit_per_s": link.rate_bit_per_s,
+            "mtu_bytes": link.mtu_bytes,
+            "vlan": link.vlan,
+            **({"hops": link.hops} if link.hops else {}),
+        },
+        "pairings": sorted(model.each_pairing),
+        "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
+        "repeats": most_repeats(model),
+    }
+    if until is not None:
+        content["until"] = asdict(until)
+    if scale != 1:
+        content["scale"] = scale
+    return content
+
+
+def _test_content(grid: Grid) -> dict[str, Any]:
+    """A grid as plain data that does not depend on how or in which order it was written."""
+    axes = {name: _plain(levels) for name, levels in grid.axes.items()}
+    content: dict[str, Any] = {"test": grid.test} | {k: v for k, v in axes.items() if v is not None}
+    if grid.repeats is not None:
+        content["repeats"] = grid.repeats
+    for kind, then in (("replace", "with"), ("exclude", ""), ("override", "set")):
+        rules = [
+            {"when": {name: _plain(levels) for name, levels in rule.when.items()}}
+            | ({then: {name: _plain([level]) for name, level in rule.then.items()}} if then else {})
+            for rule in getattr(grid, kind)
+        ]
+        if rules:
+            content[kind] = rules
+    return content
+
+
+def _plain(levels: Iterable[Level]) -> Any:
+    """One level as itself (``None`` where the host decides), more as a sorted list."""
+    ordered = sorted(levels, key=lambda level: (level is not None, str(type(level)), level or 0))
+    return ordered[0] if len(ordered) == 1 else ["auto" if v is None else v for v in ordered]
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,57 @@
+"""The JSON Schema of a matrix, for editors: ``python -m netlab.config.schema`` writes it anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
+"""Named in each matrix's first line; a test checks that it is current."""
+
+
+def schema_text() -> str:
+    """The schema, generated from the model of a matrix file; ends with a line feed."""
+    from netlab.config.matrix_model import MatrixFile
+
+    schema = _each_once(_without_null_defaults(MatrixFile.model_json_schema(by_alias=True)))
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps(head | schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def _without_null_defaults(part: Any) -> Any:
+    """Absent is not null: a key whose default is nothing must not be written as nothing."""
+    if isinstance(part, list):
+        return [_without_null_defaults(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: _without_null_defaults(value)
+        for key, value in part.items()
+        if not (key == "default" and value is None)
+    }
+
+
+def _each_once(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with every setting written once, and named where sections take it."""
+    from netlab.config.settings import FIELD_OF
+
+    names: dict[str, str] = {}
+    shared: dict[str, Any] = {}
+    sections = {name: dict(section) for name, section in schema["$defs"].items()}
+    for section in sections.values():
+        properties = dict(section.get("properties", {}))
+        for name in properties.keys() & FIELD_OF.keys():
+            known = json.dumps([name, properties[name]])
+            if known not in names:
+                # A setting is an axis in some sections, one value in others.
+                names[known] = f"{name}:{sum(n.partition(':')[0] == name for n in shared)}"
+                shared[names[known]] = properties[name]
+            properties[name] = {"$ref": f"#/$defs/{names[known]}"}
+        if properties:
+            section["properties"] = properties
+    return schema | {"$defs": sections | dict(sorted(shared.items()))}
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8", newline="\n")

@@ -1,0 +1,1 @@
+"""What is to be measured, as plain data: matrix, cells, kinds, schedule, records. Pure."""

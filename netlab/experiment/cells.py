@@ -1,0 +1,206 @@
+"""Cells: Matrix → Cells, the product of the axes with exclusions and content keys. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netlab.experiment.feasibility import faults_of
+from netlab.experiment.kinds import DEFAULTS_OF, SETUPS, Level, Scalar, Setup, applicable, key_words
+
+if TYPE_CHECKING:
+    from netlab.config.matrix_file import Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of pairing, test and every axis value."""
+
+    pairing: str
+    """Server first, such as ``WL``."""
+    test: str
+    """A key of ``SETUPS``."""
+    setup: Setup
+
+    @property
+    def settings(self) -> Mapping[str, Scalar]:
+        """All that is set, as flat keys with their units."""
+        return self.setup.settings()
+
+    @property
+    def key(self) -> str:
+        """Content key, readable and unique: ``LL-stream-tcp-64-16384-1a2b3c4d``."""
+        content = {"pairing": self.pairing, "test": self.test, **self.settings}
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
+        return "-".join((self.pairing, self.test, *key_words(self.setup), digest))
+
+
+DEFAULTS: Mapping[str, Level] = {
+    name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
+}
+"""What a setting is where nobody says anything; a stream's, where kinds of test differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What holds for the cells whose settings (and ``pairing``) are among those of ``when``."""
+
+    when: Mapping[str, frozenset[Level]]
+    then: Mapping[str, Level]
+    """The settings they get; empty for an exclusion."""
+
+    def matches(self, combination: Mapping[str, Level]) -> bool:
+        """Whether a combination of settings (with its ``pairing``) is meant."""
+        return all(combination[name] in levels for name, levels in self.when.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One test of a matrix: the product of its axes, and the rules applied to it in this order."""
+
+    test: str
+    axes: Mapping[str, tuple[Level, ...]]
+    """Every field of the kind of test with its values; the last axis varies fastest."""
+    repeats: int | None = None
+    """Trials of each of its cells; ``None``: as many as the matrix says."""
+    replace: tuple[Rule, ...] = ()
+    exclude: tuple[Rule, ...] = ()
+    override: tuple[Rule, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Combinations of its axes, before any rule, for one pairing."""
+        product = 1
+        for levels in self.axes.values():
+            product *= len(levels)
+        return product
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a grid that makes no sense."""
+
+    grid: int
+    kind: Literal["test", "replace", "exclude", "override", "setting"]
+    message: str
+    rule: int = 0
+    """Index of the rule at fault."""
+    field: str = ""
+    """The setting at fault, with its ``level``."""
+    level: Level = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The cells of some grids, and what is wrong with them."""
+
+    cells: tuple[Cell, ...]
+    grids: tuple[int, ...]
+    """Index of the grid that each cell comes from, the first where several have it."""
+    problems: tuple[Problem, ...]
+
+
+def expand(matrix: Matrix) -> tuple[Cell, ...]:
+    """Every cell of a matrix, as written: by pairing, then by test, then by its axes."""
+    return expansion(matrix.pairings, matrix.grids).cells
+
+
+def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
+    """The cells of ``grids`` between ``pairings``. Of problems of one kind and place the first."""
+    cells: dict[Cell, int] = {}
+    problems: dict[object, Problem] = {}
+    used: set[tuple[int, str, int]] = set()
+    filled: set[int] = set()
+    for pairing in pairings:
+        for index, grid in enumerate(grids):
+            for settings in _combinations(pairing, index, grid, used, problems):
+                filled.add(index)
+                setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
+                for field, message in faults_of(setup):
+                    fault = Problem(index, "setting", message, field=field, level=settings[field])
+                    problems.setdefault(fault, fault)
+                cell = Cell(pairing=pairing, test=grid.test, setup=setup)
+                other = cells.setdefault(cell, index)
+                if other != index:
+                    message = f"the cell {cell.key} stands in tests[{other}] as well"
+                    problems.setdefault((index, other), Problem(index, "test", message))
+    found = list(problems.values())
+    for index, grid in enumerate(grids):
+        found += _idle_rules(index, grid, used)
+        if index not in filled:
+            found.append(Problem(index, "test", "every cell of the test is excluded"))
+    return Expansion(tuple(cells), tuple(cells.values()), tuple(found))
+
+
+def _combinations(
+    pairing: str,
+    index: int,
+    grid: Grid,
+    used: set[tuple[int, str, int]],
+    problems: dict[object, Problem],
+) -> Iterator[dict[str, Level]]:
+    """The settings of a grid's cells, rules applied; those that do not apply are left out.
+
+    Combinations that differ only in what does not apply to them (UDP has no congestion control)
+    are one cell. Those that rules make equal are a problem.
+    """
+    names = tuple(grid.axes)
+    made: set[tuple[Level, ...]] = set()
+    applied = (("replace", grid.replace), ("exclude", grid.exclude), ("override", grid.override))
+    for levels in itertools.product(*grid.axes.values()):
+        combination: dict[str, Level] = {
+            "pairing": pairing,
+            **dict(zip(names, levels, strict=True)),
+        }
+        last: tuple[str, int] | None = None
+        excluded = False
+        for kind, rules in applied:
+            for number, rule in enumerate(rules):
+                if rule.matches(combination):
+                    used.add((index, kind, number))
+                    excluded = excluded or kind == "exclude"
+                    if rule.then:
+                        combination |= rule.then
+                        last = (kind, number)
+            if excluded:
+                break
+        if excluded:
+            continue
+        content = tuple(combination.values())
+        if content in made:
+            equal = _made_equal(index, grid, last, combination)
+            problems.setdefault((index, equal.kind, equal.rule), equal)
+        made.add(content)
+        del combination["pairing"]
+        yield applicable(grid.test, combination)
+
+
+def _made_equal(
+    index: int, grid: Grid, last: tuple[str, int] | None, combination: Mapping[str, Level]
+) -> Problem:
+    axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
+    cell = ", ".join(f"{name} {combination[name]}" for name in axes)
+    message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
+    if last is None:
+        # The rule stood earlier: it turned another combination into this one.
+        rules = [("replace", number) for number in range(len(grid.replace))]
+        last = (rules or [("override", 0)])[0]
+    kind: Literal["replace", "override"] = "replace" if last[0] == "replace" else "override"
+    return Problem(index, kind, message, rule=last[1])
+
+
+def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iterator[Problem]:
+    kinds: tuple[tuple[Literal["replace", "exclude", "override"], tuple[Rule, ...]], ...] = (
+        ("replace", grid.replace),
+        ("exclude", grid.exclude),
+        ("override", grid.override),
+    )
+    for kind, rules in kinds:
+        for number in range(len(rules)):
+            if (index, kind, number) not in used:
+                yield Problem(index, kind, "matches no cell", rule=number)

@@ -1,0 +1,77 @@
+"""Comparisons: which cells stand on which side of a comparison, and which belong together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netlab.experiment.kinds import ONLY_OF_TCP, ONLY_OF_UDP, Level
+
+Side = Literal["baseline", "contender"]
+
+OF_A_CELL = ("pairing", "test")
+"""What a side may name beyond the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Cells laid beside those that differ from them in what is named, and in nothing else.
+
+    Both sides name the same: settings by their field (``message_bytes``), ``pairing``, ``test``.
+    """
+
+    name: str
+    baseline: Mapping[str, Level]
+    contender: Mapping[str, Level]
+
+    def side_of(self, cell: Mapping[str, Level]) -> Side | None:
+        """On which side a cell stands: its settings with ``pairing`` and ``test``."""
+        if _agrees(cell, self.baseline):
+            return "baseline"
+        return "contender" if _agrees(cell, self.contender) else None
+
+    def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
+        """What both cells of a pair have in common.
+
+        Where the protocols are compared, what only one of them has is no part of it.
+        """
+        left_out = {*self.baseline}
+        if "protocol" in left_out:
+            left_out |= ONLY_OF_TCP | ONLY_OF_UDP
+        return frozenset(
+            (name, level)
+            for name, level in cell.items()
+            if name not in left_out and level is not None
+        )
+
+    def pairs_in(self, cells: Sequence[Mapping[str, Level]]) -> list[tuple[int, int]]:
+        """Index of baseline and contender of each pair, in the order of the baselines."""
+        contenders = {
+            self.rest_of(cell): index
+            for index, cell in enumerate(cells)
+            if self.side_of(cell) == "contender"
+        }
+        pairs = (
+            (index, contenders.get(self.rest_of(cell)))
+            for index, cell in enumerate(cells)
+            if self.side_of(cell) == "baseline"
+        )
+        return [(index, other) for index, other in pairs if other is not None]
+
+    def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
+        """Why this compares nothing among ``cells``; ``None`` where it compares something."""
+        if self.baseline.keys() != self.contender.keys():
+            return "both sides name the same settings, with a value each"
+        if self.baseline == self.contender:
+            return "both sides are the same cells"
+        for side in ("baseline", "contender"):
+            if all(self.side_of(cell) != side for cell in cells):
+                return f"the {side} matches no cell"
+        if not self.pairs_in(cells):
+            return "no two cells differ in these settings alone"
+        return None
+
+
+def _agrees(cell: Mapping[str, Level], named: Mapping[str, Level]) -> bool:
+    return all(cell.get(name) == level for name, level in named.items())

@@ -1,0 +1,113 @@
+"""Limits: what no host could measure, said before any is asked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netlab import ethernet
+from netlab.experiment.kinds import Connect, RoundTrip, Setup, Stream, ThroughputSearch
+
+UDP_MOST_BYTES = {4: 65507, 6: 65527}
+"""What one UDP message can carry, by IP version."""
+
+SEQUENCE_BYTES = 16
+"""Least UDP message with room for a sequence number; below it an answer names no request."""
+
+Fault = tuple[str, str]
+"""The setting at fault, and what is wrong with it."""
+
+
+def faults_of(setup: Setup) -> Iterator[Fault]:
+    """Everything in a setup that no host could measure."""
+    if isinstance(setup, Stream):
+        yield from _of_stream(setup)
+    elif isinstance(setup, RoundTrip):
+        yield from _of_round_trip(setup)
+    elif isinstance(setup, Connect):
+        yield from _of_connect(setup)
+    elif isinstance(setup, ThroughputSearch):
+        yield from _of_throughput_search(setup)
+
+
+def _of_stream(setup: Stream) -> Iterator[Fault]:
+    yield from _too_long(setup, "message_bytes", setup.message_bytes)
+    if setup.receive == "polling" and setup.protocol == "TCP":
+        yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
+    if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
+        yield (
+            "source_port",
+            "one source port serves one stream: not several `streams`, nor `direction: both`",
+        )
+
+
+def _of_round_trip(setup: RoundTrip) -> Iterator[Fault]:
+    yield from _too_long(setup, "message_bytes", setup.message_bytes)
+    if setup.protocol != "UDP":
+        return
+    response_bytes = setup.message_bytes
+    if setup.response_bytes is not None:
+        response_bytes = setup.response_bytes
+        if response_bytes > setup.message_bytes:
+            yield (
+                "response_bytes",
+                f"a UDP answer of {response_bytes} bytes to a request of {setup.message_bytes}: "
+                "a mirror answers with no more than it was asked with, so that it amplifies nothing"
+                "; make `message_size` as large, or `exclude` it",
+            )
+    unnumbered = min(setup.message_bytes, response_bytes) < SEQUENCE_BYTES
+    if setup.outstanding > 1 and unnumbered:
+        yield (
+            "outstanding",
+            f"more than one UDP request at once needs messages of {SEQUENCE_BYTES} bytes and more, "
+            "both ways: shorter ones carry no number by which an answer could be told",
+        )
+    if setup.source_port is not None and unnumbered:
+        yield (
+            "source_port",
+            f"UDP messages under {SEQUENCE_BYTES} bytes take a new source port after each time-out",
+        )
+    if not setup.udp_checksum and setup.ip_version == 6:
+        yield (
+            "udp_checksum",
+            "UDP over IPv6 must have a checksum (RFC 8200): `exclude` that combination",
+        )
+
+
+def _of_connect(setup: Connect) -> Iterator[Fault]:
+    if setup.protocol != "TCP":
+        yield "protocol", "UDP has no connections: a `connect` test takes `protocol: TCP`"
+    if setup.source_port is not None and setup.close == "orderly":
+        yield (
+            "source_port",
+            "closed in order, a port waits a minute before it can connect again: "
+            "leave it out, or take `close: reset`",
+        )
+
+
+def _of_throughput_search(setup: ThroughputSearch) -> Iterator[Fault]:
+    if setup.protocol != "UDP":
+        yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
+    try:
+        message_bytes = ethernet.udp_message_in_frame(
+            setup.frame_bytes, ip_version=setup.ip_version
+        )
+    except ValueError as error:
+        yield "frame_bytes", f"{error}: `exclude` that combination"
+        return
+    if message_bytes < SEQUENCE_BYTES:
+        least = setup.frame_bytes + SEQUENCE_BYTES - message_bytes
+        yield (
+            "frame_bytes",
+            f"a frame of {setup.frame_bytes} bytes has no room for a sequence number over "
+            f"IPv{setup.ip_version}; {least} bytes at least: `exclude` that combination",
+        )
+
+
+def _too_long(setup: Stream | RoundTrip, field: str, message_bytes: int) -> Iterator[Fault]:
+    most = UDP_MOST_BYTES[setup.ip_version]
+    if setup.protocol == "UDP" and message_bytes > most:
+        yield (
+            field,
+            f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
+            "`replace` it for UDP, or `exclude` it",
+        )

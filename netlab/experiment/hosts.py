@@ -1,0 +1,360 @@
+"""The inventory: which hosts there are, how they are reached, and which of them a pairing means."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netlab.errors import Fault, MatrixError, UsageError
+from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
+from netlab.experiment.round_robin import Meeting
+
+if TYPE_CHECKING:
+    from netlab.config.document import Document
+
+LOOPBACK = ("127.0.0.1", "::1")
+OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": "another system"}
+"""Letter of a pairing → the operating system. No probe runs on X: such a host only mirrors."""
+
+OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
+"""What a probe calls its system → letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class SshTarget:
+    """Where to log in; what is ``None`` is looked up in ~/.ssh/config, or is SSH's default."""
+
+    host: str
+    """A host's name or address, or an alias of ~/.ssh/config."""
+    user: str | None = None
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A host without an agent that sends back what it receives (RFC 862): where it listens."""
+
+    address: str
+    port: int
+    """1 to 65535; the echo service's own is 7."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine, or one operating system of it, that can be measured with."""
+
+    name: str
+    os: str
+    """A letter: L, W, M, F."""
+    local: bool = False
+    ssh: SshTarget | None = None
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a test network → this host's addresses in it, at most one of each IP version."""
+    machine: str | None = None
+    """Name of the machine that runs this system, where it can run another as well."""
+    port_range: tuple[int, int] | None = None
+    """Ports that a firewall lets in."""
+    host_key: str | None = None
+    """Pinned key: ``ssh-ed25519 AAAA…`` or ``SHA256:…``."""
+    identity: str | None = None
+    """Private key file for the login."""
+    mirror: Mirror | None = None
+    """Where it echoes, for a host that runs no agent and is never logged in to."""
+    shares: tuple[str, ...] = ()
+    """Names of links and switches that its traffic shares with other hosts'."""
+    only_network: str | None = None
+    """Of a host as one role of a pairing sees it: the one network that it is reached in."""
+
+    @property
+    def machine_name(self) -> str:
+        """The machine that it runs on; its own name where it shares none."""
+        return self.machine or self.name
+
+    def address(self, network: str | None, ip_version: int = 4) -> str:
+        """The test address in a network (``None``: the first named); UsageError without one.
+
+        A mirror has the one address that it echoes at, whatever the network's name. Where a pairing
+        says in which network the host is reached, that holds, whatever a cell says.
+        """
+        if self.mirror is not None:
+            if _version_of(self.mirror.address) == ip_version:
+                return self.mirror.address
+            raise UsageError(
+                f"mirror {self.name} echoes at {self.mirror.address}, not over IPv{ip_version}"
+            )
+        network = self.only_network or network
+        named = network or next(iter(self.addresses), None)
+        for address in self.addresses.get(named or "", ()):
+            if _version_of(address) == ip_version:
+                return address
+        where = f"in network {network!r} " if network else ""
+        raise UsageError(
+            f"host {self.name} has no IPv{ip_version} test address {where}(addresses:)"
+        )
+
+
+def _version_of(address: str) -> int:
+    """Of the Internet Protocol: 4 or 6."""
+    return ipaddress.ip_address(address.partition("%")[0]).version
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All hosts, and the pairs that are named."""
+
+    file: str
+    hosts: tuple[Host, ...]
+    pairs: Mapping[str, tuple[str, str]]
+    """Pairing → names of its server and client."""
+    observed: tuple[str, ...] = ()
+    """Names of hosts that only look on: no pairing of letters means them."""
+
+    def observing(self, names: Iterable[str]) -> Inventory:
+        """The same with hosts that only look on; UsageError for a stranger, or for a mirror."""
+        for name in names:
+            if self.role(name).mirror is not None:
+                raise UsageError(f"{self.file}: observe: {name} is a mirror, and runs no probe")
+        return replace(self, observed=tuple(names))
+
+    def host(self, name: str) -> Host:
+        """The host of that name; KeyError without one."""
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        raise KeyError(name)
+
+    def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+        """Every (server, client) that ``pairing`` may mean, the first choice first.
+
+        A named pair is the only one. Else the servers and clients with the right letters in the
+        inventory's order, mirrors behind the servers that can do more; a machine never measures
+        with itself under its other system, a mirror is never the client, and a host that is
+        observed is neither. A pairing by name
+        means its two hosts, which may be one machine, or one and the same.
+        """
+        if is_by_name(pairing):
+            return self._by_name(pairing)
+        if pairing in self.pairs:
+            server, client = self.pairs[pairing]
+            return ((self.host(server), self.host(client)),)
+        hosts = [host for host in self.hosts if host.name not in self.observed]
+        return tuple(
+            (server, client)
+            for server in sorted(hosts, key=lambda host: host.mirror is not None)
+            for client in hosts
+            if (server.os + client.os) == pairing
+            and server is not client
+            and client.mirror is None
+            and (server.machine is None or server.machine != client.machine)
+        )
+
+    def pair(self, pairing: str) -> tuple[Host, Host]:
+        """The first choice for ``pairing``: server, client; UsageError where there is none."""
+        found = self.candidates(pairing)
+        if not found:
+            raise UsageError(f"{self.file}: {self.why_not(pairing)}")
+        return found[0]
+
+    def role(self, text: str) -> Host:
+        """The host that a role of a pairing means, as it is reached there; UsageError without."""
+        try:
+            role = role_of(text)
+            host = self.host(role.host)
+        except ValueError as error:
+            raise UsageError(f"{self.file}: {error}") from None
+        except KeyError:
+            known = ", ".join(sorted(host.name for host in self.hosts))
+            message = f"no host is called {role.host!r}; there are {known}"
+            raise UsageError(f"{self.file}: {message}") from None
+        if role.network is None:
+            return host
+        if host.mirror is not None or role.network not in host.addresses:
+            known = ", ".join(host.addresses) or "none"
+            message = f"host {role.host} has no address in {role.network!r}; its networks: {known}"
+            raise UsageError(f"{self.file}: {message}")
+        return replace(host, only_network=role.network)
+
+    def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
+        """Each ordered pair of ``roles`` (``None``: of all hosts but those observed); UsageError
+        for a stranger.
+
+        ``inside``: those within one machine as well, each host with itself among them.
+        """
+        everyone = [host.name for host in self.hosts if host.name not in self.observed]
+        listed = everyone if roles is None else list(roles)
+        hosts = {role: self.role(role) for role in listed}
+        return every_pairing(
+            listed,
+            machines={host.name: host.machine_name for host in hosts.values()},
+            never_clients=[role for role, host in hosts.items() if host.mirror is not None],
+            inside=inside,
+        )
+
+    def meeting(self, pairing: str) -> Meeting:
+        """What the first choice for ``pairing`` needs to itself; UsageError where there is none."""
+        server, client = self.pair(pairing)
+        shares = frozenset(server.shares + client.shares)
+        return Meeting(pairing, server.machine_name, client.machine_name, shares)
+
+    def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+        """A host without a network named is met in the other's, where it has an address there."""
+        server, client = (self.role(str(role)) for role in roles_of(pairing))
+        if client.mirror is not None:
+            return ()
+        return ((_met_in(server, client.only_network), _met_in(client, server.only_network)),)
+
+    def why_not(self, pairing: str) -> str:
+        """Why no two hosts stand for ``pairing``."""
+        if is_by_name(pairing):
+            return f"{roles_of(pairing)[1]} is a mirror: it answers, and cannot be the client"
+        server, client = pairing[0], pairing[1]
+        both = "two different machines" if server == client else "one host each"
+        return f"{pairing} needs {both} with `os: {server}` (server) and `os: {client}` (client)"
+
+    def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
+        """The hosts to connect to: the first choice of each pairing, and what may stand in.
+
+        A further host is asked only where a machine can run several systems, since then the
+        one that is needed may be away while another answers.
+        """
+        names: dict[str, None] = {}
+        for pairing in pairings:
+            candidates = self.candidates(pairing)
+            if not candidates:
+                raise UsageError(f"{self.file}: {self.why_not(pairing)}")
+            names.update({host.name: None for host in candidates[0]})
+            if any(host.machine for pair in candidates for host in pair):
+                names.update({host.name: None for pair in candidates for host in pair})
+        return tuple(host for host in self.hosts if host.name in names)
+
+
+def _met_in(host: Host, network: str | None) -> Host:
+    if host.only_network is None and network in host.addresses:
+        return replace(host, only_network=network)
+    return host
+
+
+def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
+    """Names of all that a pair keeps busy: its machines, and what they share with others."""
+    server, client = pair
+    inside = server.machine_name == client.machine_name
+    shared = () if inside else (*server.shares, *client.shares)
+    return frozenset({server.machine_name, client.machine_name, *(f"{n} (shared)" for n in shared)})
+
+
+def load_inventory(path: Path) -> Inventory:
+    """The inventory in a file's ``hosts:`` and ``pairs:``, be it an inventory or a matrix."""
+    from netlab.config.document import read_document, validate
+    from netlab.config.inventory_model import InventoryModel
+
+    document = read_document(path)
+    if "hosts" not in document.data:
+        raise UsageError(
+            f"{path} has no `hosts:`; name the inventory with --hosts FILE (docs/hosts.md)"
+        )
+    model = validate(document, InventoryModel)
+    hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
+    pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
+    faults = [*_strange_keys(document), *_wrong_pairs(document, hosts, pairs)]
+    if faults:
+        raise MatrixError(faults)
+    return Inventory(str(path), hosts, pairs)
+
+
+def _strange_keys(document: Document) -> Iterator[Fault]:
+    """Keys beside `hosts:` and `pairs:`, in a file that is an inventory and nothing else."""
+    from netlab.config.document import did_you_mean
+
+    known = ("hosts", "pairs")
+    if "tests" in document.data:
+        return
+    for key in document.data:
+        if key not in known:
+            message = f"no key of an inventory{did_you_mean(key, known)}"
+            yield document.fault((key,), message, at_key=True)
+
+
+def _wrong_pairs(
+    document: Document, hosts: tuple[Host, ...], pairs: Mapping[str, tuple[str, str]]
+) -> Iterator[Fault]:
+    by_name = {host.name: host for host in hosts}
+    for pairing, pair in pairs.items():
+        place = ("pairs", pairing)
+        if not re.fullmatch(f"[{''.join(OS_NAMES)}]{{2}}", pairing):
+            message = f"no pairing: two of the letters {', '.join(OS_NAMES)} are wanted, such as WL"
+            yield document.fault(place, message, at_key=True)
+            continue
+        for role, letter, name in zip(("server", "client"), pairing, pair, strict=True):
+            host = by_name.get(name)
+            if host is None:
+                message = f"no host is called {name!r}; there are {', '.join(sorted(by_name))}"
+                yield document.fault((*place, role), message)
+            elif host.os != letter:
+                message = f"the {role} of {pairing} runs {letter}, and {name} has `os: {host.os}`"
+                yield document.fault((*place, role), message)
+        server, client = (by_name.get(name) for name in pair)
+        if client is not None and client.mirror is not None:
+            message = f"{client.name} is a mirror: it answers, and cannot be the client"
+            yield document.fault((*place, "client"), message)
+        if pair[0] == pair[1]:
+            yield document.fault(place, "a host cannot be its own peer")
+        elif server and client and server.machine and server.machine == client.machine:
+            message = f"{pair[0]} and {pair[1]} are one machine ({server.machine})"
+            yield document.fault(place, message)
+
+
+def host_of(name: str, model: Any) -> Host:
+    """A host as the model read it, with what can be known without asking it."""
+    return Host(
+        name=name,
+        os=model.os or local_os(),
+        local=model.local,
+        ssh=None if model.ssh is None else parse_ssh(model.ssh),
+        addresses=model.addresses or ({} if model.mirror else {"loopback": LOOPBACK}),
+        machine=model.machine,
+        port_range=model.port_range,
+        host_key=model.host_key,
+        identity=model.identity,
+        mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
+        shares=model.shares,
+    )
+
+
+def local_os() -> str:
+    """The letter of this machine's operating system."""
+    import sys
+
+    return {"win32": "W", "darwin": "M"}.get(sys.platform, "F" if "bsd" in sys.platform else "L")
+
+
+_TARGET = re.compile(
+    r"(?:(?P<user>[^\s:/\[\]]+)@)?"
+    r"(?:\[(?P<v6>[0-9a-fA-F:.%a-z]+)\]|(?P<host>[^@\s:/\[\]]+))"
+    r"(?::(?P<port>[0-9]{1,5}))?"
+)
+
+
+def parse_ssh(text: str) -> SshTarget:
+    """``user@host:port``, ``user@[2001:db8::1]:22`` or an alias; ValueError with a sentence."""
+    found = _TARGET.fullmatch(text)
+    host = found and (found["v6"] or found["host"])
+    if not found or not host or host.startswith("-"):
+        raise ValueError(f"{text!r} is not user@host:port (IPv6 in brackets), nor a name")
+    port = int(found["port"]) if found["port"] else None
+    if port is not None and not 1 <= port <= 65535:
+        raise ValueError(f"{port} is no port")
+    return SshTarget(host=host, user=found["user"], port=port)
+
+
+def machine_id() -> str | None:
+    """This machine's id, where it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None

@@ -1,0 +1,85 @@
+"""Unrepeated: comparisons that one trial a cell cannot decide. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+from netlab.experiment.pairings import is_by_name
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.series import Series
+from netlab.stats import compare, mean
+
+MAX_PAIRINGS = 6
+"""Of more pairings each with each, a list of pairs says nothing."""
+
+Column = Group
+"""Cells of a pairing that stand in one column of a table: a group without its pairing."""
+
+
+def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
+    """One finding a protocol and two pairings whose cells have one trial each.
+
+    The pairing of the plan that comes later is told against the earlier. Evidence is by how much
+    the means of their columns differ, over the cells that both have; ``netlab.stats.compare``
+    judges each of these cells, and cannot tell.
+    """
+    figures: dict[str, dict[str, dict[Column, dict[int | None, tuple[str, float]]]]] = {}
+    for each in series:
+        if each.test != "stream" or is_by_name(each.group.pairing):
+            continue
+        column: Column = replace(each.group, pairing="")
+        of_pairing = figures.setdefault(each.group.pairing, {})
+        for point in each.measured:
+            if len(point.records) != 1 or point.same_host:
+                return ()
+            level = (point.cell, point.values[0])
+            columns = of_pairing.setdefault(each.group.protocol, {})
+            columns.setdefault(column, {})[point.buffer_bytes] = level
+    if len(figures) > MAX_PAIRINGS:
+        return ()
+    return tuple(
+        found
+        for earlier, later in combinations(figures, 2)
+        for protocol in figures[later]
+        if (found := _of(earlier, later, protocol, figures)) is not None
+    )
+
+
+def _of(
+    earlier: str,
+    later: str,
+    protocol: str,
+    figures: Mapping[str, Mapping[str, Mapping[Column, Mapping[int | None, tuple[str, float]]]]],
+) -> Finding | None:
+    old, new = figures[earlier].get(protocol, {}), figures[later][protocol]
+    differences: list[float] = []
+    ratios: list[float] = []
+    cells: list[str] = []
+    for column in new:
+        both = [level for level in new[column] if level in old.get(column, {})]
+        pairs = [(old[column][level], new[column][level]) for level in both]
+        judged = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
+        if not judged or any(each.verdict != "cannot tell" for each in judged):
+            continue
+        before, after = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
+        differences.append(after - before)
+        ratios.append(after / before)
+        cells += [pair[1][0] for pair in pairs]
+    if not differences:
+        return None
+    return finding(
+        Kind.UNREPEATED,
+        Group(later, protocol),
+        tuple(cells),
+        {
+            "n": 1,
+            "columns": len(differences),
+            "least_difference_bit_per_s": min(differences),
+            "most_difference_bit_per_s": max(differences),
+            "least_ratio": min(ratios),
+            "most_ratio": max(ratios),
+        },
+        {"against": earlier},
+    )

@@ -1,0 +1,1 @@
+"""Results from elsewhere: files in, a run folder out."""

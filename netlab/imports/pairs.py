@@ -1,0 +1,128 @@
+"""Import: a run folder out of a printed table of hosts against hosts.
+
+The form is that of the connection-kinds document: a CSV file with the columns ``protocol``,
+``client``, ``server``, ``mbit_per_s`` and, where the load was offered at a rate,
+``offered_mbit_per_s``. Clients and servers are names. A value is a plain decimal number of
+10^6 bit/s, as printed, kept exactly and as its text. An empty value was not measured. Which hosts
+are one machine the table does not say: ``machines`` does, since what never left a machine touched
+no cable, and belongs in no average with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from netlab.errors import UsageError
+from netlab.experiment.pairings import named, role_of
+from netlab.experiment.records import Record, Value
+from netlab.imports.csv_table import Form, bit_per_s, parse, shown, throughput, wrong_rate
+from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
+from netlab.store.plan import Link, PlannedCell
+
+COLUMNS = ("protocol", "offered_mbit_per_s", "client", "server", "mbit_per_s")
+TEST = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One row of the table."""
+
+    protocol: str
+    offered: str
+    """10^6 bit/s as printed; empty where as much was sent as went."""
+    client: str
+    server: str
+    printed: str
+    """The value as it was printed, empty where nothing was measured."""
+
+    @property
+    def cell(self) -> PlannedCell:
+        """The cell that the row is about: what the table says, and no default of ours."""
+        settings: dict[str, Value] = {"protocol": self.protocol}
+        if self.offered:
+            settings["rate_bit_per_s"] = float(bit_per_s(self.offered))
+        pairing = named(self.server, self.client)
+        return cell_of(pairing, TEST, settings, [self.protocol.lower()])
+
+
+def import_pairs(
+    csv_path: Path,
+    into: Path,
+    *,
+    machines: Mapping[str, str] | None = None,
+    title: str | None = None,
+    link: Link | None = None,
+    facts: Path | None = None,
+    imported_at: str | None = None,
+) -> Path:
+    """Make the run folder ``into`` out of a table of hosts against hosts; returns ``into``.
+
+    ``machines`` names the machine of each host that is one with others; a host that it does not
+    name is a machine of its own. ``facts`` is a file of what the document states beside the table
+    (see docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the wall clock where the
+    same bytes are wanted again. Importing the same table again into its folder changes nothing.
+
+    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
+    names a host that is not in it; ``into`` holds something else), StoreError, LockedError.
+    """
+    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    rows = parse_pairs(source.text, source.name)
+    one_of = dict(sorted((machines or {}).items()))
+    hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
+    machine_of = {host: one_of.get(host, host) for host in hosts}
+    for stranger in sorted(one_of.keys() - hosts.keys()):
+        raise UsageError(f"no host of {csv_path.name} is called {stranger!r}; {', '.join(hosts)}")
+    return write_run(
+        into,
+        source,
+        [row.cell for row in rows],
+        [
+            _record(row, one_machine=machine_of[row.server] == machine_of[row.client])
+            for row in rows
+        ],
+        content={"machines": one_of},
+    )
+
+
+def parse_pairs(text: str, file: str) -> tuple[PairRow, ...]:
+    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    return parse(text, file, _FORM)
+
+
+def _row(_: int, texts: Mapping[str, str]) -> PairRow:
+    return PairRow(
+        protocol=texts["protocol"],
+        offered=texts.get("offered_mbit_per_s", ""),
+        client=texts["client"],
+        server=texts["server"],
+        printed=texts["mbit_per_s"],
+    )
+
+
+def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(column, what is wrong with it) of one row."""
+    if texts["protocol"] not in ("TCP", "UDP"):
+        yield "protocol", f"{shown(texts['protocol'])} is neither TCP nor UDP"
+    for end in ("client", "server"):
+        try:
+            role_of(texts[end])
+        except ValueError as error:
+            yield end, str(error)
+    for name in ("offered_mbit_per_s", "mbit_per_s"):
+        yield from ((name, sentence) for sentence in wrong_rate(texts.get(name, "")))
+
+
+_FORM = Form(
+    COLUMNS,
+    wrong=_wrong,
+    row=_row,
+    key=lambda row: row.cell.key,
+    optional={"offered_mbit_per_s"},
+)
+
+
+def _record(row: PairRow, *, one_machine: bool) -> Record:
+    values: dict[str, Value] = {"same_host": one_machine, **throughput(row.printed)}
+    return record_of(row.cell, values, printed=row.printed, server=row.server, client=row.client)

@@ -1,0 +1,207 @@
+"""Import: a run folder out of a table of repeats, each with the time that it took.
+
+The form is that of the nettest document: a CSV file with the columns ``test`` (``tcp_ping``,
+``udp_ping``, ``tcp_blast``, ``udp_blast``), ``message_bytes``, ``messages``, ``trial`` (from 1),
+``elapsed_s`` and, of UDP, ``lost_packets``. A ping is a test ``round_trip``, one request under way
+at once; a blast is a test ``stream``. The printed time is kept exactly and as its text; throughput
+and the mean round trip are derived from it, as the document does. An empty time was not measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from netlab.errors import UsageError
+from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
+from netlab.experiment.records import Record, Value
+from netlab.imports.csv_table import Form, parse, shown, wrong_decimal
+from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
+from netlab.store.plan import Link, PlannedCell
+
+COLUMNS = ("test", "message_bytes", "messages", "trial", "elapsed_s", "lost_packets")
+
+TESTS: Mapping[str, tuple[str, str]] = {
+    "tcp_ping": ("round_trip", "TCP"),
+    "udp_ping": ("round_trip", "UDP"),
+    "tcp_blast": ("stream", "TCP"),
+    "udp_blast": ("stream", "UDP"),
+}
+"""Word of the table → kind of test and protocol."""
+
+MAX_TRIAL = 1000
+MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
+
+_WHOLE = re.compile(r"[0-9]{1,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One row of the table."""
+
+    test: str
+    """A word of ``TESTS``."""
+    message_bytes: int
+    messages: int
+    trial: int
+    printed: str
+    """The elapsed seconds as they were printed, empty where nothing was measured."""
+    lost_packets: int | None
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """What the repeats of one cell have in common."""
+        return self.test, self.message_bytes, self.messages
+
+
+def import_repeats(
+    csv_path: Path,
+    into: Path,
+    *,
+    pairing: str = "LL",
+    title: str | None = None,
+    link: Link | None = None,
+    mss_bytes: int | None = None,
+    facts: Path | None = None,
+    imported_at: str | None = None,
+) -> Path:
+    """Make the run folder ``into`` out of a table of repeats; returns ``into``.
+
+    The table does not name the systems, the link or the segment size of TCP: ``pairing`` (server
+    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere, and ``facts`` is a
+    file of what else it states (see docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the
+    wall clock where the same bytes are wanted again. Importing the same table again into its folder
+    changes nothing.
+
+    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
+    holds something else), StoreError, LockedError.
+    """
+    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    rows = parse_repeats(source.text, source.name)
+    _check_mss(mss_bytes, link)
+    repeats = max(row.trial for row in rows)
+    cells = _cells(rows, pairing, repeats)
+    content: dict[str, object] = {"cells": [cell.key for cell in cells.values()]}
+    if mss_bytes is not None:
+        content["mss_bytes"] = mss_bytes
+    return write_run(
+        into,
+        source,
+        cells.values(),
+        [_record(row, cells[row.place], link, mss_bytes) for row in rows],
+        content=content,
+        repeats=repeats,
+    )
+
+
+def parse_repeats(text: str, file: str) -> tuple[Repeat, ...]:
+    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    return parse(text, file, _FORM)
+
+
+def _row(_: int, texts: Mapping[str, str]) -> Repeat:
+    lost = texts.get("lost_packets", "")
+    return Repeat(
+        test=texts["test"],
+        message_bytes=int(texts["message_bytes"]),
+        messages=int(texts["messages"]),
+        trial=int(texts["trial"]),
+        printed=texts["elapsed_s"],
+        lost_packets=int(lost) if lost else None,
+    )
+
+
+def _key(row: Repeat) -> str:
+    return repr((row.place, row.trial))
+
+
+def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(column, what is wrong with it) of one row."""
+    test, lost, elapsed = texts["test"], texts.get("lost_packets", ""), texts["elapsed_s"]
+    if test not in TESTS:
+        yield "test", f"{shown(test)} is none of {', '.join(TESTS)}"
+    for name, most in (("message_bytes", 2**24), ("messages", 10**12), ("trial", MAX_TRIAL)):
+        if not _WHOLE.fullmatch(texts[name]) or not 1 <= int(texts[name]) <= most:
+            yield name, f"{shown(texts[name])} is not a whole number from 1 to {most}"
+    faults = list(wrong_decimal(elapsed, "seconds")) if elapsed else []
+    yield from (("elapsed_s", sentence) for sentence in faults)
+    if elapsed and not faults and not MIN_ELAPSED_S <= Decimal(elapsed) <= MAX_ELAPSED_S:
+        yield "elapsed_s", f"{elapsed} s is no time that a test takes; leave it empty where unknown"
+    if lost:
+        yield from _wrong_loss(lost, test, texts["messages"])
+
+
+def _wrong_loss(lost: str, test: str, messages: str) -> Iterator[tuple[str, str]]:
+    if TESTS.get(test, ("", "UDP"))[1] != "UDP":
+        yield "lost_packets", "TCP delivers everything: leave it empty"
+    elif not _WHOLE.fullmatch(lost):
+        yield "lost_packets", f"{shown(lost)} is not a whole number"
+    elif _WHOLE.fullmatch(messages) and int(lost) > int(messages):
+        yield "lost_packets", f"{lost} lost of {messages} sent"
+
+
+_FORM = Form(COLUMNS, _wrong, _row, _key, same="the same trial", optional={"lost_packets"})
+
+
+def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
+    most = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
+    if mss_bytes is not None and most is not None and not 1 <= mss_bytes <= most:
+        raise UsageError(f"a segment of {mss_bytes} bytes: the link's MTU allows 1 to {most}")
+
+
+def _cells(
+    rows: Sequence[Repeat], pairing: str, repeats: int
+) -> dict[tuple[str, int, int], PlannedCell]:
+    """The cells, in the table's order; one with fewer trials than the longest says how many."""
+    cells = {}
+    for place in dict.fromkeys(row.place for row in rows):
+        word, message_bytes, messages = place
+        test, protocol = TESTS[word]
+        settings: dict[str, Value] = {
+            "protocol": protocol,
+            "message_bytes": message_bytes,
+            "count": messages,
+        }
+        own = max(row.trial for row in rows if row.place == place)
+        words = (protocol.lower(), str(message_bytes), "auto")
+        cells[place] = cell_of(pairing, test, settings, words, None if own == repeats else own)
+    return cells
+
+
+def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | None) -> Record:
+    values: dict[str, Value] = {}
+    if row.printed:
+        values = _values(row, cell)
+        if mss_bytes is not None and cell.settings["protocol"] == "TCP":
+            values["mss_bytes"] = mss_bytes
+            if link is not None:
+                without = mss_of(link.mtu_bytes, timestamps=False)
+                values["tcp_timestamps"] = mss_bytes <= without - TIMESTAMPS_BYTES
+    return record_of(cell, values, printed=row.printed, trial=row.trial)
+
+
+def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
+    """What was printed, and what follows from it; the quotients are rounded once.
+
+    Of UDP without a printed loss it is not known what arrived, so there is no throughput; and a
+    ping that lost packets waited for them, so there is no mean round trip.
+    """
+    elapsed_ns = int(Decimal(row.printed) * 10**9)
+    values: dict[str, Value] = {"elapsed_ns": elapsed_ns, "printed_elapsed_s": row.printed}
+    lost = row.lost_packets
+    if lost is not None:
+        values["lost_messages"] = lost
+    arrived = row.messages - (lost or 0)
+    if cell.test == "round_trip":
+        values["transactions"] = arrived
+        values["transactions_per_s"] = arrived * 10**9 / elapsed_ns
+        if not lost:
+            values |= {"rtt_count": arrived, "rtt_mean_ns": elapsed_ns / arrived}
+        return values
+    values["sent_messages"] = row.messages
+    if lost is not None or cell.settings["protocol"] == "TCP":
+        values["throughput_bit_per_s"] = 8 * row.message_bytes * arrived * 10**9 / elapsed_ns
+    return values

@@ -1,0 +1,179 @@
+"""Imported: what every import has in common, from the file that it reads to the run folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import UsageError
+from netlab.experiment.records import Record, Status, Value, utc_now
+from netlab.imports.csv_table import read_table, text_of
+from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.run_folder import RunFolder
+from netlab.store.source_facts import KEY, STATED, Stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A printed table as it was read, and what is known of it beside."""
+
+    path: Path
+    data: bytes
+    title: str
+    link: Link | None
+    facts: Path | None
+    """The file of what the document states beside the table."""
+    stated: Stated
+    imported_at: str | None
+    """ISO 8601: stands for the wall clock where the same bytes are wanted again."""
+
+    @property
+    def name(self) -> str:
+        """Of the table in faults."""
+        return str(self.path)
+
+    @property
+    def text(self) -> str:
+        """The table's text; MatrixError where it is not UTF-8, with the place."""
+        return text_of(self.data, self.name)
+
+    def beside(self, into: Path) -> frozenset[str]:
+        """Its own files that may stand in the folder that becomes the run."""
+        files = (self.path, *([self.facts] if self.facts is not None else []))
+        here = into.resolve()
+        return frozenset(file.name for file in files if file.parent.resolve() == here)
+
+
+def read_source(
+    path: Path,
+    *,
+    title: str | None,
+    link: Link | None,
+    facts: Path | None,
+    imported_at: str | None,
+) -> Source:
+    """Read a table and its facts. UsageError where there is none, MatrixError for wrong facts."""
+    data = read_table(path)
+    stated = Stated()
+    if facts is not None:
+        from netlab.imports.facts_file import read_stated
+
+        stated = read_stated(facts)
+    return Source(
+        path=path,
+        data=data,
+        title=title or path.stem,
+        link=link,
+        facts=facts,
+        stated=stated,
+        imported_at=imported_at,
+    )
+
+
+def write_run(
+    into: Path,
+    source: Source,
+    cells: Iterable[PlannedCell],
+    records: Sequence[Record],
+    *,
+    content: Mapping[str, Any],
+    repeats: int = 1,
+) -> Path:
+    """Make the run folder ``into``, or go on with it; returns ``into``.
+
+    ``content`` is what makes two imports of the same table different, as plain JSON data.
+    Raises UsageError (the facts name a pairing that the table lacks; ``into`` holds something
+    else), StoreError, LockedError.
+    """
+    plan = _plan(source, tuple(cells), content, repeats)
+    pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
+    for stranger in source.stated.strangers(pairings):
+        those = ", ".join(pairings)
+        raise UsageError(f"{source.facts}: {source.path.name} has no {stranger!r}; it has {those}")
+    with RunFolder.open_for_writing(
+        into,
+        plan,
+        beside=source.beside(into),
+        clock=lambda: source.imported_at or utc_now(),
+        run_id=plan.content_hash[:16],
+    ) as run:
+        noted = {note.data.get("host") for note in run.notes if note.kind == "facts"}
+        for host in source.stated.hosts:
+            if host.name not in noted:
+                facts = {**host.facts, "source": host.source}
+                run.note("facts", durable=False, host=host.name, when=STATED, facts=facts)
+        written = frozenset(run.latest)
+        for record in records:
+            if (record.cell, record.trial) not in written:
+                run.append(record, durable=False)
+    return into
+
+
+def cell_of(
+    pairing: str,
+    test: str,
+    settings: Mapping[str, Value],
+    words: Sequence[str],
+    repeats: int | None = None,
+) -> PlannedCell:
+    """A cell with a key of ``words`` for people and a digest of all that it is for the rest."""
+    text = json.dumps([pairing, test, settings], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return PlannedCell("-".join([pairing, test, *words, digest]), pairing, test, settings, repeats)
+
+
+def record_of(
+    cell: PlannedCell,
+    values: Mapping[str, Value],
+    *,
+    printed: str,
+    trial: int = 1,
+    server: str = "",
+    client: str = "",
+) -> Record:
+    """The record of a printed figure; where ``printed`` is empty, of a place left empty."""
+    return Record(
+        cell=cell.key,
+        trial=trial,
+        attempt=1,
+        status=Status.OK if printed else Status.PENDING,
+        reason=None if printed else "not-recorded",
+        pairing=cell.pairing,
+        server=server,
+        client=client,
+        test=cell.test,
+        started_at="",
+        settings=cell.settings,
+        values=values,
+    )
+
+
+def _plan(
+    source: Source, cells: tuple[PlannedCell, ...], content: Mapping[str, Any], repeats: int
+) -> Plan:
+    table = {"sha256": hashlib.sha256(source.data).hexdigest()}
+    whole: dict[str, Any] = {"table": table, **content}
+    if source.link is not None:
+        whole["link"] = {
+            "rate_bit_per_s": source.link.rate_bit_per_s,
+            "mtu_bytes": source.link.mtu_bytes,
+            **({"hops": source.link.hops} if source.link.hops else {}),
+        }
+    if source.stated != Stated():
+        whole[KEY] = source.stated.data()
+    # As it comes back from the file: tuples are lists.
+    whole = json.loads(json.dumps(whole, sort_keys=True))
+    return Plan(
+        title=source.title,
+        content=whole,
+        content_hash=hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest(),
+        matrix_text="",
+        link=source.link,
+        cells=cells,
+        repeats=repeats,
+        source=source.path.name,
+    )

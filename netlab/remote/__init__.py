@@ -1,0 +1,1 @@
+"""Agents on hosts: transport, SSH, login, host keys, deployment, locks."""

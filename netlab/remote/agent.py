@@ -1,0 +1,315 @@
+"""The agent on a host: started, greeted, asked, and listened to. The protocol: docs/protocol.md."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from netlab.errors import HostError, HostGone, ProbeError
+from netlab.experiment.hosts import Host
+from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
+from netlab.remote.protocol import RecordReader, request_line
+from netlab.remote.transport import Process, Transport, connect
+from netlab.version import VERSION
+
+PROTOCOL = 1
+HEARTBEAT_S = 2.0
+SILENCE_S = 30.0
+"""A host from which nothing has come for this long is lost; it answers every heartbeat."""
+HELLO_S = 60.0
+"""A first start may have to wait for a virus scanner."""
+SAY_S = 3.0
+"""Without an answer for this long a person is told what is being waited for."""
+ANSWER_S = 10.0
+GOODBYE_S = 2.0
+SKIPPED_MOST = 1 << 20
+"""Bytes that are no record, in all: more is no login's banner."""
+EXCHANGES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """An agent's monotonic clock against the controller's."""
+
+    offset_ns: int
+    """To add to a time of the controller."""
+    bound_ns: int
+    """The true offset is no further away: half of the smallest round trip."""
+
+
+class Agent:
+    """A resident ``netprobe agent``. Its methods may be called by several threads."""
+
+    def __init__(
+        self, host: Host, transport: Transport, process: Process, *, silence_s: float = SILENCE_S
+    ) -> None:
+        self.host = host
+        self.hello: Mapping[str, Any] = {}
+        self.probe_path = ""
+        """Where its file lies on the host, for sentences."""
+        self._machine = f"host {host.name}"
+        self._network = ""
+        self.skipped_lines = 0
+        """Lines that were no records, such as a login's banner."""
+        self._skipped_bytes = 0
+        self._first_skipped = ""
+        self._transport = transport
+        self._process = process
+        self._silence_s = silence_s
+        self._pending: dict[str, Pending] = {}
+        self._number = 0
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._heard_at = time.monotonic()
+        self._gone: str | None = None
+        self._closing = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+
+    @classmethod
+    def open(
+        cls,
+        host: Host,
+        on_event: Callable[[str], None] | None = None,
+        *,
+        silence_s: float = SILENCE_S,
+    ) -> Self:
+        """Connect, put the right probe there, start its agent and greet it.
+
+        Raises HostError and its kin. ``on_event`` hears what takes long.
+        """
+        from netlab.remote.deploy import places
+
+        transport = connect(host)
+        try:
+            refusals: list[str] = []
+            for place in places(host, transport, on_event, refusals):
+                process = transport.start(place.argv)
+                agent = cls(host, transport, process, silence_s=silence_s)
+                agent.probe_path = place.path
+                try:
+                    agent.greet(place.binary, on_event)
+                except HostGone as gone:
+                    # Read-only, noexec, full: another directory may do.
+                    agent.let_go()
+                    refusals.append(f"{place.argv[0]}: {gone}")
+                except BaseException:
+                    agent.let_go()
+                    raise
+                else:
+                    return agent
+            raise HostError(f"{host.name}: no place to start the probe from: {'; '.join(refusals)}")
+        except BaseException:
+            transport.close()
+            raise
+
+    @property
+    def gone(self) -> bool:
+        """Whether the host is lost, or was let go."""
+        return self._gone is not None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What is the same for two names of one machine and network namespace."""
+        return self._machine, self._network
+
+    def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
+        """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
+        with self._lock:
+            self._number += 1
+            pending = Pending(self.host.name, str(self._number), inbox)
+            gone = self._gone
+            if gone is None:
+                self._pending[pending.id] = pending
+        if gone is not None:
+            pending.deliver({"type": GONE, "detail": gone})
+            return pending
+        try:
+            self._send(request_line(pending.id, verb, keys))
+        except (OSError, ValueError) as error:
+            self._broke(error)
+        return pending
+
+    def ask(self, verb: str, *, timeout_s: float = ANSWER_S, **keys: Any) -> Mapping[str, Any]:
+        """Send a request and wait for its answer; ProbeError or HostGone in place of one."""
+        return self.start(verb, **keys).record(timeout_s)
+
+    def facts(self, to: str | None = None) -> Mapping[str, Any]:
+        """The host's facts, with ``to`` those of the route to that address."""
+        return self.ask("facts") if to is None else self.ask("facts", to=to)
+
+    def start_beside(self, argv: Sequence[str]) -> Process:
+        """Start another program on the host. Over SSH the words must need no quoting."""
+        return self._transport.start(argv)
+
+    def clock_offset(self) -> ClockOffset:
+        """The agent's clock against ours, from the quickest of 16 exchanges."""
+        best: ClockOffset | None = None
+        for _ in range(EXCHANGES):
+            before = time.monotonic_ns()
+            there = int(self.ask("clock")["monotonic_ns"])
+            after = time.monotonic_ns()
+            bound = (after - before + 1) // 2
+            if best is None or bound < best.bound_ns:
+                best = ClockOffset(there - (before + after) // 2, bound)
+        assert best is not None  # noqa: S101  (told to the type checker)
+        return best
+
+    def close(self) -> None:
+        """End the agent and let go of the host. Safe to call again, and from another thread."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        try:
+            self._send(request_line("bye", "quit", {}))
+        except (OSError, ValueError):
+            self._gone = self._gone or f"{self.host.name}: gone"
+        self._process.close_input()
+        self._process.wait(0.1 if self._gone else GOODBYE_S)
+        self._lose(f"{self.host.name}: let go")
+        self.let_go()
+        self._transport.close()
+
+    def let_go(self) -> None:
+        """End the process without a word. For ``close`` and for what never was an agent."""
+        self._closing.set()
+        self._process.kill()
+        if threading.current_thread() is not self._reader:
+            self._reader.join(GOODBYE_S)
+
+    def greet(
+        self,
+        binary: bytes | None,
+        on_event: Callable[[str], None] | None = None,
+        *,
+        hello_s: float = HELLO_S,
+    ) -> None:
+        """Ask who it is; HostError where it is not the probe in ``binary`` (``None``: any)."""
+        name = self.host.name
+        try:
+            self.hello = self._first_answer(on_event, hello_s)
+            self._identify()
+        except ProbeError as error:
+            raise HostError(f"{name}: no probe answers: {error.detail or error.word}") from None
+        theirs = (self.hello.get("protocol"), self.hello.get("version"))
+        if theirs != (PROTOCOL, VERSION):
+            raise HostError(
+                f"{name}: its probe is version {theirs[1]} (protocol {theirs[0]}), "
+                f"netlab is {VERSION} (protocol {PROTOCOL}); they have to be the same"
+            )
+        # The build is a hash of the sources, and stands in every binary that was made from them.
+        build = str(self.hello.get("build", ""))
+        if binary is not None and (not build or build.encode() not in binary):
+            raise HostError(
+                f"{name}: its probe is build {build or 'unknown'}, not the one that was put there; "
+                "something else answers in its place"
+            )
+        self._heart.start()
+
+    def _first_answer(
+        self, on_event: Callable[[str], None] | None, hello_s: float
+    ) -> Mapping[str, Any]:
+        """To `hello`: the first start of a new file may take long, and is never timed."""
+        pending = self.start("hello")
+        silent_s = min(SAY_S, hello_s)
+        try:
+            return pending.record(silent_s)
+        except ProbeError as error:
+            if error.word != "no-answer" or silent_s == hello_s:
+                raise
+        if on_event is not None:
+            on_event(
+                f"{self.host.name}: its probe does not answer yet; a first start may have to wait "
+                f"for a virus scanner, {hello_s:g} s at most"
+            )
+        return pending.record(hello_s - silent_s)
+
+    def _identify(self) -> None:
+        """Where ids are missing: that of a machine's last start, which all its containers share,
+        and the host's name, since copies of one Windows disk have one id.
+        """
+        machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
+        facts = self.ask("facts") if machine is None or network is None else {}
+        self._machine = str(machine or facts.get("boot_id") or f"host {self.host.name}")
+        self._network = str(network or facts.get("hostname") or "")
+
+    def _send(self, line: bytes) -> None:
+        with self._write_lock:
+            self._process.write(line)
+
+    def _beat(self) -> None:
+        """Keep the lease, and notice a host that does not answer any more."""
+        while not self._closing.wait(HEARTBEAT_S):
+            silent_s = time.monotonic() - self._heard_at
+            if silent_s > self._silence_s:
+                self._lose(f"{self.host.name}: silent for {silent_s:.0f} s")
+                self._process.kill()
+                return
+            try:
+                self._send(request_line("beat", "heartbeat", {}))
+            except (OSError, ValueError) as error:
+                self._broke(error)
+                return
+
+    def _broke(self, error: Exception) -> None:
+        """Nothing can be written any more. The reader may know more: how the probe ended."""
+        if threading.current_thread() is not self._reader:
+            self._reader.join(1.0)
+        self._lose(f"{self.host.name}: the connection broke ({error})")
+
+    def _read(self) -> None:
+        reader = RecordReader()
+        try:
+            while self._gone is None and (part := self._process.read()):
+                self._heard_at = time.monotonic()
+                for found in reader.feed(part):
+                    if isinstance(found, bytes):
+                        self._skip(found)
+                    else:
+                        self._take(found)
+        except (OSError, ValueError) as error:
+            self._lose(f"{self.host.name}: the connection broke ({error})")
+        if self._gone is None:
+            status = self._process.wait(1.0)
+            self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        request_id = record.get("id")
+        with self._lock:
+            pending = self._pending.get(request_id) if isinstance(request_id, str) else None
+            if pending is not None and record["type"] not in STREAMING:
+                del self._pending[pending.id]
+        if pending is not None:
+            pending.deliver(record)
+
+    def _skip(self, line: bytes) -> None:
+        if line.strip():
+            self.skipped_lines += 1
+            self._skipped_bytes += len(line)
+            self._first_skipped = self._first_skipped or repr(line[:80])[1:]
+        if self._skipped_bytes > SKIPPED_MOST:
+            self._lose(
+                f"{self.host.name}: prints without end what is no record: {self._first_skipped}"
+            )
+
+    def _last_words(self, status: int | None) -> str:
+        words = "" if status is None else f" with status {status}"
+        said = self._process.stderr_tail()
+        if said:
+            words += f": {said.splitlines()[-1][:200]}"
+        elif self._first_skipped:
+            words += f"; it said {self._first_skipped}"
+        return words
+
+    def _lose(self, sentence: str) -> None:
+        with self._lock:
+            if self._gone is None:
+                self._gone = sentence
+            waiting = list(self._pending.values())
+            self._pending.clear()
+        for pending in waiting:
+            pending.deliver({"type": GONE, "detail": self._gone})

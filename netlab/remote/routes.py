@@ -1,0 +1,121 @@
+"""Which way traffic between two hosts takes: by their routes, by their interfaces' counters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from netlab.errors import HostError
+from netlab.remote.agent import Agent
+
+PACKETS = {"TCP": 3, "UDP": 1}
+"""What a check of a protocol sends at least, each way."""
+COUNTERS_S = 3.0
+"""Some drivers bring their counters up to date only every second or two."""
+
+
+class Far(Protocol):
+    """The other side of a check, as the near side needs it."""
+
+    @property
+    def name(self) -> str:
+        """Of its host."""
+
+    @property
+    def address(self) -> str:
+        """Its test address."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One side of a check."""
+
+    agent: Agent
+    address: str
+
+    @property
+    def name(self) -> str:
+        """Of its host."""
+        return self.agent.host.name
+
+
+def check_route(end: End, peer: Far) -> Mapping[str, Any]:
+    """The kernel's own choice for packets to the peer must be the interface of the test address.
+
+    Returns the facts.
+    """
+    facts = end.agent.facts(to=peer.address)
+    here = interface_of(facts, end.address)
+    if here is None and "addresses" in facts:
+        raise HostError(
+            f"{end.name} does not have its test address {end.address}; "
+            f"it has {plain_addresses(facts)}"
+        )
+    interface = facts.get("route_interface")
+    if interface is not None and here is not None and interface != here:
+        raise HostError(
+            f"{end.name} reaches {peer.name} ({peer.address}) over {interface} from "
+            f"{facts.get('route_source', 'another address')}, not over the test network "
+            f"({here}, {end.address}): mend its routes"
+        )
+    return facts
+
+
+def check_counters(end: End, peer: Far, before: Mapping[str, Any], passed: set[str]) -> str | None:
+    """The interface of the route must have counted what passed, in and out.
+
+    Returns a sentence where the host does not tell. Raises HostError where it did not count it.
+    """
+    interface = before.get("route_interface")
+    wanted = sum(PACKETS[protocol] for protocol in passed)
+    keys = ("interface_sent_packets", "interface_received_packets")
+    if not wanted:
+        return None
+    if interface is None or any(key not in before for key in keys):
+        return (
+            f"{end.name} does not tell by which interface packets to {peer.address} leave: "
+            "make sure that it is the test network's"
+        )
+    give_up = time.monotonic() + COUNTERS_S
+    while True:
+        after = end.agent.facts(to=peer.address)
+        counted = [after.get(key, 0) - before[key] for key in keys]
+        if min(counted) >= wanted:
+            return None
+        if time.monotonic() > give_up:
+            raise HostError(
+                f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, and "
+                f"{interface} counted {counted[0]} packets out and {counted[1]} in: the traffic "
+                "takes another path than the test network"
+            )
+        time.sleep(0.1)
+
+
+def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
+    """The device that has ``address``, among the facts' ``addresses``."""
+    for device, local in _addresses(facts):
+        if local.partition("/")[0] == address.partition("%")[0]:
+            return device
+    return None
+
+
+def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
+    """``address`` with the length of its network's prefix, as the host has it."""
+    for _, local in _addresses(facts):
+        if local.partition("/")[0] == address.partition("%")[0]:
+            return local
+    return None
+
+
+def plain_addresses(facts: Mapping[str, Any]) -> str:
+    """The host's addresses for a sentence."""
+    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
+
+
+def _addresses(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for word in str(facts.get("addresses", "")).split(","):
+        device, _, local = word.partition("=")
+        if local:
+            yield device, local

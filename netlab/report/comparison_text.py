@@ -1,0 +1,190 @@
+"""What a comparison came to, written: as text, Markdown, CSV and JSON. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+from netlab.compare.judge import Judged, smallest_shown
+from netlab.compare.runs import Compared
+from netlab.report.sections.comparisons import in_words, sheet
+from netlab.report.tables.elements import Part, Sheet
+from netlab.report.write.text import markdown, plain_sheet
+from netlab.results.export import harmless
+from netlab.results.labels import count, printable
+from netlab.stats import Verdict
+from netlab.units import format_share
+
+SCHEMA = 1
+"""Version of the JSON."""
+
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+
+_ANYWAY = "NOT COMPARABLE, and compared anyway"
+_COLUMNS = (
+    *("comparable", "baseline_run", "contender_run", "cell", "contender_cell", "label"),
+    *("quantity", "unit", "baseline", "contender", "ratio", "ratio_low", "ratio_high"),
+    *("baseline_trials", "contender_trials", "test", "p", "p_together", "smallest_difference"),
+    *("verdict", "in_words", "why_not"),
+)
+
+
+def as_text(compared: Compared) -> str:
+    """For a terminal: what holds for all, then a table a contender."""
+    return "\n\n".join(["\n".join(_head(compared)), *map(plain_sheet, _sheets(compared))])
+
+
+def as_markdown(compared: Compared) -> str:
+    """The same as GitHub's Markdown."""
+    part = Part(
+        name="comparison",
+        title=f"Against {compared.baseline}",
+        paragraphs=tuple(_head(compared)),
+        sheets=_sheets(compared),
+    )
+    return markdown("Comparison", (), (), [part])
+
+
+def as_csv(compared: Compared) -> str:
+    """One line a cell and quantity. What cannot be told is empty; means are geometric."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in _data_rows(compared):
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def as_json(compared: Compared) -> str:
+    """One object: how it was compared, and a row a cell and quantity. What cannot be told is
+    absent.
+    """
+    method = compared.method
+    spread = smallest_shown(compared.rows)
+    whole = {
+        "schema": SCHEMA,
+        "comparable": not compared.differences,
+        "differences": list(compared.differences),
+        "baseline": compared.baseline,
+        "contenders": [group.contender for group in compared.groups],
+        "remarks": list(compared.remarks),
+        "method": {
+            "test": method.test,
+            "assumptions": list(method.assumptions),
+            "correction": method.correction,
+            "false_discovery_rate": method.rate,
+            "judged_together": method.comparisons,
+            "confidence": method.confidence,
+            "margin": method.margin,
+        },
+        "verdicts": _verdicts(compared),
+        "smallest_difference": spread
+        and dict(zip(("least", "median", "most"), spread, strict=True)),
+        "comparisons": [_present(row) for row in _data_rows(compared)],
+    }
+    return json.dumps(_present(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+WRITERS: Mapping[str, Callable[[Compared], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "csv": as_csv,
+    "json": as_json,
+}
+
+
+def _head(compared: Compared) -> list[str]:
+    """What holds for every line: what was compared, what came out, how it was judged."""
+    method, spread = compared.method, smallest_shown(compared.rows)
+    contenders = ", ".join(group.contender for group in compared.groups)
+    found = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)
+    lines = [f"{_ANYWAY}: {'; '.join(compared.differences)}."] if compared.differences else []
+    lines += [
+        f"Baseline {compared.baseline}; contender {contenders}.",
+        f"{count(len(compared.rows), 'comparison')}: {found}.",
+    ]
+    if spread is not None:
+        least, middle, most = map(format_share, spread)
+        lines.append(
+            f"The smallest difference that would have shown, in four of five such runs: {middle} "
+            f"at the median, {least} to {most}."
+        )
+    lines.append(
+        f"Test: {method.test}; intervals at {100 * method.confidence:g} %; “different” holds among "
+        f"all {method.comparisons} ({method.correction}, {100 * method.rate:g} %) and needs "
+        f"{100 * method.margin:g} % of difference besides. Assumed: "
+        f"{'; '.join(method.assumptions)}."
+    )
+    lines += [f"{each[:1].upper()}{each[1:]}." for each in compared.remarks]
+    return [printable(line) for line in lines]
+
+
+def _verdicts(compared: Compared) -> dict[str, int]:
+    found = Counter(row.verdict.verdict for row in compared.rows)
+    return {verdict: found[verdict] for verdict in VERDICTS}  # type: ignore[index]
+
+
+def _sheets(compared: Compared) -> tuple[Sheet, ...]:
+    mark = f"{_ANYWAY}: " if compared.differences else ""
+    return tuple(
+        sheet(f"{mark}{group.contender}", f"baseline {compared.baseline}", group.rows)
+        for group in compared.groups
+    )
+
+
+def _data_rows(compared: Compared) -> list[dict[str, Any]]:
+    return [
+        {
+            "comparable": not compared.differences,
+            "baseline_run": compared.baseline,
+            "contender_run": group.contender,
+            **_data(row, compared.method.test),
+        }
+        for group in compared.groups
+        for row in group.rows
+    ]
+
+
+def _data(row: Judged, test: str) -> dict[str, Any]:
+    laid, verdict = row.laid, row.verdict
+    smallest = verdict.smallest_ratio
+    words = in_words(verdict, laid.quantity, taken_back=row.taken_back, paired=laid.paired)
+    figures = zip(("baseline", "contender"), laid.means, strict=True)
+    trials = zip(("baseline_trials", "contender_trials"), laid.figures, strict=True)
+    return {
+        "cell": laid.cells[0],
+        "contender_cell": laid.cells[1],
+        "label": laid.label,
+        "quantity": laid.quantity.name,
+        "unit": laid.quantity.unit,
+        **dict(figures),
+        "ratio": verdict.ratio,
+        "ratio_low": verdict.low,
+        "ratio_high": verdict.high,
+        **{name: len(values) for name, values in trials},
+        "test": test,
+        "p": verdict.p,
+        "p_together": verdict.p_together,
+        "smallest_difference": None if smallest is None else smallest - 1,
+        "verdict": verdict.verdict,
+        "in_words": words,
+        "why_not": list(laid.why_not) or None,
+    }
+
+
+def _present(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return harmless(printable(" ".join(map(str, value))))
+    return repr(value) if isinstance(value, int | float) else harmless(printable(str(value)))

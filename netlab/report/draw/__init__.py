@@ -1,0 +1,1 @@
+"""Charts drawn: axes, bars, maps, pictures. All that knows matplotlib."""

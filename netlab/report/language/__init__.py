@@ -1,0 +1,1 @@
+"""The report in other languages. Pure."""

@@ -1,0 +1,55 @@
+"""Wording: how a report's labels and figures are written. The base leaves them as they are. Pure.
+
+The rooms of the report write English; another language is a room that words their nouns anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table
+
+if TYPE_CHECKING:
+    from netlab.report.tables.tables import Section
+    from netlab.results.frame import Run
+
+
+class Wording:
+    """English: every noun as the rooms of the report made it."""
+
+    language = "en"
+    decimal_marker = "."
+    table = "Table"
+    """What stands before a table's number."""
+
+    def text(self, words: str) -> str:
+        """One label."""
+        return words
+
+    def of_table(self, table: Table) -> Table:
+        """A table: headings, captions, footnotes, and how its figures are written."""
+        return table
+
+    def of_section(self, section: Section) -> Section:
+        """A section of tables."""
+        return section
+
+    def of_part(self, part: Part) -> Part:
+        """A part: its title, sheets and charts. Its paragraphs are prose, and stay."""
+        return part
+
+    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
+        """A diagram: title, axes, legend."""
+        return chart
+
+
+def wording_in(language: str, run: Run) -> Wording:
+    """The wording of one of ``report.LANGUAGES`` for the report of a run.
+
+    Names that the run gives to hosts and pairings are kept, whatever they mean as words.
+    """
+    if language == "de":
+        from netlab.report.language.german import German, names_in
+
+        return German(names_in(run))
+    return Wording()

@@ -1,0 +1,251 @@
+"""German: the report's labels as a German lab report writes them, with decimal commas. Pure.
+
+The words stand in german_words.py. What is prose (the page's paragraphs) and what programs read
+(CSV) stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.records import REASONS
+from netlab.report.language.base import Wording
+from netlab.report.language.german_labels import PHRASES
+from netlab.report.language.phrasebook import Phrasebook
+from netlab.report.tables.elements import (
+    Chart,
+    Curve,
+    HeatMap,
+    Line,
+    Part,
+    Row,
+    Sheet,
+    Strip,
+    Table,
+)
+from netlab.results.layout import Column
+from netlab.results.readings import FLOWS
+from netlab.store.source_facts import stated_of
+
+if TYPE_CHECKING:
+    from netlab.report.tables.tables import Section
+    from netlab.results.frame import Run
+
+_NAMING = ("interface", "network", "congestion")
+"""Settings whose values are names."""
+
+
+def names_in(run: Run) -> frozenset[str]:
+    """What a run calls by a name of its own: pairings, hosts, interfaces; and what a document says
+    beside an imported table, word for word.
+    """
+    cells, remarks = run.plan.cells, stated_of(run.plan).remarks
+    pairings = {cell.pairing for cell in cells}
+    hosts = {name for each in pairings if is_by_name(each) for name in labels_of(each)}
+    hosts |= {name for record in run.records for name in (record.server, record.client)}
+    named = {str(cell.settings.get(name, "")) for cell in cells for name in _NAMING}
+    quoted = {words for each in remarks for words in (each.text, each.source, *each.pairings)}
+    return frozenset({*pairings, *hosts, *named, *quoted})
+
+
+class German(Wording):
+    """Every label in German; ``unknown`` has those for which there are no words yet."""
+
+    language = "de"
+    decimal_marker = ","
+    table = "Tabelle"
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._book = Phrasebook(PHRASES, {*names, *REASONS}, spelled)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Labels that were asked for and stayed English."""
+        return self._book.unknown
+
+    def text(self, words: str) -> str:
+        """One label."""
+        return self._book(words)
+
+    def of_table(self, table: Table) -> Table:
+        """Headings, captions, footnotes; figures with a comma."""
+        return replace(
+            table,
+            pairing=self.text(table.pairing),
+            conditions=self.text(table.conditions),
+            quantity=self.text(table.quantity),
+            corner=self.text(table.corner),
+            columns=tuple(self._column(column) for column in table.columns),
+            rows=tuple(self._row(row) for row in table.rows),
+            footnotes=self._footnotes(table.footnotes),
+        )
+
+    def of_section(self, section: Section) -> Section:
+        """Its tables, and who is at both ends."""
+        return replace(
+            section,
+            grid=replace(section.grid, conditions=self.text(section.grid.conditions)),
+            subtitle=self.text(section.subtitle),
+            tables=tuple(map(self.of_table, section.tables)),
+        )
+
+    def of_part(self, part: Part) -> Part:
+        """Its title, sheets and charts."""
+        return replace(
+            part,
+            title=self.text(part.title),
+            sheets=tuple(map(self._sheet, part.sheets)),
+            charts=tuple(map(self.of_chart, part.charts)),
+            details=tuple(map(self._sheet, part.details)),
+        )
+
+    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
+        """Title, axes, legend, and what a reader is told who does not see it."""
+        match chart:
+            case Strip():
+                return self._strip(chart)
+            case HeatMap():
+                return self._heat_map(chart)
+            case _:
+                return self._chart(chart)
+
+    def _column(self, column: Column) -> Column:
+        return _GermanColumn(
+            column.protocol, column.message_bytes, column.flow, self.text(FLOWS[column.flow])
+        )
+
+    def _row(self, row: Row) -> Row:
+        return replace(row, label=self.text(row.label), decimal_marker=self.decimal_marker)
+
+    def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((letter, self.text(sentence)) for letter, sentence in footnotes)
+
+    def _sheet(self, sheet: Sheet) -> Sheet:
+        return replace(
+            sheet,
+            title=self.text(sheet.title),
+            corner=self.text(sheet.corner),
+            columns=tuple(map(self.text, sheet.columns)),
+            lines=tuple(map(self._line, sheet.lines)),
+            footnotes=self._footnotes(sheet.footnotes),
+        )
+
+    def _line(self, line: Line) -> Line:
+        places = tuple(replace(place, text=self._place(place.text)) for place in line.places)
+        return replace(line, label=self.text(line.label), places=places)
+
+    def _place(self, text: str) -> str:
+        """A figure or a few words; a whole sentence is prose, and stays."""
+        return text if text.endswith(".") else self.text(text)
+
+    def _chart(self, chart: Chart) -> Chart:
+        worded = replace(
+            chart,
+            title=self.text(chart.title),
+            x_label=self.text(chart.x_label),
+            x_ticks=tuple((x, self.text(label)) for x, label in chart.x_ticks),
+            lines=self._curves(chart.lines),
+            ceilings=self._curves(chart.ceilings),
+            quantity=self.text(chart.quantity),
+            unit=self.text(chart.unit),
+            decimal_marker=self.decimal_marker,
+        )
+        return _GermanChart(**_fields(worded))
+
+    def _strip(self, strip: Strip) -> Strip:
+        panels = tuple(
+            replace(
+                panel,
+                title=self.text(panel.title),
+                unit=self.text(panel.unit),
+                lines=self._curves(panel.lines),
+            )
+            for panel in strip.panels
+        )
+        worded = replace(
+            strip,
+            title=self.text(strip.title),
+            x_label=self.text(strip.x_label),
+            panels=panels,
+            decimal_marker=self.decimal_marker,
+        )
+        return _GermanStrip(**_fields(worded))
+
+    def _heat_map(self, chart: HeatMap) -> HeatMap:
+        worded = replace(
+            chart,
+            title=self.text(chart.title),
+            unit=self.text(chart.unit),
+            x_label=self.text(chart.x_label),
+            y_label=self.text(chart.y_label),
+            inside_label=self.text(chart.inside_label),
+            decimal_marker=self.decimal_marker,
+        )
+        return _GermanHeatMap(**_fields(worded))
+
+    def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:
+        return tuple(replace(curve, label=self.text(curve.label)) for curve in curves)
+
+
+def spelled(figure: str) -> str:
+    """``1,488,095.5`` as ``1.488.095,5``."""
+    return figure.translate(_SEPARATORS)
+
+
+_SEPARATORS = str.maketrans(",.", ".,")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _GermanColumn(Column):
+    """A column whose way is said in German."""
+
+    way: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.message_bytes} {self.way}".rstrip()
+
+
+class _GermanChart(Chart):
+    __slots__ = ()
+
+    @property
+    def alt(self) -> str:
+        ceiling = " Die Obergrenze der Leitung ist mitgezeichnet." if self.ceilings else ""
+        bars = " Balken sind das 95-%-Intervall jedes Mittelwerts." if self.has_bars else ""
+        names = ", ".join(line.label for line in self.lines)
+        return (
+            f"Liniendiagramm: {self.title}, in {self.unit}, über {self.x_label}. "
+            f"{len(self.lines)} Linien: {names}.{ceiling}{bars} "
+            "Die Tabellen enthalten dieselben Werte."
+        )
+
+
+class _GermanStrip(Strip):
+    __slots__ = ()
+
+    @property
+    def alt(self) -> str:
+        names = "; ".join(f"{panel.title}, {panel.unit}" for panel in self.panels)
+        return (
+            f"Liniendiagramme: {self.title}, über {self.x_label}. {len(self.panels)} Felder: "
+            f"{names}. Die exportierte Tabelle enthält dieselben Werte."
+        )
+
+
+class _GermanHeatMap(HeatMap):
+    __slots__ = ()
+
+    @property
+    def alt(self) -> str:
+        return (
+            f"Farbkarte: {self.title}, {len(self.rows)} Clients mal {len(self.columns)} Server. "
+            "Die Tabelle enthält dieselben Werte."
+        )
+
+
+def _fields(noun: Any) -> dict[str, Any]:
+    return {each.name: getattr(noun, each.name) for each in fields(noun)}

@@ -1,0 +1,110 @@
+"""The report of a run that goes on: made anew as the journal grows, until the run is over."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from netlab.experiment.records import Status
+from netlab.report import PAGE, reloading, write_report
+from netlab.report.language.base import wording_in
+from netlab.results.frame import Run
+from netlab.store.files import read_file, refused, write_file
+from netlab.store.reader import JOURNAL, StoredRun, holder_of, read
+
+LOOKS_S = 0.5
+"""Between two looks at the journal."""
+LEAST_PAUSE_S = 2.0
+"""Between two reports at least."""
+SHARE = 0.2
+"""Of the time at most goes into making reports: the run is on the same machine, maybe."""
+LEAST_RELOAD_S = 5
+"""A reader is not interrupted more often."""
+
+
+def watch(
+    folder: Path,
+    language: str,
+    say: Callable[[str], None],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Keep the report of the run in ``folder`` current; ends when the run is over.
+
+    A run is over when nothing of it remains, or when whoever wrote it has gone; the report is then
+    made a last time. However it ends (also by an exception out of ``sleep``), the page that is left
+    does not reload itself any more. UsageError where there is no run, StoreError as ``read``.
+    """
+    page = folder / PAGE
+    shown_bytes: int | None = None
+    seen_writer, due_s, cost_s = False, -math.inf, 0.0
+    try:
+        while True:
+            # The writer first: what it wrote before it went is then in the journal that is read.
+            writes = holder_of(folder) is not None
+            gone = seen_writer and not writes
+            seen_writer = seen_writer or writes
+            size_bytes = _size_bytes(folder)
+            if gone or (size_bytes != shown_bytes and clock() >= due_s):
+                begin_s = clock()
+                run = _read(folder, under_way=writes)
+                left = remaining(run.stored)
+                over = gone or not left
+                reload_s = max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))
+                wording = wording_in(language, run)
+                write_report(run, wording, reload_s=None if over else reload_s)
+                shown_bytes, cost_s = size_bytes, clock() - begin_s
+                due_s = clock() + _pause_s(cost_s)
+                if over:
+                    say(f"{page}: {_end(left)}")
+                    return
+                say(f"{page}: {left} to go")
+            sleep(LOOKS_S)
+    finally:
+        _settle(page)
+
+
+def _read(folder: Path, *, under_way: bool) -> Run:
+    """The run; a line that is being written is no damage."""
+    stored = read(folder)
+    damage = tuple(each for each in stored.damage if not (each.torn and under_way))
+    return Run(replace(stored, damage=damage))
+
+
+def remaining(stored: StoredRun) -> int:
+    """Trials that are still to be measured, as far as is known; those that failed are."""
+    done = (Status.OK, Status.IMPOSSIBLE)
+    return sum(record is None or record.status not in done for _, _, record in stored.trials())
+
+
+def _end(left: int) -> str:
+    if not left:
+        return "the run is complete"
+    return f"whoever wrote the run has gone; {left} trials remain, netlab run --into goes on"
+
+
+def _pause_s(cost_s: float) -> float:
+    return max(LEAST_PAUSE_S, cost_s * (1 / SHARE - 1))
+
+
+def _size_bytes(folder: Path) -> int:
+    journal = folder / JOURNAL
+    try:
+        return journal.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise refused(error, journal, "read the journal") from None
+
+
+def _settle(page: Path) -> None:
+    """Take the wish to be loaded again off the page, where one stands there."""
+    if page.exists():
+        html = read_file(page)
+        quiet = reloading(html.decode("utf-8"), None).encode("utf-8")
+        if quiet != html:
+            write_file(page, quiet, mode=0o644)

@@ -1,0 +1,196 @@
+"""Tables and pictures → index.html: one file that opens offline and prints.
+
+Its one script and its one style are named by their hashes in the page's own policy, which allows
+nothing else and no connection: what a host or a file said can neither run nor call anybody.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netlab.experiment.records import Status
+from netlab.report.draw.plot import Picture
+from netlab.report.page import coverage
+from netlab.report.page.cell_data import cells_of, packed, script_json
+from netlab.report.page.methods import methods
+from netlab.report.page.opening import opening
+from netlab.report.tables.elements import Chart, Part, Row, Table
+from netlab.report.tables.tables import Section
+from netlab.report.text.summary import leading, sentences_of
+from netlab.results.labels import count, figure, printable
+from netlab.results.readings import Reading
+from netlab.store.plan import LinkLike
+from netlab.units import format_rate
+from netlab.version import VERSION
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a page is made of."""
+
+    run: Run
+    readings: tuple[Reading, ...]
+    overviews: tuple[Table, ...]
+    sections: tuple[Section, ...]
+    parts: tuple[Part, ...]
+    """What further rooms have to say, in the page's order."""
+    pictures: tuple[Picture, ...]
+    left_out: int
+    """Diagrams that were not drawn because there would be too many."""
+    cells: str
+    """What its script shows of a cell: see ``cells_json``."""
+
+
+def cells_json(run: Run, readings: Sequence[Reading]) -> str:
+    """All cells of a run with their records and findings, packed, as the page carries them."""
+    return script_json(packed(cells_of(run, readings, sentences_of(run))))
+
+
+def page(contents: Contents) -> str:
+    """The page as HTML. Everything that a host, a person or a file said is escaped."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "capitalize_first": _capitalize_first,
+        "data_uri": _data_uri,
+        "digest": _digest,
+        "figure": figure,
+        "has_bars": _has_bars,
+        "has_shares": _has_shares,
+        "parts": _row_groups,
+    }
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return environment.get_template("page.html.j2").render(
+        style=style,
+        script=script,
+        version=VERSION,
+        **_said(contents),
+        **_shown(contents),
+        **_of_hosts(contents.run),
+    )
+
+
+def _said(contents: Contents) -> dict[str, Any]:
+    """The page's sentences, and what the settings and the coverage come to."""
+    run, readings = contents.run, contents.readings
+    return {
+        "plan": run.plan,
+        "opening": opening(run.plan, readings),
+        "leading": leading(run),
+        "summary": coverage.summary(readings),
+        "statuses": [str(status) for status in Status],
+        "counts": coverage.counts(readings),
+        "blanks": coverage.blanks(readings),
+        "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),
+        "damage": [str(each) for each in run.damage],
+        "settings": list(coverage.settings(readings)),
+        "trials": coverage.trials(run.plan),
+        "link": link_words(run.plan.link),
+        "methods": methods(readings, run.plan.link, source=run.plan.source),
+    }
+
+
+def _shown(contents: Contents) -> dict[str, Any]:
+    """Tables, pictures, and the records behind them."""
+    run = contents.run
+    pictures = {picture.chart.name: picture for picture in contents.pictures}
+    of_parts = {chart.name for part in contents.parts for chart in part.charts}
+    of_streams = [
+        (picture, picture.chart)
+        for name, picture in pictures.items()
+        if name not in of_parts and isinstance(picture.chart, Chart)
+    ]
+    findings = sentences_of(run)
+    return {
+        "overviews": contents.overviews,
+        "sections": [(each, _said_of(each, findings)) for each in contents.sections],
+        "by_size": [picture for picture, chart in of_streams if chart.log_x],
+        "by_row": [picture for picture, chart in of_streams if not chart.log_x],
+        "sections_further": [
+            (part, [pictures[chart.name] for chart in part.charts]) for part in contents.parts
+        ],
+        "left_out": contents.left_out,
+        "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},
+        "cells": contents.cells,
+    }
+
+
+def _of_hosts(run: Run) -> dict[str, Any]:
+    found = coverage.hosts(run)
+    return {
+        "hosts": found,
+        "shared": coverage.shared_machines(found),
+        "changes": coverage.changes(found),
+        "sessions": coverage.sessions(run),
+    }
+
+
+def link_words(link: LinkLike | None) -> str:
+    """``100.00 Mbit/s, MTU 1500 bytes``; says so where it is not known."""
+    if link is None:
+        return "not stated"
+    tag = ", with a VLAN tag" if link.vlan else ""
+    between = f", {count(link.hops, 'router')} between the hosts" if link.hops else ""
+    return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}{between}"
+
+
+def _said_of(section: Section, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What is said of any cell of a section, once."""
+    cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
+    return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
+
+
+def _finalize(value: object) -> object:
+    """What a host or a file said, without terminal escapes and what turns text around."""
+    return printable(value, keep="\n\t") if type(value) is str else value
+
+
+def _data_uri(svg: bytes) -> str:
+    from markupsafe import Markup
+
+    data = base64.b64encode(svg).decode("ascii")
+    return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
+
+
+def _digest(text: str) -> str:
+    """A script or style as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _capitalize_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _has_shares(table: Table) -> bool:
+    return any(entry.ceiling_share is not None for row in table.rows for entry in row.entries)
+
+
+def _has_bars(pictures: Iterable[Picture]) -> bool:
+    charts = (picture.chart for picture in pictures)
+    return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
+
+
+def _row_groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """The rows as a table's body and, where rows sum up those above, its foot."""
+    body = [row for row in rows if row.kind == "value"]
+    rest = [row for row in rows if row.kind != "value"]
+    return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

@@ -1,0 +1,192 @@
+"""Records → what the page shows of a cell when it is opened, packed into pieces. Pure.
+
+The page carries everything that was measured; a piece holds some hundred trials and is unpacked
+when one of its cells is opened, so that a page of ten thousand cells opens as fast as a small one.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netlab.experiment.records import Record, Value
+from netlab.report.page.small_charts import SmallChart, small_charts
+from netlab.results.ceilings import ceiling_of
+from netlab.results.labels import figure, printable, setting_name, setting_value
+from netlab.results.layout import Bin, Column
+from netlab.results.quantities import names_of, quantities_of
+from netlab.results.readings import FLOWS, Reading
+from netlab.store.plan import LinkLike
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+PIECE_CHARACTERS = 300_000
+"""Of a piece before it is packed: some milliseconds to unpack."""
+
+MAX_LISTED = 12
+"""Longer series stand there as their length: the charts draw them, the exported table has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some cells that follow each other in the plan: gzipped JSON in base64."""
+
+    first: int
+    """Place of its first cell in the plan, from 0."""
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of the plan with its trials, and what is said of it."""
+
+    key: str
+    name: str
+    readings: tuple[Reading, ...]
+    records: tuple[Record | None, ...]
+    """The record that counts of each of these; ``None`` where there is none yet."""
+    ceilings: Mapping[str, float]
+    """Wire ceiling of each flow that has one, bit/s."""
+    findings: tuple[str, ...]
+
+
+def cells_of(
+    run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[str]]
+) -> Iterator[Cell]:
+    """The cells of a run in the plan's order; ``findings`` has sentences by the cell's key."""
+    names = names_of(readings)
+    groups: dict[str, list[Reading]] = {}
+    for reading in readings:
+        groups.setdefault(reading.cell, []).append(reading)
+    for planned in run.plan.cells:
+        trials = tuple(groups.get(planned.key, ()))
+        yield Cell(
+            key=planned.key,
+            name=f"{planned.pairing}: {names.get(planned.key, planned.key)}",
+            readings=trials,
+            records=tuple(run.latest.get((planned.key, each.trial)) for each in trials),
+            ceilings=_ceilings(trials, run.plan.link),
+            findings=tuple(findings.get(planned.key, ())),
+        )
+
+
+def packed(cells: Iterable[Cell]) -> tuple[Piece, ...]:
+    """All cells in their order; the same cells give the same bytes."""
+    pieces: list[Piece] = []
+    shapes: dict[tuple[str, ...], int] = {}
+    texts: list[str] = []
+    first = characters = 0
+    for index, cell in enumerate(cells):
+        texts.append(_as_json(_cell(cell, shapes)))
+        characters += len(texts[-1])
+        if characters >= PIECE_CHARACTERS:
+            pieces.append(_piece(first, texts, shapes))
+            first, characters, texts, shapes = index + 1, 0, [], {}
+    return tuple([*pieces, _piece(first, texts, shapes)] if texts else pieces)
+
+
+def script_json(pieces: Iterable[Piece]) -> str:
+    """The pieces as JSON that may stand in a script element: nothing in it ends the element."""
+    text = _as_json([[piece.first, piece.data] for piece in pieces])
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) -> Piece:
+    names = _as_json([[printable(name) for name in shape] for shape in shapes])
+    text = f'{{"shapes":{names},"cells":[{",".join(texts)}]}}'
+    # Without a time in it, so that the same run gives the same bytes.
+    return Piece(first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii"))
+
+
+def _cell(cell: Cell, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    ok = [
+        (reading, record.values)
+        for reading, record in zip(cell.readings, cell.records, strict=True)
+        if record is not None and reading.status == "ok"
+    ]
+    settings = cell.readings[0].settings if cell.readings else {}
+    quantities = tuple(dict.fromkeys(q for r in cell.readings for q in quantities_of(r)))
+    return {
+        "key": printable(cell.key),
+        "name": printable(cell.name),
+        "settings": [
+            [setting_name(n), printable(setting_value(n, v))] for n, v in settings.items()
+        ],
+        "findings": [printable(each) for each in cell.findings],
+        "charts": [_chart(each) for each in small_charts(ok, cell.ceilings)],
+        "figures": [f"{each.name}, {each.unit}" for each in quantities],
+        "trials": [
+            {
+                **_trial(reading),
+                "figures": [
+                    "" if (value := each.in_unit(reading)) is None else figure(value)
+                    for each in quantities
+                ],
+                **_values(record, shapes),
+            }
+            for reading, record in zip(cell.readings, cell.records, strict=True)
+        ],
+    }
+
+
+def _trial(reading: Reading) -> dict[str, Any]:
+    """How a trial ended, and why there is no figure where there is none."""
+    ends = f"{reading.server} serves {reading.client}" if reading.server and reading.client else ""
+    return {
+        "trial": reading.trial,
+        "attempt": reading.attempt,
+        "status": reading.status,
+        "why": "" if reading.status == "ok" else reading.why_blank,
+        "detail": printable(reading.detail or ""),
+        "began": reading.started_at or "",
+        "ends": printable(ends),
+    }
+
+
+def _values(record: Record | None, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    """All that was measured: the names once for all records of a piece that have the same."""
+    if record is None or not record.values:
+        return {}
+    shape = shapes.setdefault(tuple(record.values), len(shapes))
+    return {"shape": shape, "values": [_value(each) for each in record.values.values()]}
+
+
+def _value(value: Value) -> Value:
+    if isinstance(value, list):
+        return value if len(value) <= MAX_LISTED else f"{len(value):,} numbers"
+    return printable(value) if isinstance(value, str) else value
+
+
+def _chart(chart: SmallChart) -> dict[str, Any]:
+    return {
+        "title": chart.title,
+        "x": chart.x_label,
+        "y": chart.y_label,
+        "level": chart.level,
+        "lines": [
+            {"label": line.label, "joined": line.joined, "points": line.points}
+            for line in chart.lines
+        ],
+    }
+
+
+def _ceilings(readings: Sequence[Reading], link: LinkLike | None) -> dict[str, float]:
+    """The highest that each flow of a stream may come to."""
+    found = {}
+    for flow in FLOWS:
+        those = tuple(each for each in readings if each.test == "stream" and flow in each.flows)
+        if those and those[0].message_bytes is not None:
+            column = Column(those[0].protocol, those[0].message_bytes, flow)
+            ceiling = ceiling_of(column, [Bin(those, flow)], link)
+            if ceiling is not None:
+                found[flow] = ceiling.highest_bit_per_s
+    return found
+
+
+def _as_json(data: object) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

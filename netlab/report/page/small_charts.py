@@ -1,0 +1,195 @@
+"""Records of a cell → the small charts that the page draws when the cell is opened. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from netlab.report.tables.elements import Curve
+from netlab.results.readings import FLOWS, Reading
+from netlab.stats.histogram import Histogram, from_pairs, middle_of
+
+MAX_LINES = 12
+"""Trials drawn of a cell; more lines than these are a tangle."""
+
+_MAX_STEPS = 200
+"""Points of one curve of a distribution."""
+
+_Points = list[tuple[float, float | None]]
+_Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SmallChart:
+    """One small diagram, y from zero; a line a trial, or a kind of point."""
+
+    title: str
+    x_label: str
+    y_label: str
+    """Quantity and unit."""
+    lines: tuple[Curve, ...]
+    level: float | None = None
+    """The wire ceiling in the unit of y, where it is known."""
+
+
+def small_charts(
+    trials: Sequence[tuple[Reading, _Values]], ceilings: Mapping[str, float]
+) -> tuple[SmallChart, ...]:
+    """What the trials of one cell hold as a series; empty where they hold none.
+
+    ``trials`` are those that are ok, each with all values of its record; ``ceilings`` has the wire
+    ceiling of each flow in bit/s. A damaged series is none.
+    """
+    shown = trials[:MAX_LINES]
+    found = [_over_window(shown, flow, ceilings.get(flow)) for flow in FLOWS]
+    found += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
+    found += [_searched(reading, values) for reading, values in shown]
+    return tuple(chart for chart in found if chart is not None)
+
+
+def interval_rates(
+    interval_bytes: Sequence[float], interval_ns: float, elapsed_ns: float | None
+) -> _Points:
+    """(middle of the interval in s, Mbit/s) of the intervals of a window.
+
+    The last interval is what was left of the window: from half a length to one and a half.
+    """
+    last_ns = interval_ns
+    if elapsed_ns is not None:
+        rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
+        # Another length means that the record does not fit itself: then nothing is known of it.
+        last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
+    points: _Points = []
+    for index, each in enumerate(interval_bytes):
+        length_ns = last_ns if index == len(interval_bytes) - 1 else interval_ns
+        middle_s = (index * interval_ns + length_ns / 2) / 1e9
+        points.append((_short(middle_s), _short(8e3 * each / length_ns)))
+    return points
+
+
+def _over_window(
+    trials: Sequence[tuple[Reading, _Values]], flow: str, ceiling_bit_per_s: float | None
+) -> SmallChart | None:
+    """Throughput by the receiver, interval by interval."""
+    lines: list[Curve] = []
+    for reading, values in trials:
+        series = _numbers(values.get(f"{flow}receiver_interval_bytes"))
+        interval_ns = _number(values.get(f"{flow}receiver_interval_ns"))
+        if series and interval_ns:
+            elapsed_ns = _number(values.get(f"{flow}receiver_elapsed_ns"))
+            points = interval_rates(series, interval_ns, elapsed_ns)
+            lines.append(_line(reading, len(lines), points))
+    if not lines:
+        return None
+    way = f" {FLOWS[flow]}" if flow else ""
+    level = None if ceiling_bit_per_s is None else _short(ceiling_bit_per_s / 1e6)
+    return SmallChart(
+        f"Throughput{way} within the window",
+        "seconds since the window opened",
+        "Mbit/s",
+        tuple(lines),
+        level,
+    )
+
+
+def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+    """Which time a share of the round trips does not exceed, up to 99 %."""
+    lines: list[Curve] = []
+    for reading, values in trials:
+        pairs = _numbers(values.get("rtt_histogram"))
+        bits = _number(values.get("rtt_histogram_bits"))
+        try:
+            histogram = from_pairs([int(each) for each in pairs], int(bits or 0))
+        except ValueError:
+            continue
+        lines.append(_line(reading, len(lines), list(_shares(histogram))))
+    if not any(line.points for line in lines):
+        return None
+    return SmallChart(
+        "Round trips by their time",
+        "share of the round trips that take no longer, %",
+        "µs",
+        tuple(lines),
+    )
+
+
+def _shares(histogram: Histogram) -> Iterator[tuple[float, float | None]]:
+    total, last = histogram.count, -1.0
+    sums = accumulate(histogram.counts.values())
+    for bucket, count in zip(histogram.counts, sums, strict=True):
+        share = 100 * count / total
+        if share - last >= 100 / _MAX_STEPS and share <= 99:
+            last = share
+            yield _short(share), _short(middle_of(bucket, histogram.bits) / 1e3)
+
+
+def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+    lines: list[Curve] = []
+    for reading, values in trials:
+        points: _Points = [
+            (float(number), _short(each / 1e3))
+            for number, each in enumerate(_numbers(values.get("first_rtt_ns")), start=1)
+        ]
+        if points:
+            lines.append(_line(reading, len(lines), points))
+    if not lines:
+        return None
+    return SmallChart("The first round trips", "number of the round trip", "µs", tuple(lines))
+
+
+def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
+    lines: list[Curve] = []
+    for reading, values in trials:
+        sizes = _numbers(values.get("sweep_message_bytes"))
+        rates = _numbers(values.get("sweep_throughput_bit_per_s"))
+        if sizes and len(sizes) == len(rates):
+            found = sorted(zip(sizes, rates, strict=True))
+            points: _Points = [(size, _short(rate / 1e6)) for size, rate in found]
+            lines.append(_line(reading, len(lines), points, joined=False))
+    if not lines:
+        return None
+    return SmallChart(
+        "Throughput around the payload", "message size, bytes", "Mbit/s", tuple(lines)
+    )
+
+
+def _searched(reading: Reading, values: _Values) -> SmallChart | None:
+    """The rates that one search tried, in their order, by whether they passed."""
+    shares = _numbers(values.get("trial_line_share"))
+    verdicts = _numbers(values.get("trial_verdict"))
+    if not shares or len(shares) != len(verdicts):
+        return None
+    tried = list(enumerate(zip(shares, verdicts, strict=True), start=1))
+    lines = [
+        Curve(label, place, tuple(points), joined=False)
+        for place, (label, passed) in enumerate((("passed", True), ("did not pass", False)))
+        if (points := [(float(n), _short(100 * s)) for n, (s, v) in tried if (v == 0) is passed])
+    ]
+    return SmallChart(
+        f"Rates tried by search {reading.trial}",
+        "number of the trial",
+        "% of the line rate",
+        tuple(lines),
+    )
+
+
+def _line(reading: Reading, place: int, points: _Points, *, joined: bool = True) -> Curve:
+    return Curve(f"trial {reading.trial}", place, tuple(points), joined)
+
+
+def _numbers(value: object) -> list[float]:
+    """A series of numbers; what is none, or has something else in it, is empty."""
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+        return []
+    return value
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _short(value: float) -> float:
+    """Six digits that count: more is not seen, and the page has to carry it."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,57 @@
+"""The parts of the page: each room that has something to say about a run, in the page's order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netlab.errors import MatrixError
+from netlab.report.sections import (
+    all_pairs,
+    comparisons,
+    concurrent,
+    drift,
+    loss_and_cpu,
+    payloads,
+    repeats,
+    round_trips,
+    stream_limits,
+    throughput_search,
+)
+from netlab.report.tables.elements import Part
+from netlab.results.readings import Reading
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+
+def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
+    """What further rooms have to say; empty for an import of streams, each printed once."""
+    link, imported = run.plan.link, run.plan.source is not None
+    never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
+    found = [
+        all_pairs.part(readings, link, imported=imported),
+        concurrent.part(readings),
+        *stream_limits.parts(run),
+        *round_trips.parts(readings, link, imported=imported),
+        payloads.part(readings, link),
+        throughput_search.part(readings),
+        loss_and_cpu.part(readings),
+        _compared(run, readings),
+        repeats.part(readings, link, imported=imported, never_tight=never_tight),
+        drift.part(readings),
+    ]
+    return tuple(part for part in found if part is not None)
+
+
+def _compared(run: Run, readings: Sequence[Reading]) -> Part | None:
+    """What the run's matrix compares; where it cannot be read, its faults."""
+    if "compare" not in run.plan.matrix_text:
+        return None
+    from netlab.config.matrix_file import comparisons_in
+
+    try:
+        return comparisons.part(readings, comparisons_in(run.plan.matrix_text, "matrix.yaml"))
+    except MatrixError as error:
+        said = f"Nothing is compared: the run’s matrix.yaml cannot be read. {error}"
+        return Part(name=comparisons.NAME, title=comparisons.TITLE, paragraphs=(said,))

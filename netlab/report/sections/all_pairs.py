@@ -1,0 +1,276 @@
+"""Readings of pairs by name → every host with every other: clients × servers, a map, and how the
+two directions of a pair differ. Pure.
+
+The form is that of the connection-kinds document: a row a client, a column a server, a table a
+protocol. What never left a machine is marked, and stays out of every mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from netlab.ethernet import IpVersion, best_udp_message
+from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet
+from netlab.report.tables.elements import HeatMap, Line, Notes, Part, Place, Sheet
+from netlab.results.ceilings import Ceiling, ceiling_of
+from netlab.results.labels import count, figure
+from netlab.results.layout import Bin, Column
+from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import Stray, mean, strays_among_siblings
+from netlab.stats.outliers import SIBLINGS_LIMIT
+from netlab.store.plan import LinkLike
+from netlab.units import format_rate
+
+MAX_SHOWN_ROLES = 20
+"""Tables of more hosts are folded away: the map shows them."""
+MAX_MAPS = 16
+
+INSIDE = "within one machine: no cable was touched, and it is in no mean."
+NOT_ASKED = "not asked for by the matrix."
+PARTLY = "measured at the same time as others, but did not send over the whole common window."
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One place of the table: the trials of a client with a server."""
+
+    readings: tuple[Reading, ...]
+    quantity: Quantity
+    inside: bool
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """A figure a trial that has one, in the quantity's unit."""
+        found = (self.quantity.in_unit(reading) for reading in self.readings)
+        return tuple(value for value in found if value is not None)
+
+    @cached_property
+    def value(self) -> float | None:
+        """The mean of its trials."""
+        return mean(self.values) if self.values else None
+
+    def ceiling(self, link: LinkLike | None) -> Ceiling | None:
+        """The most payload that the link leaves for it; ``None`` where that cannot be known.
+
+        Where a document does not say how long its messages were, that of the best length.
+        """
+        first = self.readings[0]
+        if link is None or self.inside or first.test != "stream" or "" not in first.flows:
+            return None
+        size = first.message_bytes
+        if size is None:
+            version: IpVersion = 6 if first.settings.get("ip_version") == 6 else 4
+            size = best_udp_message(link.mtu_bytes, ip_version=version)
+        return ceiling_of(Column(first.protocol, size), [Bin(self.readings, "")], link)
+
+    def place(
+        self, notes: Notes, link: LinkLike | None, stray: Stray | None, *, imported: bool
+    ) -> Place:
+        """The figure, as printed in the document or with its number of trials; or why there is
+        none. ``stray``: how it does not go with the others, where it does not.
+        """
+        why = [INSIDE] if self.inside else []
+        why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
+        why += (
+            [PARTLY] if any(r.values.get("common_window") is False for r in self.readings) else []
+        )
+        value = self.value
+        if value is None:
+            return Place(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
+        ceiling = self.ceiling(link)
+        if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
+            why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
+        if stray is not None:
+            why.append(_far_off(stray, self.quantity))
+        printed = self.readings[0].values.get("printed_mbit_per_s")
+        text = str(printed) if printed is not None else figure(value)
+        if len(self.readings) > 1:
+            text += f" ({len(self.values)})"
+        return Place(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One quantity of one setup, of every pair."""
+
+    title: str
+    quantity: Quantity
+    roles: tuple[str, ...]
+    spots: Mapping[tuple[str, str], Spot]
+    """By (client, server)."""
+
+    def means(self, spots: Sequence[Spot]) -> Place:
+        """Of the pairs that used a cable and have a figure, with their number."""
+        values = [spot.value for spot in spots if not spot.inside and spot.value is not None]
+        if not values:
+            return Place()
+        value = mean(values)
+        return Place(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
+
+    def strays(self) -> dict[tuple[str, str], Stray]:
+        """The pairs that used a cable and do not go with the others, as trials of a cell would."""
+        values = {
+            at: value
+            for at, spot in self.spots.items()
+            if not spot.inside and (value := spot.value) is not None
+        }
+        places = list(values)
+        return {places[s.index]: s for s in strays_among_siblings(list(values.values()))}
+
+
+def part(readings: Sequence[Reading], link: LinkLike | None, *, imported: bool) -> Part | None:
+    """What is to be said of pairs by name; ``None`` where a run has none."""
+    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
+    if not by_name:
+        return None
+    boards = _boards(by_name)
+    tables = [_sheet(board, link, imported=imported) for board in boards]
+    many = len(boards[0].roles) > MAX_SHOWN_ROLES
+    names = names_of(by_name)
+    further = [asymmetry_sheet(by_name, names), offered_sheet(by_name, names)]
+    sheets = [sheet for sheet in further if sheet is not None]
+    return Part(
+        name="every-host-with-every-other",
+        title="Every host with every other",
+        paragraphs=_paragraphs(by_name),
+        sheets=tuple(sheets if many else [*tables, *sheets]),
+        charts=tuple(
+            chart
+            for number, board in enumerate(boards[:MAX_MAPS], start=1)
+            if (chart := _map(board, number)) is not None
+        ),
+        details=tuple(tables) if many else (),
+    )
+
+
+def _boards(readings: Sequence[Reading]) -> list[Board]:
+    names = names_of(readings)
+    groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
+    quantities: dict[str, Quantity] = {}
+    ends = [labels_of(reading.pairing) for reading in readings]
+    roles = dict.fromkeys([*(server for server, _ in ends), *(client for _, client in ends)])
+    for reading, (server, client) in zip(readings, ends, strict=True):
+        label = _label(reading, names[reading.cell])
+        for quantity in quantities_of(reading):
+            quantities[quantity.name] = quantity
+            places = groups.setdefault((label, quantity.name), {})
+            places.setdefault((client, server), []).append(reading)
+    return [
+        Board(
+            title=f"{label}: {name}, {quantities[name].unit}",
+            quantity=quantities[name],
+            roles=tuple(roles),
+            spots={
+                at: Spot(tuple(trials), quantities[name], _inside(trials, *at))
+                for at, trials in places.items()
+            },
+        )
+        for (label, name), places in groups.items()
+    ]
+
+
+def _label(reading: Reading, name: str) -> str:
+    """What tells the cell from others, and the rate that was offered, which is part of any."""
+    rate = reading.settings.get("rate_bit_per_s")
+    if isinstance(rate, int | float) and "offered rate" not in name:
+        return f"{name}, offered {format_rate(rate)}"
+    return name
+
+
+def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
+    """Whether both ends are one machine, as the records say; a host and itself always are."""
+    return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
+
+
+def _sheet(board: Board, link: LinkLike | None, *, imported: bool) -> Sheet:
+    notes, strays = Notes(), board.strays()
+    lines = []
+    for client in board.roles:
+        row = {server: board.spots.get((client, server)) for server in board.roles}
+        places = [
+            spot.place(notes, link, strays.get((client, server)), imported=imported)
+            if spot
+            else Place(notes=notes([NOT_ASKED]))
+            for server, spot in row.items()
+        ]
+        lines.append(Line(client, (*places, board.means([s for s in row.values() if s]))))
+    by_server: dict[str, list[Spot]] = {role: [] for role in board.roles}
+    for (_, server), spot in board.spots.items():
+        by_server[server].append(spot)
+    columns = [board.means(by_server[role]) for role in board.roles]
+    lines.append(Line("mean (pairs)", (*columns, board.means(list(board.spots.values())))))
+    return Sheet(
+        title=f"{board.title}; rows: clients, columns: servers",
+        corner="client \\ server",
+        columns=(*board.roles, "mean (pairs)"),
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def _above(ceiling: Ceiling, *, known: bool) -> str:
+    most = figure(ceiling.highest_bit_per_s / 1e6)
+    of = "" if known else " of messages of whichever length"
+    return (
+        f"above {most} Mbit/s, the most payload{of} that the link’s framing leaves: what was sent "
+        "and not what arrived, or a clock that goes wrong."
+    )
+
+
+def _far_off(stray: Stray, quantity: Quantity) -> str:
+    return (
+        f"far off the median of the pairs that used a cable, {figure(stray.expected)} "
+        f"{quantity.unit}: modified z score above {SIBLINGS_LIMIT}."
+    )
+
+
+def _map(board: Board, number: int) -> HeatMap | None:
+    """``None`` where no pair that used a cable has a figure."""
+
+    def values_of(*, inside: bool) -> tuple[tuple[float | None, ...], ...]:
+        return tuple(
+            tuple(
+                spot.value
+                if (spot := board.spots.get((client, server))) and spot.inside is inside
+                else None
+                for server in board.roles
+            )
+            for client in board.roles
+        )
+
+    values = values_of(inside=False)
+    if all(value is None for row in values for value in row):
+        return None
+    return HeatMap(
+        name=f"every-host-with-every-other-{number}",
+        title=board.title,
+        unit=board.quantity.unit,
+        rows=board.roles,
+        columns=board.roles,
+        values=values,
+        inside=values_of(inside=True),
+    )
+
+
+def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
+    pairs = {reading.pairing: False for reading in readings}
+    for reading in readings:
+        pairs[reading.pairing] |= _inside([reading], *labels_of(reading.pairing)[::-1])
+    inside = sum(pairs.values())
+    said = [f"{count(len(pairs), 'pair')}, server and client by name. {_MEANING}"]
+    if inside:
+        said.append(
+            f"{count(inside, 'pair')} of them within one machine: marked, and left out of the "
+            "means and of the map’s scale."
+        )
+    return tuple(said)
+
+
+_MEANING = (
+    "A row is a client and a column a server; the client sends, unless the settings say "
+    "otherwise. A place without a figure was not measured, and is no zero."
+)

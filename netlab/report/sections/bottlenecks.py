@@ -1,0 +1,118 @@
+"""Readings → whose limit a search found: how busy each host was, where it dropped frames. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netlab.experiment.host_counters import HOSTS, PLACES
+from netlab.report.sections.pooled import mean_of
+from netlab.report.tables.elements import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.readings import Reading
+
+_DROPPED = {
+    "interface": "dropped by its interfaces",
+    "queue": "by the queues before them",
+    "softnet": "by its backlog",
+    "socket": "by the receiving socket",
+}
+_COLUMNS = (
+    *("CPU, %", "busiest core, %", "which"),
+    *(_DROPPED[place] for place in PLACES),
+)
+
+
+def limit_words(reading: Reading) -> str:
+    """What ended a search, and the core that was busiest then: ``device (router: CPU 1, 99 %)``."""
+    words = str(reading.values.get("limit", ""))
+    host, share = reading.values.get("limit_host"), reading.number("limit_core_share")
+    core = reading.number("limit_core")
+    if host is None or share is None or core is None:
+        return words
+    return f"{words} ({host}: CPU {core:.0f}, {100 * share:.0f} %)"
+
+
+def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Sheet | None:
+    """A line a frame size and host; ``None`` where nothing is known of any host.
+
+    ``groups``: frame size → trials.
+    """
+    notes = Notes()
+    lines = []
+    for size, trials in groups.items():
+        measured = [reading for reading in trials if reading.status == "ok"]
+        for key in HOSTS:
+            places = _places(key, measured, notes)
+            if any(place.text for place in places):
+                host = name_of(key, measured)
+                lines.append(Line(f"{size}, {host}", places))
+    if not lines:
+        return None
+    return Sheet(
+        title=f"{name}: load at that rate, and frames dropped in all trials of the search",
+        corner="frame, bytes; host",
+        columns=_COLUMNS,
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def name_of(key: str, readings: Sequence[Reading]) -> str:
+    """What a host is called: its part in the test, and its name."""
+    part = key if key in ("client", "server") else "observed"
+    for reading in readings:
+        named = {"client": reading.client, "server": reading.server}
+        name = named.get(key, reading.values.get(f"{key}_host"))
+        if name:
+            return f"{part} {name}"
+    return part
+
+
+def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None:
+    """The busiest core of each host at the rate found, a bar a group and host; ``None`` without."""
+    sizes = sorted({size for by_size in groups.values() for size in by_size})
+    lines: list[Curve] = []
+    for group, by_size in groups.items():
+        everyone = [reading for trials in by_size.values() for reading in trials]
+        for key in HOSTS:
+            points = tuple(
+                (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
+                for at, size in enumerate(sizes)
+            )
+            if any(y is not None for _, y in points):
+                lines.append(Curve(f"{group}: {name_of(key, everyone)}", len(lines), points))
+    if not lines:
+        return None
+    return Chart(
+        name="rate-without-loss-cpu",
+        title="Busiest core of each host at that rate",
+        x_label="frame size with header and FCS, bytes",
+        x_ticks=tuple((float(at), str(size)) for at, size in enumerate(sizes)),
+        log_x=False,
+        lines=tuple(lines),
+        quantity="busy",
+        unit="%",
+        as_bars=True,
+    )
+
+
+def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
+    shared = any(reading.values.get("one_machine") is True for reading in measured)
+    letters = notes([_SHARED]) if shared else ()
+    busy = mean_of(f"{key}_busy_share", measured, 100)
+    core = mean_of(f"{key}_busiest_core_share", measured, 100)
+    cores = {reading.number(f"{key}_busiest_core") for reading in measured} - {None}
+    which = ", ".join(f"CPU {number:.0f}" for number in sorted(c for c in cores if c is not None))
+    dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
+    return (
+        Place("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
+        Place("" if core is None else figure(core), core, "%", letters if core else ()),
+        Place(which),
+        *(Place("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
+    )
+
+
+_SHARED = (
+    "Shared: one machine id. Some of the hosts are one machine, and the figure is that of all of "
+    "them; its backlog cannot be told apart."
+)

@@ -1,0 +1,199 @@
+"""Pairs by name: one direction against the other, and what was offered, sent and received. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from netlab.experiment.pairings import labels_of, role_of
+from netlab.report.sections.comparisons import in_words, interval_words
+from netlab.report.tables.elements import Line, Notes, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.quantities import Quantity, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import Comparison as Judged
+from netlab.stats import compare, judged_together, mean, pairs_by_block
+
+MAX_LINES = 60
+"""Of a table; those that differ most stand first. The exported table has every trial."""
+
+ONE_EACH = "cannot tell: one trial each way"
+
+
+def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sheet | None:
+    """The two directions of each pair of machines side by side; ``None`` where none has both.
+
+    Trials of one block belong together. Those that differ by more than noise stand first; of one
+    trial each way nobody can tell.
+    """
+    figures = _figures(readings, names)
+    found = []
+    for (label, quantity, sender, receiver), there in figures.items():
+        back = figures.get((label, quantity, receiver, sender))
+        if back is not None and sender < receiver:
+            old, new = pairs_by_block(there, back)
+            judged = compare(old, new, paired=True)
+            if judged.ratio is not None:
+                found.append((label, quantity, sender, receiver, there, back, judged))
+    if not found:
+        return None
+    verdicts = judged_together([each[-1] for each in found])
+    several = len({label for label, *_ in found}) > 1
+    rated = [
+        (
+            verdict,
+            Line(
+                f"{label}: {one} ↔ {other}" if several else f"{one} ↔ {other}",
+                (
+                    _geometric(there, quantity),
+                    _geometric(back, quantity),
+                    Place(figure(verdict.ratio or 0, 3), verdict.ratio),
+                    Place(interval_words(verdict)),
+                    Place(str(verdict.n), float(verdict.n)),
+                    Place(_words(verdict, quantity, before=by_itself)),
+                ),
+            ),
+        )
+        for (label, quantity, one, other, there, back, by_itself), verdict in zip(
+            found, verdicts, strict=True
+        )
+    ]
+    rated.sort(
+        key=lambda each: (each[0].verdict != "different", -abs(math.log(each[0].ratio or 1)))
+    )
+    left_out = len(rated) - MAX_LINES
+    more = f" (the {MAX_LINES} that differ most, of {len(rated)})" if left_out > 0 else ""
+    return Sheet(
+        title=f"One direction against the other{more}",
+        corner="pair: one ↔ other",
+        columns=("one → other", "other → one", "ratio", "95 % interval", "pairs", "in words"),
+        lines=tuple(line for _, line in rated[:MAX_LINES]),
+    )
+
+
+_Key = tuple[str, Quantity, str, str]
+"""Label of the cell, quantity, who sends, who receives."""
+
+
+def _figures(readings: Sequence[Reading], names: Mapping[str, str]) -> dict[_Key, dict[int, float]]:
+    """Trial → figure, of streams one way between machines."""
+    found: dict[_Key, dict[int, float]] = {}
+    for reading in readings:
+        ends = _sender_and_receiver(reading)
+        if ends is None or reading.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
+            continue
+        for quantity in quantities_of(reading):
+            value = quantity.in_unit(reading)
+            if value is not None and value > 0:
+                key = (names[reading.cell], quantity, *ends)
+                found.setdefault(key, {})[reading.trial] = value
+    return found
+
+
+def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
+    """Which way the data of a stream went; ``None`` where they went both ways."""
+    server, client = labels_of(reading.pairing)
+    direction = reading.settings.get("direction")
+    if reading.test != "stream" or direction == "both":
+        return None
+    return (server, client) if direction == "server-sends" else (client, server)
+
+
+def _geometric(figures: Mapping[int, float], quantity: Quantity) -> Place:
+    value = math.exp(mean([math.log(each) for each in figures.values()]))
+    return Place(f"{figure(value)} {quantity.unit}", value, quantity.unit)
+
+
+def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
+    """``before`` is the same by itself, without the other pairs."""
+    if judged.verdict == "cannot tell":
+        return ONE_EACH
+    return in_words(judged, quantity, taken_back=judged.verdict != before.verdict)
+
+
+def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sheet | None:
+    """What was offered, sent and received of paced UDP one way, what was lost and how unevenly it
+    came; ``None`` where no sender was recorded. ``names``: cell → what tells its setup from others.
+    """
+    paced = [
+        reading
+        for reading in readings
+        if reading.protocol == "UDP" and _sender_and_receiver(reading) and _offered(reading)
+    ]
+    if not any(reading.number("sent_bit_per_s") is not None for reading in paced):
+        return None
+    notes = Notes()
+    cells: dict[str, list[Reading]] = {}
+    for reading in paced:
+        cells.setdefault(reading.cell, []).append(reading)
+    several = len({names[cell] for cell in cells}) > 1
+    ordered = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
+    left_out = len(ordered) - MAX_LINES
+    more = f" (the {MAX_LINES} that lost most, of {len(ordered)})" if left_out > 0 else ""
+    return Sheet(
+        title=f"UDP: offered, sent, received{more}",
+        corner="sender → receiver",
+        columns=("offered, Mbit/s", "sent, Mbit/s", "received, Mbit/s", "lost, %", "jitter, µs"),
+        lines=tuple(
+            _offered_line(trials, names if several else {}, notes) for trials in ordered[:MAX_LINES]
+        ),
+        footnotes=notes.footnotes,
+    )
+
+
+def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> Line:
+    """``names`` is empty where all lines are of one setup."""
+    ends = " → ".join(_sender_and_receiver(trials[0]) or ())
+    setup = names.get(trials[0].cell)
+    blanks = notes([r.why_blank for r in trials if r.status != "ok"])
+    received = [
+        value / 1e6
+        for r in trials
+        for flow in r.flows.values()
+        if (value := flow.throughput_bit_per_s) is not None
+    ]
+    lost = _lost_share(trials)
+    return Line(
+        ends if setup is None else f"{setup}: {ends}",
+        (
+            _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
+            _mean(_numbers(trials, "sent_bit_per_s", 1e6), "Mbit/s", blanks),
+            _mean(received, "Mbit/s", blanks),
+            _mean([] if lost is None else [100 * lost], "%", blanks),
+            _mean(_numbers(trials, "receiver_jitter_ns", 1e3), "µs", blanks),
+        ),
+    )
+
+
+def _offered(reading: Reading) -> float | None:
+    """The payload rate that was asked for, in bit/s."""
+    rate, messages = (
+        reading.settings.get(name) for name in ("rate_bit_per_s", "message_rate_per_s")
+    )
+    if isinstance(rate, int | float):
+        return float(rate)
+    if isinstance(messages, int | float) and reading.message_bytes is not None:
+        return 8.0 * reading.message_bytes * messages
+    return None
+
+
+def _lost_share(trials: Sequence[Reading]) -> float | None:
+    counts = [
+        (flow.lost_messages, flow.sent_messages)
+        for reading in trials
+        for flow in reading.flows.values()
+        if flow.lost_messages is not None and flow.sent_messages
+    ]
+    return sum(lost for lost, _ in counts) / sum(sent for _, sent in counts) if counts else None
+
+
+def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:
+    found = (reading.number(name) for reading in trials if reading.status == "ok")
+    return [value / scale for value in found if value is not None]
+
+
+def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> Place:
+    if not values:
+        return Place(notes=why_not)
+    value = mean(values)
+    return Place(figure(value), value, unit)

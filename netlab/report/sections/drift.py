@@ -1,0 +1,110 @@
+"""Readings → deviations over the time of the run: what drifted while it was measured. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from netlab.report.tables.elements import Curve, Panel, Part, Strip
+from netlab.results.labels import count
+from netlab.results.quantities import Quantity, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import median
+
+MAX_PANELS = 8
+"""Of one picture."""
+MAX_STRIPS = 3
+_LEAST_POINTS = 3
+_MAX_JOINED = 4
+"""Cells of a panel whose points are joined by lines; more lines than these are a tangle."""
+_MINUTES_FROM_S = 300.0
+
+_Point = tuple[float, float]
+
+
+def part(readings: Sequence[Reading]) -> Part | None:
+    """A panel a group of cells; ``None`` where no cell was measured twice, or nobody noted when.
+
+    Without repeats a cell has one point, and what differs between cells would look like drift.
+    """
+    if len({reading.cell for reading in readings}) == len(readings):
+        return None
+    begins = [at for reading in readings if (at := _seconds(reading)) is not None]
+    if not begins:
+        return None
+    first, last = min(begins), max(begins)
+    scale, unit = (60.0, "minutes") if last - first >= _MINUTES_FROM_S else (1.0, "seconds")
+    panels = _panels(readings, first, scale)
+    if not panels:
+        return None
+    shown = panels[: MAX_PANELS * MAX_STRIPS]
+    strips = [shown[start : start + MAX_PANELS] for start in range(0, len(shown), MAX_PANELS)]
+    left_out = len(panels) - len(shown)
+    further = f" {count(left_out, 'further panel')} are not drawn." if left_out else ""
+    return Part(
+        name="over-time",
+        title="Over time",
+        paragraphs=(_MEANING + further,),
+        charts=tuple(
+            Strip(
+                name=f"over-time-{index}",
+                title="Each trial at the time when it began",
+                x_label=f"{unit} since the first trial began",
+                panels=tuple(strip),
+            )
+            for index, strip in enumerate(strips, start=1)
+        ),
+    )
+
+
+def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[Panel]:
+    groups: dict[tuple[str, str, str, int | None], list[Reading]] = {}
+    for reading in readings:
+        key = (reading.test, reading.pairing, reading.protocol, reading.message_bytes)
+        groups.setdefault(key, []).append(reading)
+    panels = []
+    for (_, pairing, protocol, size), group in groups.items():
+        for quantity in dict.fromkeys(q for reading in group for q in quantities_of(reading)):
+            lines = _lines(group, quantity, first_s, scale)
+            if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
+                words = [pairing, protocol, "" if size is None else str(size), quantity.name]
+                title = " ".join(word for word in words if word)
+                panels.append(Panel(title, "% off the cell’s median", lines))
+    return panels
+
+
+def _lines(
+    group: Sequence[Reading], quantity: Quantity, first_s: float, scale: float
+) -> tuple[Curve, ...]:
+    """A line a cell: what it came to each time, in per cent off what it mostly came to."""
+    lines = []
+    cells = dict.fromkeys(reading.cell for reading in group)
+    joined = len(cells) <= _MAX_JOINED
+    for index, cell in enumerate(cells):
+        points: list[_Point] = []
+        for reading in group:
+            at, value = _seconds(reading), quantity.in_unit(reading)
+            if reading.cell == cell and at is not None and value is not None:
+                points.append(((at - first_s) / scale, value))
+        middle = median([value for _, value in points]) if len(points) > 1 else 0.0
+        if middle:
+            off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
+            lines.append(Curve("", index, tuple(off), joined))
+    return tuple(lines)
+
+
+def _seconds(reading: Reading) -> float | None:
+    """When a trial began, by the controller's wall clock."""
+    if not reading.started_at:
+        return None
+    try:
+        return datetime.fromisoformat(reading.started_at.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
+
+
+_MEANING = (
+    "Every trial with a figure at the time when it began, a mark for each cell, in per cent off "
+    "the median of that cell’s trials. Where the marks go up or down together the lab has drifted, "
+    "and the trials of a cell are no repeats of the same thing."
+)

@@ -1,0 +1,123 @@
+"""What the repeats of a stream carried: as payload, as frames with and without their gaps. Pure.
+
+Beside it the rate of the link.
+
+A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
+bytes after it. Who leaves the gap out counts 1526 bytes for a full frame instead of 1538, and
+finds a link at 99.0 % that is at 99.8 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.ethernet import GAP_BYTES, packet_wire_bytes
+from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
+from netlab.report.tables.elements import Line, Notes, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.readings import Reading
+from netlab.store.plan import LinkLike
+
+_COLUMNS = ("bytes a message", "byte/s", "Mbit/s", "share of the link, %")
+
+
+def framing_sheet(title: str, trials: Sequence[Reading], link: LinkLike | None) -> Sheet | None:
+    """Payload and frames a second, over the elapsed time of all repeats together.
+
+    ``None`` for what is no stream one way with a known time.
+    """
+    known = [reading for reading in trials if _time_s(reading) is not None and "" in reading.flows]
+    size = trials[0].message_bytes
+    if trials[0].test != "stream" or not known or size is None:
+        return None
+    notes = Notes()
+    seconds = sum(time for reading in known if (time := _time_s(reading)) is not None)
+    received = sum(_received_bytes(reading) or 0 for reading in known)
+    sent, counted = _sent_bytes(known, received)
+    lines = [
+        Line("payload received", _places(float(size), received / seconds, link, notes)),
+    ]
+    for label, gaps in ((_WITHOUT, False), (_WITH, True)):
+        share = _frames_share(known[0], link, gaps=gaps)
+        if isinstance(share, str):
+            blank = Place(notes=notes([share]))
+            lines.append(Line(label, (blank,) * len(_COLUMNS)))
+        else:
+            message_bytes = round(size * share, 6)
+            lines.append(Line(label, _places(message_bytes, share * sent / seconds, link, notes)))
+    how = "" if counted else "; frames are those of the payload that was received"
+    return Sheet(
+        title=f"{title}: throughput over all repeats, as it is counted{how}",
+        corner="counted as",
+        columns=_COLUMNS,
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+_WITHOUT = "frames with preamble, without the gaps"
+_WITH = "frames with preamble and gaps"
+
+
+def _time_s(reading: Reading) -> float | None:
+    elapsed = reading.number("elapsed_ns")
+    return elapsed / 1e9 if elapsed and _received_bytes(reading) is not None else None
+
+
+def _received_bytes(reading: Reading) -> float | None:
+    """Payload of the window: what the throughput says, over the time it was taken over."""
+    flow, elapsed = reading.flows.get(""), reading.number("elapsed_ns")
+    if flow is None or flow.throughput_bit_per_s is None or elapsed is None:
+        return None
+    return flow.throughput_bit_per_s * elapsed / 8e9
+
+
+def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bool]:
+    """What went onto the link, and whether it was counted by the sender.
+
+    Only a trial of a given number of messages was sent within the time that it took to arrive.
+    """
+    sizes = [reading.message_bytes or 0 for reading in readings]
+    counts = [
+        flow.sent_messages
+        if "count" in reading.settings and (flow := reading.flows[""]).sent_messages
+        else None
+        for reading in readings
+    ]
+    if any(each is None for each in counts):
+        return received, False
+    return sum(size * (n or 0) for size, n in zip(sizes, counts, strict=True)), True
+
+
+def _frames_share(reading: Reading, link: LinkLike | None, *, gaps: bool) -> float | str:
+    """Bytes on the link a byte of payload, or why that is not known."""
+    if reading.same_host:
+        return SAME_HOST
+    if link is None:
+        return NO_LINK
+    # TCP makes full segments of a stream, whatever the messages are.
+    sent = packets_of(reading, None, link)
+    if isinstance(sent, str):
+        return sent
+    tcp = reading.protocol == "TCP"
+    cut = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
+    gap = 0 if gaps else GAP_BYTES
+    return sum(packet_wire_bytes(each, vlan=link.vlan) - gap for each in sent) / cut
+
+
+def _places(
+    message_bytes: float, bytes_per_s: float, link: LinkLike | None, notes: Notes
+) -> tuple[Place, ...]:
+    whole = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
+    mbit = 8 * bytes_per_s / 1e6
+    if link is None:
+        share = Place(notes=notes([NO_LINK]))
+    else:
+        percent = 800 * bytes_per_s / link.rate_bit_per_s
+        share = Place(figure(percent), percent, "%")
+    return (
+        Place(whole or figure(message_bytes), message_bytes, "byte"),
+        Place(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
+        Place(figure(mbit), mbit, "Mbit/s"),
+        share,
+    )

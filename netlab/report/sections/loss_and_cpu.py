@@ -1,0 +1,175 @@
+"""Readings of streams → what was lost of them, and how busy both ends were: a table, and charts.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from netlab.experiment.pairings import is_by_name
+from netlab.report.tables.elements import Chart, Curve, Line, Part, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.layout import Column, Grid, lay_out
+from netlab.results.readings import FLOWS, Reading
+from netlab.stats import mean
+
+MAX_CHARTS = 12
+MAX_SHOWN_LINES = 40
+"""A longer table is folded away: the charts show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One column: a figure in per cent of one trial; ``None`` where it is not known."""
+
+    label: str
+    of: Callable[[str, Reading], float | None]
+    """Of a flow and a reading."""
+
+
+def part(readings: Sequence[Reading]) -> Part | None:
+    """A line a group of cells; ``None`` where nobody counted, as in an import."""
+    streams = [r for r in readings if r.test == "stream" and not is_by_name(r.pairing)]
+    grids = lay_out(streams).grids
+    lines = [_line(grid, column) for grid in grids for column in grid.columns]
+    known = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
+    if not known:
+        return None
+    sheet = Sheet(
+        title="Loss and CPU, means over the trials",
+        corner="messages, bytes",
+        columns=tuple(_LOADS[index].label for index in known),
+        lines=tuple(
+            Line(line.label, tuple(line.places[index] for index in known)) for line in lines
+        ),
+    )
+    drawn = [chart for chart in _charts(grids) if chart is not None]
+    left_out = max(0, len(drawn) - MAX_CHARTS)
+    further = (f"{left_out} further charts are not drawn.",) if left_out else ()
+    shown = len(lines) <= MAX_SHOWN_LINES
+    return Part(
+        name="loss-cpu",
+        title="Loss and CPU",
+        paragraphs=(_MEANING, *further),
+        sheets=(sheet,) if shown else (),
+        charts=tuple(drawn[:MAX_CHARTS]),
+        details=() if shown else (sheet,),
+    )
+
+
+def _line(grid: Grid, column: Column) -> Line:
+    places = []
+    for load in _LOADS:
+        value = _mean_of(grid, column, load)
+        places.append(Place() if value is None else Place(figure(value), value, "%"))
+    return Line(f"{grid.title} {column.words}", tuple(places))
+
+
+def _has(line: Line, index: int) -> bool:
+    return line.places[index].value is not None
+
+
+def _mean_of(grid: Grid, column: Column, load: Load) -> float | None:
+    """Over the trials that know it."""
+    found = [
+        value
+        for place in grid.column(column)
+        for reading in place.readings
+        if reading.status == "ok" and (value := load.of(column.flow, reading)) is not None
+    ]
+    return mean(found) if found else None
+
+
+def _charts(grids: Sequence[Grid]) -> list[Chart | None]:
+    """Over the message size: CPU a chart a protocol, loss of UDP; for each combination apart."""
+    drawn: list[Chart | None] = []
+    for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
+        those = [grid for grid in grids if grid.conditions == conditions]
+        columns = [column for grid in those for column in grid.columns]
+        for protocol in dict.fromkeys(column.protocol for column in columns):
+            name = f"{protocol.lower()}-{number}"
+            where = f" ({conditions})" if conditions else ""
+            cpu = _chart(those, protocol, _CPU, f"cpu-{name}", f"{protocol}: CPU time{where}")
+            lost = _chart(
+                those, protocol, _LOST, f"lost-{name}", f"{protocol}: messages lost{where}"
+            )
+            drawn += [cpu, lost]
+    return drawn
+
+
+def _chart(
+    grids: Sequence[Grid], protocol: str, loads: Sequence[Load], name: str, title: str
+) -> Chart | None:
+    columns = sorted({c for grid in grids for c in grid.columns if c.protocol == protocol})
+    sizes = sorted({column.message_bytes for column in columns})
+    lines: list[Curve] = []
+    for grid in grids:
+        for flow in dict.fromkeys(column.flow for column in columns):
+            for load in loads:
+                points = tuple(
+                    (float(size), _mean_of(grid, Column(protocol, size, flow), load))
+                    for size in sizes
+                )
+                who = load.label.partition("’s")[0] if len(loads) > 1 else ""
+                words = [grid.pairing, FLOWS[flow], who]
+                label = ", ".join(word for word in words if word)
+                lines.append(Curve(label, len(lines), points))
+    drawn = tuple(line for line in lines if any(y is not None for _, y in line.points))
+    nothing = not any(y for line in drawn for _, y in line.points)
+    if len(sizes) < 2 or nothing:
+        return None
+    return Chart(
+        name=name,
+        title=title,
+        x_label="message size, bytes",
+        x_ticks=tuple((float(size), str(size)) for size in sizes),
+        log_x=True,
+        lines=drawn,
+        quantity="share of the messages" if loads is _LOST else "share of one CPU",
+        unit="%",
+    )
+
+
+def _lost(flow: str, reading: Reading) -> float | None:
+    """The share of the messages sent that was lost."""
+    counted = reading.flows.get(flow)
+    if counted is None or counted.lost_messages is None or not counted.sent_messages:
+        return None
+    return 100 * counted.lost_messages / counted.sent_messages
+
+
+def _cpu(end: str, flow: str, reading: Reading) -> float | None:
+    """CPU time of the probe at one end, user and system, as a share of its window."""
+    names = ("user_ns", "system_ns", "elapsed_ns")
+    user, system, elapsed = (reading.number(f"{flow}{end}_{name}") for name in names)
+    if user is None or system is None or not elapsed:
+        return None
+    return 100 * (user + system) / elapsed
+
+
+def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
+    value = reading.number(f"{flow}{end}_{name}")
+    return None if value is None else 100 * value
+
+
+_LOST = (Load("lost, %", _lost),)
+_CPU = (
+    Load("sender’s CPU, %", partial(_cpu, "sender")),
+    Load("receiver’s CPU, %", partial(_cpu, "receiver")),
+)
+_LOADS = (
+    *_LOST,
+    *_CPU,
+    Load("sender’s host busy, %", partial(_share, "host_busy_share", "sender")),
+    Load("its busiest core, %", partial(_share, "host_busiest_core_share", "sender")),
+    Load("receiver’s host busy, %", partial(_share, "host_busy_share", "receiver")),
+    Load("busiest core there, %", partial(_share, "host_busiest_core_share", "receiver")),
+)
+
+_MEANING = (
+    "CPU: user and system time of the probe at each end as a share of its window; 100 % is one CPU "
+    "all the time. Host busy: the share of the time of all its CPUs that anything ran on, and that "
+    "of the busiest of them. Lost: of the messages sent, those whose number never arrived."
+)

@@ -1,0 +1,103 @@
+"""Readings → the frame loss rate over the rate offered (RFC 2544, 26.3): table and graph. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netlab.experiment.rate_search import VERDICTS
+from netlab.report.tables.elements import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.readings import Reading
+from netlab.stats import mean
+
+_TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
+_NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
+"""Verdicts of trials whose loss says nothing of the device at that rate."""
+
+Losses = Mapping[float, list[float]]
+"""Share of the line rate → the share lost in each trial at it, in per cent."""
+
+
+def sheet(name: str, readings: Sequence[Reading]) -> Sheet | None:
+    """Frame sizes by rates; ``None`` where no loss was measured."""
+    notes = Notes()
+    lines = []
+    for size in _sizes(readings):
+        trials = _of_size(readings, size)
+        losses, ours = _losses(trials)
+        if losses or ours:
+            places = tuple(_place(losses, ours, share, notes) for share in _TENTHS)
+            lines.append(Line(str(size), places))
+    if not lines:
+        return None
+    return Sheet(
+        title=f"{name}: frames lost, % of those sent, by rate offered",
+        corner="frame, bytes",
+        columns=tuple(f"{100 * share:.0f} %" for share in _TENTHS),
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
+    """Loss over the rate offered, a chart a group, a line a frame size."""
+    found = []
+    for number, (name, readings) in enumerate(groups.items(), start=1):
+        lines = []
+        for index, size in enumerate(_sizes(readings)):
+            losses, _ = _losses(_of_size(readings, size))
+            if len(losses) > 1:
+                points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
+                lines.append(Curve(f"{size} bytes", index, points))
+        if lines:
+            found.append(
+                Chart(
+                    name=f"frame-loss-{number}",
+                    title=f"{name}: frames lost over the rate offered",
+                    x_label="rate offered, % of the line rate",
+                    x_ticks=tuple((100 * each, f"{100 * each:.0f}") for each in _TENTHS[::-1]),
+                    log_x=False,
+                    lines=tuple(lines),
+                    quantity="frames lost",
+                    unit="%",
+                )
+            )
+    return tuple(found)
+
+
+def _sizes(readings: Sequence[Reading]) -> list[int]:
+    sizes = {reading.settings.get("frame_bytes") for reading in readings}
+    return sorted(size for size in sizes if isinstance(size, int))
+
+
+def _of_size(readings: Sequence[Reading], size: int) -> list[Reading]:
+    return [r for r in readings if r.settings.get("frame_bytes") == size and r.status == "ok"]
+
+
+def _losses(readings: Sequence[Reading]) -> tuple[Losses, set[float]]:
+    """What was lost at each rate, and the rates at which a trial says nothing of the device."""
+    losses: dict[float, list[float]] = {}
+    ours: set[float] = set()
+    names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
+    for reading in readings:
+        columns = [reading.series(name) for name in names]
+        for share, sent, received, verdict in zip(*columns, strict=False):
+            if VERDICTS[int(verdict)] in _NOT_THE_DEVICES or not sent:
+                ours.add(share)
+            else:
+                losses.setdefault(share, []).append(100 * max(0.0, sent - received) / sent)
+    return losses, ours
+
+
+def _place(losses: Losses, ours: set[float], share: float, notes: Notes) -> Place:
+    letters = notes([_OURS]) if share in ours else ()
+    if share not in losses:
+        return Place(notes=letters)
+    value = mean(losses[share])
+    return Place(figure(value), value, "%", letters)
+
+
+_OURS = (
+    "Our own hosts lost frames at that rate, or could not send them, in some trial: it says "
+    "nothing of the device."
+)

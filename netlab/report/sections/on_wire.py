@@ -1,0 +1,33 @@
+"""What a message of a reading becomes on the cable: the IP packets of it, or why not. Pure."""
+
+from __future__ import annotations
+
+from netlab.ethernet import IpVersion, packets
+from netlab.results.readings import Reading
+from netlab.store.plan import LinkLike
+
+SAME_HOST = "server and client are one host: no cable was touched."
+NO_LINK = "the link was not stated."
+
+
+def packets_of(reading: Reading, size_bytes: int | None, link: LinkLike) -> tuple[int, ...] | str:
+    """Sizes of the IP packets of one message of ``size_bytes`` sent as ``reading`` was; ``None``
+    is a full segment of TCP, or the reading's own message of UDP. A sentence where that cannot be
+    known.
+    """
+    flow, tcp = reading.flows[""], reading.protocol == "TCP"
+    if tcp and flow.mss_bytes is None:
+        return "the segment size of TCP is not recorded."
+    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
+    whole = flow.mss_bytes if tcp else reading.message_bytes
+    try:
+        return packets(
+            "TCP" if tcp else "UDP",
+            (whole or 0) if size_bytes is None else size_bytes,
+            link.mtu_bytes,
+            ip_version=ip_version,
+            timestamps=flow.tcp_timestamps is not False,
+            mss_bytes=flow.mss_bytes,
+        )
+    except ValueError as error:
+        return f"{error}."

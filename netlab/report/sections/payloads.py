@@ -1,0 +1,213 @@
+"""Readings → what the searches for the right payload found: a table, and the saw-tooth. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.ethernet import IpVersion, ceiling_bit_per_s
+from netlab.report.tables.charts import curve_sizes
+from netlab.report.tables.elements import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.results.quantities import names_of
+from netlab.results.readings import Reading
+from netlab.stats import mean
+from netlab.store.plan import LinkLike
+
+_FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
+_COLUMNS = (
+    *("payload", "path MTU", "known by"),
+    *("payload to client", "path MTU to client", "known by (to client)"),
+    *("interface MTU", "sizes tried"),
+)
+_FRAMES = {
+    "frames seen": "captured_frame_bytes",
+    "frames seen, one byte more": "captured_next_frame_bytes",
+}
+"""Column → the lengths of captured frames."""
+_EVIDENCE = {
+    "emsgsize": "the sender’s system",
+    "icmp": "a router’s message (ICMP)",
+    "timeout": "silence: longer ones vanish",
+    "dropped": "an interface that drops longer ones",
+    "mss": "the segment size that TCP agreed on",
+    "protocol": "the protocol: no message is longer",
+}
+
+
+def part(readings: Sequence[Reading], link: LinkLike | None) -> Part | None:
+    """What the searches found; ``None`` where the run has none."""
+    those = [reading for reading in readings if reading.test == "payload_search"]
+    if not those:
+        return None
+    names = names_of(those)
+    charts = _charts(those, names, link)
+    return Part(
+        name="payload",
+        title="The right payload",
+        paragraphs=(_MEANING, *([_SWEEP] if charts else [])),
+        sheets=(_sheet(those, names),),
+        charts=charts,
+    )
+
+
+def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
+    notes = Notes()
+    captured = any("captured" in reading.values for reading in readings)
+    lines = []
+    for cell in dict.fromkeys(reading.cell for reading in readings):
+        trials = [reading for reading in readings if reading.cell == cell]
+        measured = [reading for reading in trials if reading.status == "ok"]
+        letters = notes(reading.why_blank for reading in trials if reading.status != "ok")
+        columns = [flow + name for flow in ("", "to_client_") for name in _FOUND]
+        places = [_values(measured, name, letters, notes) for name in columns]
+        places.append(_values(measured, "interface_mtu_bytes", letters, notes))
+        letters = (*letters, *notes(_unswept(measured)))
+        tried = [float(len(reading.series("probed_message_bytes"))) for reading in measured]
+        places.append(_numbers(tried, letters))
+        if captured:
+            places += [_frames(measured, name, notes) for name in _FRAMES.values()]
+        lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
+    return Sheet(
+        title="The most payload that travels in one frame, bytes",
+        corner="cell",
+        columns=(*_COLUMNS, *(_FRAMES if captured else ())),
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def _values(
+    measured: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
+) -> Place:
+    """What the trials found; where they differ, all of it."""
+    if not measured:
+        return Place(notes=letters)
+    found = [reading.values[name] for reading in measured if name in reading.values]
+    if not found:
+        return Place(notes=notes(["the host’s system does not tell."]))
+    if name.endswith("_evidence"):
+        words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
+        return Place("; ".join(words))
+    return _numbers([float(each) for each in found], ())
+
+
+def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> Place:
+    """Lengths of the frames that a capture saw, without their FCS: ``38 and 1514``."""
+    if not measured:
+        return Place()
+    lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
+    if lengths:
+        return Place(" and ".join(map(str, lengths)))
+    reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
+    said = "; ".join(reason for reason in reasons if reason)
+    return Place(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
+
+
+def _unswept(measured: Sequence[Reading]) -> list[str]:
+    """Sizes of the sweep that have no point in the chart."""
+    sizes = sorted({s for r in measured for s in r.series("sweep_failed_message_bytes")})
+    return [f"the sweep has no result at {', '.join(f'{s:.0f}' for s in sizes)}."] if sizes else []
+
+
+def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> Place:
+    differing = sorted(set(values))
+    text = ", ".join(f"{value:.0f}" for value in differing)
+    value = differing[0] if len(differing) == 1 else None
+    return Place(text, value, "byte" if value is not None else "", letters)
+
+
+def _charts(
+    readings: Sequence[Reading], names: dict[str, str], link: LinkLike | None
+) -> tuple[Chart, ...]:
+    """Throughput over message size where it was swept: a chart a protocol and IP version."""
+    groups: dict[tuple[str, int], list[Reading]] = {}
+    for reading in readings:
+        if reading.status == "ok" and reading.series("sweep_message_bytes"):
+            version = 6 if reading.settings.get("ip_version") == 6 else 4
+            groups.setdefault((reading.protocol, version), []).append(reading)
+    return tuple(
+        _chart(protocol, 6 if version == 6 else 4, group, names, link)
+        for (protocol, version), group in groups.items()
+    )
+
+
+def _chart(
+    protocol: str,
+    ip_version: IpVersion,
+    group: Sequence[Reading],
+    names: dict[str, str],
+    link: LinkLike | None,
+) -> Chart:
+    lines = []
+    for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
+        trials = [reading for reading in group if reading.cell == cell]
+        label = f"{trials[0].pairing} {names[cell]}"
+        lines.append(Curve(label, index, _points(trials), joined=False))
+    sizes = sorted({round(x) for line in lines for x, _ in line.points})
+    payload = group[0].number("payload_bytes")
+    marks = [size for size in (payload, 2 * payload if payload else None) if size is not None]
+    ticks = sorted({float(sizes[0]), *(x for x in marks if x <= sizes[-1]), float(sizes[-1])})
+    return Chart(
+        name=f"payload-{protocol.lower()}-ipv{ip_version}",
+        title=f"{protocol} over IPv{ip_version}: throughput around the payload of one frame",
+        x_label="message size, bytes",
+        x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
+        log_x=False,
+        lines=tuple(lines),
+        ceilings=_ceilings(protocol, ip_version, group, sizes, link),
+        from_zero=False,
+    )
+
+
+def _points(trials: Sequence[Reading]) -> tuple[tuple[float, float | None], ...]:
+    """(message size, mean Mbit/s over the trials), from left to right."""
+    found: dict[float, list[float]] = {}
+    for reading in trials:
+        sizes = reading.series("sweep_message_bytes")
+        rates = reading.series("sweep_throughput_bit_per_s")
+        for size, rate in zip(sizes, rates, strict=False):
+            found.setdefault(size, []).append(rate)
+    return tuple((size, mean(rates) / 1e6) for size, rates in sorted(found.items()))
+
+
+def _ceilings(
+    protocol: str,
+    ip_version: IpVersion,
+    group: Sequence[Reading],
+    sizes: Sequence[int],
+    link: LinkLike | None,
+) -> tuple[Curve, ...]:
+    """What framing leaves, message size by message size, on the MTU that was found."""
+    if link is None or any(reading.same_host for reading in group):
+        return ()
+    found = group[0].number("path_mtu_bytes")
+    mtu_bytes = link.mtu_bytes if found is None else min(link.mtu_bytes, round(found))
+    flow = group[0].flows[""]
+    points: list[tuple[float, float | None]] = []
+    for size in curve_sizes(sizes, mtu_bytes, ip_version):
+        try:
+            ceiling = ceiling_bit_per_s(
+                link.rate_bit_per_s,
+                "UDP" if protocol == "UDP" else "TCP",
+                size,
+                mtu_bytes,
+                ip_version=ip_version,
+                timestamps=flow.tcp_timestamps is not False,
+                vlan=link.vlan,
+            )
+        except ValueError:
+            continue
+        points.append((float(size), ceiling / 1e6))
+    return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
+
+
+_MEANING = (
+    "The payload is the most that one message carries without being cut into several packets: "
+    "UDP by messages that may not be fragmented, TCP by the segment that its connection uses. "
+    "The path MTU is the whole IP packet around it. Each way is searched by itself."
+)
+_SWEEP = (
+    "Below the payload of one frame the headers weigh more; one byte above it a UDP message needs "
+    "a second packet, and throughput falls: the saw-tooth. The ceiling is what framing leaves for "
+    "that size; TCP cuts its stream itself, so its ceiling is level. The axis does not begin at "
+    "zero."
+)

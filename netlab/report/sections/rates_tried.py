@@ -1,0 +1,58 @@
+"""Readings → the rates that searches tried, in order, and which of them did not pass. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netlab.experiment.rate_search import VERDICTS
+from netlab.report.tables.elements import Chart, Curve
+from netlab.results.readings import Reading
+
+_PASSED = VERDICTS.index("passed")
+_MOST_TICKS = 20
+
+
+def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart, ...]:
+    """A chart a group, a line a frame size: of several searches the first that has a result.
+
+    ``groups``: name → frame size → trials.
+    """
+    found = []
+    for number, (name, by_size) in enumerate(groups.items(), start=1):
+        lines = []
+        failed: list[tuple[float, float | None]] = []
+        for index, (size, readings) in enumerate(by_size.items()):
+            tried = next((each for each in map(_tried, readings) if each), ())
+            if tried:
+                points = tuple((float(at), share) for at, (share, _) in enumerate(tried, start=1))
+                lines.append(Curve(f"{size} bytes", index, points))
+                failed += [
+                    (x, y) for (x, y), (_, fine) in zip(points, tried, strict=True) if not fine
+                ]
+        if not lines:
+            continue
+        if failed:
+            lines.append(Curve("did not pass", len(by_size), tuple(failed), joined=False))
+        most = max(len(line.points) for line in lines if line.joined)
+        step = -(-most // _MOST_TICKS)
+        found.append(
+            Chart(
+                name=f"rates-tried-{number}",
+                title=f"{name}: rates tried, trial by trial",
+                x_label="trial of the search",
+                x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
+                log_x=False,
+                lines=tuple(lines),
+                quantity="rate offered",
+                unit="% of the line rate",
+            )
+        )
+    return tuple(found)
+
+
+def _tried(reading: Reading) -> tuple[tuple[float, bool], ...]:
+    """(per cent of the line rate, whether it passed) of each trial; empty without a result."""
+    shares, verdicts = reading.series("trial_line_share"), reading.series("trial_verdict")
+    return tuple(
+        (100 * share, verdict == _PASSED) for share, verdict in zip(shares, verdicts, strict=False)
+    )

@@ -1,0 +1,215 @@
+"""Readings → a table a cell with a column a repeat, and what the repeats come to together. Pure.
+
+The form is that of the nettest document: elapsed time, lost packets and the figure derived from
+them, repeat by repeat. What it prints under "Var" is the mean absolute deviation; here each kind
+of deviation stands under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from netlab.report.sections.frame_rates import framing_sheet
+from netlab.report.tables.elements import Line, Notes, Part, Place, Sheet
+from netlab.results.labels import count, figure
+from netlab.results.quantities import names_of, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
+from netlab.store.plan import LinkLike
+
+MAX_SHOWN = 6
+"""So many cells have their tables on the open page; of more they are folded away."""
+MAX_CELLS = 60
+"""Of so many cells at most; the exported table has every trial of all."""
+REPEATS_A_SHEET = 15
+"""Columns that fit beside the deviations; further repeats go on in a table below."""
+
+_SUMMARY = ("mean", "standard deviation", "variance", "mean absolute deviation")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One kind of figure, repeat by repeat."""
+
+    label: str
+    unit: str
+    values: tuple[float | None, ...]
+    decimals: tuple[int, int, int]
+    """Of a repeat, of the mean, of the deviations."""
+
+
+def part(
+    readings: Sequence[Reading],
+    link: LinkLike | None,
+    *,
+    imported: bool,
+    never_tight: Sequence[str] = (),
+) -> Part | None:
+    """The repeats of every cell that has some; ``None`` where no cell was to be repeated.
+
+    ``never_tight`` are the cells whose trials went on to the last without their mean getting tight.
+    """
+    cells: dict[str, list[Reading]] = {}
+    for reading in readings:
+        cells.setdefault(reading.cell, []).append(reading)
+    repeated = [trials for trials in cells.values() if len(trials) > 1]
+    if not repeated:
+        return None
+    names = names_of(readings)
+    sheets: list[Sheet] = []
+    for trials in repeated[:MAX_CELLS]:
+        test = _TESTS.get(trials[0].test, "")
+        title = ", ".join(word for word in (trials[0].pairing, names[trials[0].cell], test) if word)
+        sheets += _repeats(title, trials, imported=imported)
+        framing = framing_sheet(title, trials, link)
+        sheets += [framing] if framing is not None else []
+    few = len(repeated) <= MAX_SHOWN
+    return Part(
+        name="repeats",
+        title="Repeats",
+        paragraphs=_paragraphs(len(repeated), [names[cell] for cell in never_tight]),
+        sheets=tuple(sheets) if few else (),
+        details=() if few else tuple(sheets),
+    )
+
+
+_TESTS = {
+    "round_trip": "round trips",
+    "connect": "connections",
+    "payload_search": "payload search",
+    "throughput_search": "highest rate without loss",
+}
+
+
+def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[Sheet]:
+    """The repeats of a cell, fifteen to a sheet; the last one has the deviations beside them."""
+    rows = _rows(trials, imported=imported)
+    ends = range(0, len(trials), REPEATS_A_SHEET)
+    sheets = []
+    for start in ends:
+        notes = Notes()
+        part_of = trials[start : start + REPEATS_A_SHEET]
+        last = start == ends[-1]
+        lines = []
+        for row in rows:
+            values = row.values[start : start + REPEATS_A_SHEET]
+            places = [
+                _place(value, row.decimals[0], row.unit, notes, reading)
+                for value, reading in zip(values, part_of, strict=True)
+            ]
+            places += _summaries(row, notes) if last else []
+            lines.append(Line(row.label, tuple(places)))
+        more = " (continued)" if start else ""
+        sheets.append(
+            Sheet(
+                title=f"{title}: repeat by repeat{more}",
+                corner="repeat",
+                columns=(*(str(r.trial) for r in part_of), *(_SUMMARY if last else ())),
+                lines=tuple(lines),
+                footnotes=notes.footnotes,
+            )
+        )
+    return sheets
+
+
+def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_Row]:
+    """Elapsed time first, then what is known of at least one repeat."""
+    seconds = 2 if imported else 3
+    rows = [_row("elapsed, s", "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
+    for end, words in _ENDS.items():
+        for mode in ("user", "system"):
+            name = f"{end}_{mode}_ns"
+            rows.append(_row(f"{mode} time, {words}, s", "s", trials, _seconds(name), (3, 3, 4)))
+    if trials[0].protocol == "UDP":
+        rows.append(_row("lost messages", "", trials, _lost, (0, 1, 1)))
+    quotient = _row("elapsed / transactions, µs", "µs", trials, _each_us, (2, 2, 2))
+    if trials[0].test in ("round_trip", "connect"):
+        rows.append(quotient)
+    for quantity in quantities_of(trials[0]):
+        label = f"{quantity.name}, {quantity.unit}"
+        row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
+        # Where the mean is nothing but the quotient (an import), it stands here once.
+        rows += [row] if row.values != quotient.values else []
+    return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
+
+
+_ENDS = {"client": "client", "server": "server", "sender": "sender", "receiver": "receiver"}
+
+
+def _row(
+    label: str,
+    unit: str,
+    trials: Sequence[Reading],
+    of: Callable[[Reading], float | None],
+    decimals: tuple[int, int, int],
+) -> _Row:
+    values = tuple(of(reading) if reading.status == "ok" else None for reading in trials)
+    return _Row(label, unit, values, decimals)
+
+
+def _seconds(name: str) -> Callable[[Reading], float | None]:
+    def of(reading: Reading) -> float | None:
+        value = reading.number(name)
+        return None if value is None else value / 1e9
+
+    return of
+
+
+def _lost(reading: Reading) -> float | None:
+    return reading.number("lost_messages")
+
+
+def _each_us(reading: Reading) -> float | None:
+    """How the document gets its round trip; the same as the mean where one is under way at once."""
+    elapsed, done = reading.number("elapsed_ns"), reading.number("transactions")
+    if elapsed is None or not done or reading.settings.get("outstanding", 1) != 1:
+        return None
+    return elapsed / done / 1e3
+
+
+def _place(value: float | None, decimals: int, unit: str, notes: Notes, reading: Reading) -> Place:
+    if value is not None:
+        return Place(figure(value, decimals), value, unit)
+    return Place(notes=notes([reading.why_blank if reading.status != "ok" else "not recorded."]))
+
+
+def _summaries(row: _Row, notes: Notes) -> list[Place]:
+    values = [value for value in row.values if value is not None]
+    _, of_mean, of_deviation = row.decimals
+    if not values:
+        return [Place()] * len(_SUMMARY)
+    middle = mean(values)
+    found = [Place(figure(middle, of_mean), middle, row.unit)]
+    if len(values) < 2:
+        blank = Place(notes=notes(["one value has no deviation."]))
+        return [*found, *([blank] * (len(_SUMMARY) - 1))]
+    square = f"{row.unit}²" if row.unit else ""
+    for value, unit in (
+        (standard_deviation(values), row.unit),
+        (variance(values), square),
+        (mean_absolute_deviation(values), row.unit),
+    ):
+        found.append(Place(figure(value, of_deviation), value, unit))
+    return found
+
+
+def _paragraphs(cells: int, never_tight: Sequence[str]) -> tuple[str, ...]:
+    said = [_MEANING]
+    if cells > MAX_CELLS:
+        left_out = count(cells - MAX_CELLS, "further cell")
+        said.append(f"{left_out} with repeats are not shown; netlab export has every trial.")
+    if never_tight:
+        verb = "was" if len(never_tight) == 1 else "were"
+        said.append(
+            f"{count(len(never_tight), 'cell')} {verb} measured as often as allowed without the "
+            f"mean getting as certain as asked for: {'; '.join(never_tight)}."
+        )
+    return tuple(said)
+
+
+_MEANING = (
+    "The standard deviation and the variance (in the square of the unit) are those of a sample, "
+    "with n - 1. The mean absolute deviation is the mean distance from the mean; some documents "
+    "print it under “Var”."
+)

@@ -1,0 +1,276 @@
+"""Readings → what the page says about round trips and connections: tables and curves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from netlab.report.sections.pooled import pooled
+from netlab.report.sections.stack_share import split_sheet
+from netlab.report.tables.elements import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.results.columns import PERCENTILES
+from netlab.results.labels import figure
+from netlab.results.quantities import names_of
+from netlab.results.readings import Reading
+from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.stats.histogram import Histogram
+from netlab.store.plan import LinkLike
+
+TITLES = {"round_trip": "Round trips", "connect": "Connections"}
+_WHAT = {"round_trip": "round trip", "connect": "transaction"}
+
+_CURVE_STEPS = 16
+"""Points a decade of the percentile curve."""
+_MAX_CURVES = 8
+"""Lines that can be told apart in one chart."""
+_LOG_FROM = 20
+"""Times that differ by more than this factor stand on a logarithmic axis."""
+
+_SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
+
+
+def parts(
+    readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
+) -> tuple[Part, ...]:
+    """A part for round trips and one for connections, where the run has such tests."""
+    found = []
+    for test, title in TITLES.items():
+        those = [reading for reading in readings if reading.test == test]
+        if those:
+            found.append(_part(test, title, those, link, imported=imported))
+    return tuple(found)
+
+
+def _part(
+    test: str, title: str, readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
+) -> Part:
+    names = names_of(readings)
+    pairings = dict.fromkeys(reading.pairing for reading in readings)
+    sheets, splits = [], []
+    for pairing in pairings:
+        those = [reading for reading in readings if reading.pairing == pairing]
+        sheets.append(_times(test, pairing, those, names))
+        split = split_sheet(pairing, those, names, link)
+        splits += [split] if split is not None else []
+    return Part(
+        name=test.replace("_", "-"),
+        title=title,
+        paragraphs=(
+            (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, readings, split=bool(splits))
+        ),
+        sheets=(*sheets, *splits),
+        charts=_curves(test, title, readings, names),
+    )
+
+
+def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
+    notes = Notes()
+    cells = dict.fromkeys(reading.cell for reading in readings)
+    connects = test == "connect"
+    columns = [
+        *("trials", "transactions/s", "mean, µs", "± 95 %, µs"),
+        *(f"{words}, µs" for words in _SHARES.values()),
+        *("longest, µs", "lost, %"),
+        *(["handshake, µs"] if connects else []),
+    ]
+    lines = []
+    for cell in cells:
+        trials = [reading for reading in readings if reading.cell == cell]
+        measured = [reading for reading in trials if reading.status == "ok"]
+        letters = notes(_why(trials))
+        places = [_plain(float(len(measured)), "", f"{len(measured)}/{len(trials)}", letters)]
+        places += [_rate(measured), *_means(measured, notes), *_percentiles(measured, notes)]
+        places += [_longest(measured, notes), _lost(measured, notes)]
+        if connects:
+            places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
+        lines.append(Line(names[cell], tuple(places), cell))
+    return Sheet(
+        title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
+        corner="cell",
+        columns=tuple(columns),
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def _where(pairing: str, readings: Sequence[Reading]) -> str:
+    return f"{pairing} (same host)" if any(r.same_host for r in readings) else pairing
+
+
+def _why(trials: Sequence[Reading]) -> list[str]:
+    blanks = [reading.why_blank for reading in trials if reading.status != "ok"]
+    if not blanks or len(blanks) == len(trials):
+        return blanks
+    return [
+        f"{blanks.count(each)} of {len(trials)} trials {each}" for each in dict.fromkeys(blanks)
+    ]
+
+
+def _numbers(readings: Sequence[Reading], name: str) -> list[float]:
+    found = (reading.number(name) for reading in readings)
+    return [each for each in found if each is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return mean(values) if values else None
+
+
+def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> Place:
+    return Place(text, value, unit, notes)
+
+
+def _us(value_ns: float | None) -> Place:
+    return Place() if value_ns is None else Place(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+
+
+def _rate(measured: Sequence[Reading]) -> Place:
+    value = _mean(_numbers(measured, "transactions_per_s"))
+    return Place() if value is None else Place(figure(value), value, "1/s")
+
+
+def _means(measured: Sequence[Reading], notes: Notes) -> list[Place]:
+    """The mean of the trials' means, and how far it is certain."""
+    means = _numbers(measured, "rtt_mean_ns")
+    if not means:
+        return [Place(), Place()]
+    if len(means) < MIN_TRIALS:
+        few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
+        return [_us(mean(means)), Place(notes=notes([few]))]
+    return [_us(mean(means)), _us(interval(means).half_width)]
+
+
+def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[Place]:
+    """Of the round trips of all trials together."""
+    histogram = pooled(measured)
+    places = []
+    for word, share in PERCENTILES.items():
+        if histogram is None:
+            places.append(Place(notes=notes([_NO_SINGLES] if measured else [])))
+            continue
+        value = histogram.percentile(share)
+        few = (
+            f"{_SHARES[word]} cannot be told from fewer than {int(1 / (1 - share)):,} round trips."
+        )
+        places.append(_us(value) if value is not None else Place(notes=notes([few])))
+    return places
+
+
+def _longest(measured: Sequence[Reading], notes: Notes) -> Place:
+    value = max(_numbers(measured, "rtt_max_ns"), default=None)
+    return Place(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
+
+
+def _lost(measured: Sequence[Reading], notes: Notes) -> Place:
+    """Requests that timed out, as a share of all that ended."""
+    pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
+    known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
+    total = sum(lost + done for lost, done in known)
+    if not total:
+        return Place(notes=notes(["not counted."] if measured else []))
+    share = 100 * sum(lost for lost, _ in known) / total
+    return Place(figure(share), share, "%")
+
+
+def _curves(
+    test: str, title: str, readings: Sequence[Reading], names: dict[str, str]
+) -> tuple[Chart, ...]:
+    """Percentile curves, a chart a protocol; more lines than can be told apart make further ones.
+
+    The x axis runs to the last percentile that the values can tell, in equal steps a nine.
+    """
+    charts = []
+    protocols = dict.fromkeys(reading.protocol for reading in readings)
+    for protocol in protocols:
+        those = [reading for reading in readings if reading.protocol == protocol]
+        places = dict.fromkeys((reading.pairing, reading.cell) for reading in those)
+        several = len({pairing for pairing, _ in places}) > 1
+        curves = []
+        for index, (pairing, cell) in enumerate(places):
+            measured = [r for r in those if r.cell == cell and r.status == "ok"]
+            histogram = pooled(measured)
+            if histogram is not None and histogram.count > 1:
+                label = f"{pairing} {names[cell]}" if several else names[cell]
+                curves.append(Curve(label, index, _points(histogram)))
+        for start in range(0, len(curves), _MAX_CURVES):
+            number = f" ({start // _MAX_CURVES + 1})" if len(curves) > _MAX_CURVES else ""
+            name = f"{test.replace('_', '-')}-{protocol.lower()}-{start // _MAX_CURVES + 1}"
+            lines = tuple(curves[start : start + _MAX_CURVES])
+            charts.append(_curve_chart(name, f"{title}, {protocol}{number}", _WHAT[test], lines))
+    return tuple(charts)
+
+
+def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
+    """(1 / (1 - share), µs): the median first, sixteen steps a decade."""
+    points: list[tuple[float, float | None]] = []
+    step = 0
+    while (rest := 10 ** (step / _CURVE_STEPS)) <= histogram.count:
+        exact = Fraction(round(rest)) if step % _CURVE_STEPS == 0 else Fraction(rest)
+        if exact > 1:
+            value = histogram.percentile(1 - 1 / exact)
+            points.append((float(exact), None if value is None else value / 1e3))
+        step += 1
+    return tuple(points)
+
+
+def _curve_chart(name: str, title: str, what: str, lines: tuple[Curve, ...]) -> Chart:
+    found = [y for line in lines for _, y in line.points if y]
+    last = max(x for line in lines for x, _ in line.points)
+    ticks = [(1.0, "0"), (2.0, "50 %"), (10.0, "90 %")]
+    nines = 2
+    while 10**nines <= last:
+        ticks.append((10.0**nines, f"{100 - 100 / 10**nines:.{max(0, nines - 2)}f} %"))
+        nines += 1
+    return Chart(
+        name=name,
+        title=f"{title}: the share of all that took no longer",
+        x_label=f"share of the {what}s",
+        x_ticks=tuple(ticks),
+        log_x=True,
+        lines=lines,
+        quantity="time",
+        unit="µs",
+        log_y=max(found) > _LOG_FROM * min(found),
+    )
+
+
+def _paragraphs(test: str, readings: Sequence[Reading], *, split: bool) -> tuple[str, ...]:
+    said = [_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER]
+    open_loop = any(r.settings.get("message_rate_per_s") is not None for r in readings)
+    intended = any(r.values.get("client_latency_from") == "intended" for r in readings)
+    if open_loop or intended:
+        said.append(_INTENDED)
+    if split:
+        said.append(_SPLIT)
+    return tuple(said)
+
+
+_NO_SINGLES = "single times are not recorded, only their sum."
+
+_ROUND_TRIP_PRINTED = (
+    "The document prints the time of many round trips together. A round trip is that time by "
+    "their number, one request under way at once."
+)
+_ROUND_TRIP = (
+    "A round trip is the time from handing a request to the client’s stack to having its whole "
+    "answer, by the client’s clock. Trials are those with a result, of those planned. A request "
+    "that timed out counts as lost and has no time."
+)
+_CONNECT = (
+    "A transaction is a TCP connection of its own: opened, one request, one answer. Its time is "
+    "taken by the client’s clock from before the connection to the whole answer; the handshake is "
+    "the part until the connection stood."
+)
+_TOGETHER = (
+    "The mean is that of the trials’ means, with Student’s t interval over the trials. The "
+    "percentiles are those of all single times of all trials together: 99 % took no longer."
+)
+_INTENDED = (
+    "Where requests were sent at a given rate, a time counts from when its request was due, not "
+    "from when it could be sent: a stall is charged to every request that it held up."
+)
+_SPLIT = (
+    "Of a round trip, the time on the wire is computed: preamble and frame of request and answer "
+    "at the link’s rate, once for each cable on the way. The time in the mirror’s stack is "
+    "measured there, from the stamp of the request’s arrival to the stamp of its answer’s sending. "
+    "The rest is the client’s own stack and program, the interfaces, and what stands between."
+)

@@ -1,0 +1,156 @@
+"""Findings → what the page says about the limit of each group of cells. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.host_limits import DELIVERED
+from netlab.findings.sending import Sending
+from netlab.report.tables.elements import Line, Part, Place, Sheet
+from netlab.report.text import summary
+from netlab.report.text.stream_findings import CALLED, shown_by
+from netlab.stats import rounded
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+_NOT_SHOWN = "not shown"
+
+_MEANS = (
+    "What the records show of the limit. The wire: throughput is 98 % of its ceiling and more "
+    "(96 % with data both ways); all others only below it. The sender’s CPU: its one thread was on "
+    "a CPU for 95 % of the window and more. The receiver’s: its queue was full to 80 % at most "
+    "looks. Others on a CPU, or a quota: for more than 5 % of the window a thread was ready to run "
+    "and had none, or in more than 5 % of the quota’s periods it was made to wait. The sender’s "
+    "call rate: its send calls fill 80 % of the window and more, and nine of ten found room in the "
+    "socket, so they wait for no queue. Window, buffer and congestion: TCP’s own account, for half "
+    "of the window and more; congestion only where segments were sent again. Not determined: all "
+    "of this is recorded, and nothing shows.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One limit of the groups of one pairing, protocol and direction."""
+
+    groups: tuple[Group, ...]
+    kind: Kind | None
+    sendings: tuple[Sending, ...]
+    of_cells: int
+    """How many cells that have a result these groups have."""
+    finding: Finding | None
+
+    @property
+    def cells(self) -> int:
+        """How many of them it is said of."""
+        return len({sending.cell for sending in self.sendings})
+
+    @property
+    def label(self) -> str:
+        """``WW TCP 64, 576``."""
+        first = self.groups[0]
+        sizes = ", ".join(str(group.message_bytes) for group in self.groups)
+        return " ".join(w for w in (first.pairing, first.protocol, sizes, first.flow) if w)
+
+    def joins(self, other: _Row) -> bool:
+        """Whether both are one line: all cells, the same limit, and no figures of their own."""
+        mine, its = self.groups[-1], other.groups[0]
+        return (
+            self.kind is other.kind
+            and self.kind in (None, Kind.WIRE_CEILING)
+            and (mine.pairing, mine.protocol, mine.flow) == (its.pairing, its.protocol, its.flow)
+            and self.cells == self.of_cells
+            and other.cells == other.of_cells
+        )
+
+
+def parts(run: Run) -> tuple[Part, ...]:
+    """All findings, what limited the run's streams, and what an imported document says of them;
+    each where there is something to say.
+    """
+    found = (summary.all_findings(run), _limited(run), summary.stated(run))
+    return tuple(part for part in found if part is not None)
+
+
+def _limited(run: Run) -> Part | None:
+    unpaced = [sending for sending in run.sendings if not sending.paced]
+    found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
+    if not found:
+        return None
+    sheet = Sheet(
+        title="What limited throughput",
+        corner="messages, bytes",
+        columns=("limited by", "cells", "of the ceiling, %", "evidence"),
+        lines=tuple(_line(row) for row in _rows(unpaced, found)),
+    )
+    warned = dict.fromkeys(each.advice for each in found if each.severity == "warning")
+    advice = tuple(f"{each[:1].upper()}{each[1:]}." for each in warned)
+    return Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,))
+
+
+def _rows(unpaced: Sequence[Sending], found: Iterable[Finding]) -> list[_Row]:
+    """A row a group and limit, those that say the same joined."""
+    groups: dict[Group, list[Sending]] = {}
+    for each in unpaced:
+        groups.setdefault(each.group, []).append(each)
+    by_group: dict[Group, list[Finding]] = {}
+    for finding in found:
+        by_group.setdefault(finding.group, []).append(finding)
+    rows: list[_Row] = []
+    for group, those in groups.items():
+        of_cells = len({each.cell for each in those})
+        for finding in by_group.get(group, ()):
+            its = tuple(each for each in those if each.cell in finding.cells)
+            _add(rows, _Row((group,), finding.kind, its, of_cells, finding))
+        shown = {cell for finding in by_group.get(group, ()) for cell in finding.cells}
+        rest = tuple(each for each in those if each.cell not in shown)
+        if rest:
+            _add(rows, _Row((group,), None, rest, of_cells, None))
+    return rows
+
+
+def _add(rows: list[_Row], row: _Row) -> None:
+    if rows and rows[-1].joins(row):
+        last = rows.pop()
+        row = _Row(
+            (*last.groups, *row.groups),
+            row.kind,
+            (*last.sendings, *row.sendings),
+            last.of_cells + row.of_cells,
+            None,
+        )
+    rows.append(row)
+
+
+def _line(row: _Row) -> Line:
+    shares = [each.ceiling_share for each in row.sendings if each.ceiling_share is not None]
+    return Line(
+        row.label,
+        (
+            Place(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
+            Place(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
+            Place(_span(shares)),
+            Place(_evidence(row)),
+        ),
+    )
+
+
+def _evidence(row: _Row) -> str:
+    if row.kind is not None and row.finding is not None:
+        return shown_by(row.kind, row.finding.evidence)
+    datagrams = [each for each in row.sendings if each.protocol == "UDP"]
+    arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
+    if row.kind is None and arrived and min(arrived) < DELIVERED:
+        return f"{_span([min(1.0, each) for each in arrived])} % of what was sent arrived"
+    return ""
+
+
+def _span(shares: Sequence[float]) -> str:
+    """``27.5`` or ``27.5 to 33.2``, in per cent; empty where there are none."""
+    if not shares:
+        return ""
+    least, most = (str(rounded(100 * each, 1)) for each in (min(shares), max(shares)))
+    return least if least == most else f"{least} to {most}"

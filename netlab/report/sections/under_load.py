@@ -1,0 +1,149 @@
+"""Readings → what a device does under load: round trips, and the longest burst. Pure.
+
+Latency of RFC 2544, 26.2, at the rate found and at parts of it; back-to-back frames of 26.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netlab.report.sections.pooled import mean_of
+from netlab.report.tables.elements import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.results.labels import figure
+from netlab.results.readings import Reading
+from netlab.stats import mean
+
+_TIMES = {"min": "least", "p50": "median", "mean": "mean", "p99": "99 %", "max": "most"}
+_LATENCY = (
+    "round trips",
+    *(f"{words}, µs" for words in _TIMES.values()),
+    *("requests lost", "frames lost beside them"),
+)
+_BURSTS = ("searches", "frames", "waiting in the device", "at line rate, ms", "what ended it")
+
+Trials = Mapping[int, Sequence[Reading]]
+"""Frame size → trials."""
+
+
+def latency_sheet(name: str, trials: Trials) -> Sheet | None:
+    """A line a frame size and load; ``None`` where no round trip was measured."""
+    notes = Notes()
+    lines = []
+    for size, readings in trials.items():
+        shares = {share for r in readings for share in r.series("latency_found_share")}
+        failed = {share for r in readings for share in r.series("latency_failed_share")}
+        for share in sorted(shares | failed):
+            letters = notes([_FAILED]) if share in failed else ()
+            lines.append(
+                Line(f"{size}, {100 * share:.0f} %", _round_trips(readings, share, letters))
+            )
+    if not lines:
+        return None
+    return Sheet(
+        title=f"{name}: round trips beside a load, a share of the rate without loss",
+        corner="frame, bytes; load",
+        columns=_LATENCY,
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def burst_sheet(name: str, trials: Trials) -> Sheet | None:
+    """A line a frame size; ``None`` where no burst was searched for."""
+    notes = Notes()
+    lines = [
+        Line(str(size), _bursts(asked, notes))
+        for size, readings in trials.items()
+        if (asked := [r for r in readings if "back_to_back_limit" in r.values])
+    ]
+    if not lines:
+        return None
+    return Sheet(
+        title=f"{name}: longest burst at line rate without loss",
+        corner="frame, bytes",
+        columns=_BURSTS,
+        lines=tuple(lines),
+        footnotes=notes.footnotes,
+    )
+
+
+def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
+    """Median round trips over the load, a chart a group, a line a frame size."""
+    found = []
+    for number, (name, trials) in enumerate(groups.items(), start=1):
+        lines = []
+        for index, (size, readings) in enumerate(trials.items()):
+            shares = sorted({s for r in readings for s in r.series("latency_found_share")})
+            points = tuple((100 * s, _at(readings, "latency_p50_ns", s, 1e-3)) for s in shares)
+            if sum(y is not None for _, y in points) > 1:
+                lines.append(Curve(f"{size} bytes", index, points))
+        if lines:
+            ticks = sorted({x for line in lines for x, _ in line.points})
+            found.append(
+                Chart(
+                    name=f"latency-under-load-{number}",
+                    title=f"{name}: median round trip beside a load",
+                    x_label="load, % of the rate without loss",
+                    x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
+                    log_x=False,
+                    lines=tuple(lines),
+                    quantity="round trip",
+                    unit="µs",
+                    log_y=True,
+                )
+            )
+    return tuple(found)
+
+
+def _round_trips(
+    readings: Sequence[Reading], share: float, letters: tuple[str, ...]
+) -> tuple[Place, ...]:
+    counted = _at(readings, "latency_count", share)
+    times = [_at(readings, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
+    lost = [_at(readings, f"latency_lost_{what}", share) for what in ("requests", "frames")]
+    return (
+        Place("" if counted is None else f"{counted:,.0f}", counted, "", letters),
+        *(Place("" if each is None else figure(each), each, "µs") for each in times),
+        *(Place("" if each is None else f"{each:,.0f}", each, "") for each in lost),
+    )
+
+
+def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1) -> float | None:
+    """The mean over trials of a figure at one load; ``None`` where no trial has it."""
+    known = [
+        value
+        for reading in readings
+        for at, value in zip(
+            reading.series("latency_found_share"), reading.series(name), strict=False
+        )
+        if at == share
+    ]
+    return factor * mean(known) if known else None
+
+
+def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
+    limits = dict.fromkeys(str(reading.values["back_to_back_limit"]) for reading in readings)
+    said = [_ENDED[limit] for limit in limits if limit in _ENDED]
+    searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
+    measured = [r for r in readings if r.number("back_to_back_frames") is not None]
+    frames = mean_of("back_to_back_frames", measured)
+    waiting = mean_of("back_to_back_waiting_frames", measured)
+    lines = [r.number("line_frames_per_s") for r in measured]
+    per_s = next((each for each in lines if each), None)
+    time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
+    return (
+        Place(str(searches), float(searches), ""),
+        Place("" if frames is None else figure(frames, 1), frames, "", notes(said)),
+        Place("" if waiting is None else figure(waiting, 1), waiting, ""),
+        Place("" if time_ms is None else figure(time_ms), time_ms, "ms"),
+        Place("; ".join(limits)),
+    )
+
+
+_FAILED = "In some trial no round trip came to an end at that load."
+_ENDED = {
+    "line rate": "The device forwards frames as fast as the line brings them: any burst passes.",
+    "receiver-bound": "Our own hosts dropped frames of a burst: nothing is known of the device.",
+    "failed": "No burst came to an end in some trial: nothing is known of the device.",
+    "generator-bound": "Our sender is slower than the line: it sends no bursts at line rate.",
+}

@@ -1,0 +1,1 @@
+"""Tables and charts as plain nouns: what the report shows, before anything is drawn. Pure."""

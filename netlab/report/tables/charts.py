@@ -1,0 +1,265 @@
+"""Layout → Charts: the lab report's diagrams as plain nouns, before anything is drawn. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments
+from netlab.report.tables.elements import Chart, Curve
+from netlab.results.ceilings import Ceiling, ceiling_of
+from netlab.results.labels import setting_name, setting_value
+from netlab.results.layout import Bin, Column, Grid, Layout, Level
+from netlab.results.readings import FLOWS
+from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.store.plan import LinkLike
+
+MAX_CHARTS = 32
+"""A matrix with many settings has many diagrams; the tables hold what these leave out."""
+
+_CURVE_STEPS = 120
+
+_EVEN_STEPS = 3
+"""Rows whose steps differ by more than this factor stand side by side, not at their values."""
+
+
+def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], int]:
+    """The diagrams of a run, and how many more there would be beyond ``MAX_CHARTS``.
+
+    For each combination of settings: mean throughput over message size, a chart a protocol; then
+    throughput over the rows' setting, a chart a column. One with a single place on its x axis, or
+    without any figure, is none.
+    """
+    found: dict[str, Chart] = {}
+    for chart in _all(layout, link):
+        if _is_worth_drawing(chart):
+            name = chart.name
+            while name in found:
+                name += "-2"
+            found[name] = replace(chart, name=name)
+    return tuple(found.values())[:MAX_CHARTS], max(0, len(found) - MAX_CHARTS)
+
+
+def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
+    combinations = dict.fromkeys(grid.conditions for grid in layout.grids)
+    groups = [
+        [grid for grid in layout.grids if grid.conditions == conditions]
+        for conditions in combinations
+    ]
+    pairings = list(dict.fromkeys(grid.pairing for grid in layout.grids))
+    for grids in groups:
+        columns = sorted({column for grid in grids for column in grid.columns})
+        for protocol in dict.fromkeys(column.protocol for column in columns):
+            those = [column for column in columns if column.protocol == protocol]
+            yield _over_message_size(protocol, those, grids, pairings, link)
+    for grids in groups:
+        columns = sorted({column for grid in grids for column in grid.columns})
+        sizes = dict.fromkeys((column.protocol, column.message_bytes) for column in columns)
+        for protocol, size in sizes:
+            those = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
+            yield _over_rows(those, grids, pairings, link)
+
+
+def _over_message_size(
+    protocol: str,
+    columns: Sequence[Column],
+    grids: Sequence[Grid],
+    pairings: Sequence[str],
+    link: LinkLike | None,
+) -> Chart:
+    sizes = sorted({column.message_bytes for column in columns})
+    lines = []
+    for grid in grids:
+        for flow in dict.fromkeys(column.flow for column in columns):
+            those = [Column(protocol, size, flow) for size in sizes]
+            means = [_mean_of_cells(grid, column) for column in those]
+            points = list(zip(map(float, sizes), means, strict=True))
+            bars = [_half_width(grid.column(column)) for column in those]
+            lines.append(_line(grid, flow, pairings, points, bars))
+    conditions = grids[0].conditions
+    return Chart(
+        name=_name("message-size", protocol, conditions),
+        title=_title(f"{protocol}: mean throughput by message size", conditions),
+        x_label="message size, bytes",
+        x_ticks=tuple((float(size), str(size)) for size in sizes),
+        log_x=True,
+        lines=_with_points(lines),
+        ceilings=_curves(columns, sizes, grids, link),
+    )
+
+
+def _over_rows(
+    columns: Sequence[Column],
+    grids: Sequence[Grid],
+    pairings: Sequence[str],
+    link: LinkLike | None,
+) -> Chart:
+    first, name = columns[0], grids[0].row_setting
+    rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
+    places = _places(rows)
+    lines, known = [], []
+    for grid in grids:
+        for column in columns:
+            points = _points(grid, places, column)
+            cells = {x: grid.bins.get((row, column)) for row, x in places.items()}
+            bars = [_half_width([cell]) if (cell := cells.get(x)) else None for x, _ in points]
+            lines.append(_line(grid, column.flow, pairings, points, bars))
+            known.append(ceiling_of(column, grid.column(column), link))
+    conditions = grids[0].conditions
+    ends = (min(places.values()), max(places.values()))
+    return Chart(
+        name=_name(setting_name(name), first.protocol, str(first.message_bytes), conditions),
+        title=_title(f"{first.protocol}, messages of {first.message_bytes} bytes", conditions),
+        x_label=setting_name(name),
+        x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
+        log_x=False,
+        lines=_with_points(lines),
+        ceilings=tuple(
+            Curve(label, index, tuple((x, value) for x in ends))
+            for index, (label, value) in enumerate(_levels([each for each in known if each]))
+        ),
+    )
+
+
+def _places(rows: Sequence[Level]) -> dict[Level, float]:
+    """Where each row stands on the x axis: at its value, or side by side where it has none.
+
+    A level without a number among numbers, such as ``auto``, stands one step to their right.
+    """
+    numbers = sorted(
+        row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)
+    )
+    others = [row for row in rows if isinstance(row, bool) or row not in numbers]
+    steps = [after - before for before, after in pairwise(numbers)]
+    if not steps or len(others) > 1 or max(steps) > _EVEN_STEPS * min(steps):
+        return {row: float(index) for index, row in enumerate([*numbers, *others])}
+    places: dict[Level, float] = {row: float(row) for row in numbers}
+    places |= dict.fromkeys(others, numbers[-1] + 1.5 * steps[-1])
+    return places
+
+
+def _points(
+    grid: Grid, places: dict[Level, float], column: Column
+) -> list[tuple[float, float | None]]:
+    """The figures of a column from left to right; no line leads to a level that is no number."""
+    points: list[tuple[float, float | None]] = []
+    for row, x in places.items():
+        if points and (isinstance(row, bool) or not isinstance(row, int | float)):
+            points.append(((points[-1][0] + x) / 2, None))
+        points.append((x, _figure(grid, row, column)))
+    return points
+
+
+def _figure(grid: Grid, row: Level, column: Column) -> float | None:
+    place = grid.bins.get((row, column))
+    figures = place.throughputs_bit_per_s if place else ()
+    return mean(figures) / 1e6 if figures else None
+
+
+def _mean_of_cells(grid: Grid, column: Column) -> float | None:
+    figures = [_figure(grid, row, column) for row in grid.rows]
+    present = [each for each in figures if each is not None]
+    return mean(present) if present else None
+
+
+def _half_width(places: Sequence[Bin]) -> float | None:
+    """± of the mean of one cell; cells that differ are no repeats, and have no interval."""
+    figures = places[0].throughputs_bit_per_s if len(places) == 1 else ()
+    return interval(figures).half_width / 1e6 if len(figures) >= MIN_TRIALS else None
+
+
+def _line(
+    grid: Grid,
+    flow: str,
+    pairings: Sequence[str],
+    points: Sequence[tuple[float, float | None]],
+    half_widths: Sequence[float | None],
+) -> Curve:
+    words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
+    place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
+    known = half_widths if any(half is not None for half in half_widths) else ()
+    label = ", ".join(word for word in words if word)
+    return Curve(label, place, tuple(points), half_widths=tuple(known))
+
+
+def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
+    return tuple(line for line in lines if any(y is not None for _, y in line.points))
+
+
+def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
+    """The ceilings to draw as level lines: one where it is known, else the two it may be."""
+    if not ceilings:
+        return
+    highest = max(each.highest_bit_per_s for each in ceilings) / 1e6
+    lowest = min(each.lowest_bit_per_s for each in ceilings) / 1e6
+    yield "wire ceiling", highest
+    if lowest < highest:
+        yield "ceiling with timestamps", lowest
+
+
+def _curves(
+    columns: Sequence[Column], sizes: Sequence[int], grids: Sequence[Grid], link: LinkLike | None
+) -> tuple[Curve, ...]:
+    """The ceiling as a curve over the message size; level for TCP, teeth of fragments for UDP."""
+    places = [place for grid in grids for column in columns for place in grid.column(column)]
+    wired = [reading for place in places for reading in place.readings if not reading.same_host]
+    if link is None or not wired:
+        return ()
+    if columns[0].protocol != "UDP":
+        known = [
+            ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
+        ]
+        return tuple(
+            Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
+            for index, (label, value) in enumerate(_levels([each for each in known if each]))
+        )
+    ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
+    points = []
+    for size in curve_sizes(sizes, link.mtu_bytes, ip_version):
+        try:
+            ceiling = ceiling_bit_per_s(
+                link.rate_bit_per_s,
+                "UDP",
+                size,
+                link.mtu_bytes,
+                ip_version=ip_version,
+                vlan=link.vlan,
+            )
+        except ValueError:
+            continue
+        points.append((float(size), ceiling / 1e6))
+    return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
+
+
+def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
+    """Sizes to draw a curve through: evenly on a log axis, and both sides of each tooth."""
+    first, last = sizes[0], sizes[-1]
+    ratio = last / first
+    even = {round(first * ratio ** (i / _CURVE_STEPS)) for i in range(_CURVE_STEPS + 1)}
+    whole = max(mtu_bytes - (48 if ip_version == 6 else 28), 1)
+    teeth: set[int] = set()
+    size = whole
+    while size < last and len(teeth) < 200:
+        teeth |= {size, size + 1}
+        try:
+            packets = fragments(size + 1, mtu_bytes=mtu_bytes, ip_version=ip_version)
+        except ValueError:
+            break
+        # The last fragment of the next longer message has the room that the others are filled to.
+        size += 1 + packets[0] - packets[-1]
+    return sorted(each for each in even | teeth | set(sizes) if first <= each <= last)
+
+
+def _is_worth_drawing(chart: Chart) -> bool:
+    return len(chart.x_ticks) > 1 and bool(chart.lines)
+
+
+def _title(words: str, conditions: str) -> str:
+    return f"{words} ({conditions})" if conditions else words
+
+
+def _name(*words: str) -> str:
+    """A file name out of words: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")[:100]

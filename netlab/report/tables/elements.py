@@ -1,0 +1,271 @@
+"""Tables and charts as plain nouns, for every writer and before anything is drawn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netlab.results.labels import count, figure
+from netlab.results.layout import Column
+
+Kind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
+Unit = Literal["Mbit/s", "%"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One place of a table. A blank has no value, and notes that say why."""
+
+    value: float | None
+    """bit/s, or per cent."""
+    n: int = 1
+    """How many figures it is the mean of; 0 where it is blank."""
+    notes: tuple[str, ...] = ()
+    """Letters of the table's footnotes."""
+    shows_n: bool = False
+    ceiling_share: float | None = None
+    """Per cent of the wire ceiling, where it stands beside the figure."""
+    cell: str = ""
+    """Key of the one cell that it is of; empty where it sums up several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its heading and an entry a column."""
+
+    label: str
+    kind: Kind
+    unit: Unit
+    entries: tuple[Entry, ...]
+    decimal_marker: str = "."
+
+    def text(self, entry: Entry) -> str:
+        """An entry's figure as printed, without its n and notes; empty for a blank."""
+        if entry.value is None:
+            return ""
+        text = figure(entry.value / 1e6 if self.unit == "Mbit/s" else entry.value)
+        return text.replace(".", self.decimal_marker)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table with its footnotes."""
+
+    pairing: str
+    conditions: str
+    quantity: str
+    """What its figures are, with their unit."""
+    corner: str
+    """Heading of the rows."""
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    footnotes: tuple[tuple[str, str], ...]
+    """(letter, sentence), in the order of their first use."""
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """(protocol, number of its columns), from left to right."""
+        names = [column.protocol for column in self.columns]
+        return tuple((name, names.count(name)) for name in dict.fromkeys(names))
+
+    @property
+    def caption(self) -> str:
+        """``LL, streams 4: throughput, Mbit/s``."""
+        words = ", ".join(word for word in (self.pairing, self.conditions) if word)
+        return f"{words}: {self.quantity}" if words else self.quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place of a sheet; a blank has no text, and notes that say why."""
+
+    text: str = ""
+    value: float | None = None
+    """In ``unit``; ``None`` for words and blanks."""
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+    """Letters of the sheet's footnotes."""
+    cell: str = ""
+    """Key of the one cell that it is of, where the line is of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a sheet: its heading and a place a column."""
+
+    label: str
+    places: tuple[Place, ...]
+    cell: str = ""
+    """Key of the one cell that the line is of; empty where it is of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table whose columns or rows are quantities of several kinds, each with its unit."""
+
+    title: str
+    corner: str
+    """Heading of the rows."""
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    footnotes: tuple[tuple[str, str], ...] = ()
+    """(letter, sentence), in the order of their first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart: points from left to right; a point without a value is a gap."""
+
+    label: str
+    place: int
+    """Which of the run's lines it is, from 0: the same pairing looks the same in every chart."""
+    points: tuple[tuple[float, float | None], ...]
+    """(x, y) in the chart's units."""
+    joined: bool = True
+    """Whether a line joins the points."""
+    half_widths: tuple[float | None, ...] = ()
+    """± of each point, in the chart's unit, ``None`` where no interval is known; or none at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One diagram, y from zero unless it says otherwise or its axis is logarithmic."""
+
+    name: str
+    """Of its files, without their ending."""
+    title: str
+    x_label: str
+    x_ticks: tuple[tuple[float, str], ...]
+    log_x: bool
+    lines: tuple[Curve, ...]
+    ceilings: tuple[Curve, ...] = ()
+    quantity: str = "throughput"
+    unit: str = "Mbit/s"
+    log_y: bool = False
+    from_zero: bool = True
+    decimal_marker: str = "."
+    as_bars: bool = False
+    """Bars side by side at each tick of the axis, which are a whole number apart."""
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the diagram is told."""
+        kind = "Bar" if self.as_bars else "Line"
+        ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
+        bars = " Bars are the 95 % interval of each mean." if self.has_bars else ""
+        return (
+            f"{kind} chart: {self.title}, in {self.unit}, over {self.x_label}. "
+            f"{_named(self.lines)}.{ceiling}{bars} The tables hold the same figures."
+        )
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether the interval of any point is known."""
+        return any(half is not None for line in self.lines for half in line.half_widths)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One diagram of a strip: its own values above the common axis."""
+
+    title: str
+    unit: str
+    lines: tuple[Curve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Several low diagrams one below the other, over one x axis, each with a scale of its own."""
+
+    name: str
+    title: str
+    x_label: str
+    panels: tuple[Panel, ...]
+    decimal_marker: str = "."
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the diagrams is told."""
+        names = "; ".join(f"{panel.title}, {panel.unit}" for panel in self.panels)
+        return (
+            f"Line charts: {self.title}, over {self.x_label}. {count(len(self.panels), 'panel')}: "
+            f"{names}. The exported table holds the same figures."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """A square of figures, darker where there is more; a blank place is a gap, never a colour."""
+
+    name: str
+    title: str
+    unit: str
+    rows: tuple[str, ...]
+    """Clients, from top to bottom."""
+    columns: tuple[str, ...]
+    """Servers, from left to right."""
+    values: tuple[tuple[float | None, ...], ...]
+    """A figure a row and column; these make the scale of the colours."""
+    inside: tuple[tuple[float | None, ...], ...]
+    """Figures that are not to be compared with those: shown, without a colour."""
+    x_label: str = "server"
+    y_label: str = "client"
+    inside_label: str = "grey: within one machine, not on the scale"
+    decimal_marker: str = "."
+
+    @property
+    def alt(self) -> str:
+        """What a reader who does not see the map is told."""
+        return (
+            f"Map of colours: {self.title}, {count(len(self.rows), 'client')} by "
+            f"{count(len(self.columns), 'server')}. The table holds the same figures."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One section of the page: what a room has to say about a run."""
+
+    name: str
+    """Of its anchor: small letters and hyphens."""
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    charts: tuple[Chart | Strip | HeatMap, ...] = ()
+    details: tuple[Sheet, ...] = ()
+    """Sheets for who wants to know more: below the charts, and not for a terminal."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """The footnotes of one table while it is made: equal sentences share a letter."""
+
+    letters: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
+        """The letters of these sentences, in the letters' order; a new one gets the next."""
+        letters = [
+            self.letters.setdefault(each[:1].upper() + each[1:], _letter(len(self.letters)))
+            for each in dict.fromkeys(sentences)
+        ]
+        return tuple(sorted(letters, key=lambda letter: (len(letter), letter)))
+
+    @property
+    def footnotes(self) -> tuple[tuple[str, str], ...]:
+        """(letter, sentence), in the order of their first use."""
+        return tuple((letter, sentence) for sentence, letter in self.letters.items())
+
+
+def _named(lines: tuple[Curve, ...]) -> str:
+    return f"{count(len(lines), 'line')}: {', '.join(line.label for line in lines)}"
+
+
+def _letter(index: int) -> str:
+    """a to z, then aa to az, ba …"""
+    letters = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        letters = chr(ord("a") + rest) + letters
+    return letters

@@ -1,0 +1,299 @@
+"""Layout → Tables: the tables of the lab report, and their overview. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from netlab.ethernet import above_tolerance
+from netlab.report.tables.elements import Entry, Kind, Notes, Row, Table, Unit
+from netlab.results.ceilings import Ceiling, ceiling_of
+from netlab.results.labels import figure, setting_name, setting_value, systems
+from netlab.results.layout import Bin, Column, Grid, Layout
+from netlab.stats import MIN_TRIALS, interval, mean, median
+from netlab.store.plan import LinkLike
+
+MAX_COLUMNS = 10
+"""More of them do not fit on a printed page: then each protocol has a table of its own."""
+
+NOT_PLANNED = "not asked for by the matrix."
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """All tables of one pairing under one combination of settings."""
+
+    grid: Grid
+    subtitle: str
+    """Systems and hosts at both ends."""
+    tables: tuple[Table, ...]
+
+
+def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[Section, ...]:
+    """The tables of each pairing: throughput, and beside it loss and intervals where there are."""
+    return tuple(
+        Section(
+            grid,
+            _ends(grid),
+            tuple(
+                table
+                for narrow in _narrow(grid)
+                for table in (
+                    _throughput(narrow, link, imported=imported),
+                    _lost(narrow),
+                    _half_widths(narrow),
+                )
+                if table is not None
+            ),
+        )
+        for grid in layout.grids
+    )
+
+
+def overviews(layout: Layout, link: LinkLike | None = None) -> tuple[Table, ...]:
+    """The means of all pairings, each with its n; then the mean over all that used a cable.
+
+    With a ``link`` each has its share of the wire ceiling beside it.
+
+    One table, unless combinations of settings have other columns (``direction: both``).
+    """
+    combinations: dict[str, list[Grid]] = {}
+    for grid in layout.grids:
+        combinations.setdefault(grid.conditions, []).append(grid)
+    alike: dict[tuple[Column, ...], list[list[Grid]]] = {}
+    for grids in combinations.values():
+        columns = tuple(sorted({column for grid in grids for column in grid.columns}))
+        alike.setdefault(columns, []).append(grids)
+    return tuple(
+        _overview(part, groups, link)
+        for columns, groups in alike.items()
+        for part in _parts(columns)
+    )
+
+
+def _overview(
+    columns: tuple[Column, ...], groups: Sequence[Sequence[Grid]], link: LinkLike | None
+) -> Table:
+    notes = Notes()
+    rows: list[Row] = []
+    for grids in groups:
+        for grid in grids:
+            label = f"{grid.title} (same host)" if grid.same_host else grid.title
+            means = tuple(_mean_of([grid], column, link, notes) for column in columns)
+            rows.append(Row(label, "mean", "Mbit/s", means))
+        wired = [grid for grid in grids if not grid.same_host]
+        if len(wired) > 1:
+            label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
+            means = tuple(_mean_of(wired, column, link, notes) for column in columns)
+            rows.append(Row(label, "all", "Mbit/s", means))
+    return Table(
+        pairing="",
+        conditions="",
+        quantity="mean throughput, Mbit/s (number of cells)",
+        corner="pairing",
+        columns=columns,
+        rows=tuple(rows),
+        footnotes=notes.footnotes,
+    )
+
+
+def _narrow(grid: Grid) -> list[Grid]:
+    """The grid, or several of no more columns than a printed page is wide."""
+    return [_with_columns(grid, part) for part in _parts(grid.columns)]
+
+
+def _parts(columns: tuple[Column, ...]) -> list[tuple[Column, ...]]:
+    if len(columns) <= MAX_COLUMNS:
+        return [columns]
+    protocols = dict.fromkeys(column.protocol for column in columns)
+    each = [tuple(c for c in columns if c.protocol == protocol) for protocol in protocols]
+    return [
+        part[start : start + MAX_COLUMNS]
+        for part in each
+        for start in range(0, len(part), MAX_COLUMNS)
+    ]
+
+
+def _with_columns(grid: Grid, columns: tuple[Column, ...]) -> Grid:
+    bins = {(row, column): found for (row, column), found in grid.bins.items() if column in columns}
+    return replace(grid, columns=columns, bins=bins)
+
+
+def _mean_of(grids: Sequence[Grid], column: Column, link: LinkLike | None, notes: Notes) -> Entry:
+    """The mean over the cells that have a figure; a blank tells why none has."""
+    places = [place for grid in grids for place in grid.column(column)]
+    figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
+    if figures:
+        value, ceiling = mean(figures), ceiling_of(column, places, link)
+        share = None if ceiling is None else 100 * value / ceiling.highest_bit_per_s
+        return Entry(value, len(figures), shows_n=True, ceiling_share=share)
+    reasons = [reading.why_blank for place in places for reading in place.blanks]
+    return Entry(None, 0, notes(reasons or [NOT_PLANNED]))
+
+
+def _throughput(grid: Grid, link: LinkLike | None, *, imported: bool) -> Table:
+    notes = Notes()
+    ceilings = {c: ceiling_of(c, grid.column(c), link) for c in grid.columns}
+    repeated = any(len(place.readings) > 1 for place in grid.bins.values())
+
+    def entry(place: Bin, column: Column) -> Entry:
+        figures = place.throughputs_bit_per_s
+        value = mean(figures) if figures else None
+        sentences = _why(place)
+        ceiling = ceilings[column]
+        if value is not None and ceiling and ceiling.is_exceeded_by(value, imported=imported):
+            sentences.append(_above(imported=imported))
+        letters = notes(sentences)
+        return Entry(value, len(figures), letters, shows_n=repeated, cell=place.cell)
+
+    body = _body(grid, "Mbit/s", notes, entry)
+    summary = [
+        _summary("mean", "mean", mean, body, notes),
+        _summary("median", "median", median, body, notes),
+    ]
+    if any(ceilings.values()):
+        summary += _ceiling_rows(list(ceilings.values()), summary[0], notes)
+    repeats = " (number of trials)" if repeated else ""
+    return _table(grid, f"throughput, Mbit/s{repeats}", [*body, *summary], notes)
+
+
+def _summary(
+    label: str,
+    kind: Kind,
+    of: Callable[[Sequence[float]], float],
+    body: Sequence[Row],
+    notes: Notes,
+) -> Row:
+    """A row that sums up each column over the cells that have a figure, with their number."""
+    entries = []
+    for column in zip(*(row.entries for row in body), strict=True):
+        figures = [entry.value for entry in column if entry.value is not None]
+        if figures:
+            entries.append(Entry(of(figures), len(figures), shows_n=kind == "mean"))
+        else:
+            letters = dict.fromkeys(letter for entry in column for letter in entry.notes)
+            entries.append(Entry(None, 0, tuple(letters)))
+    return Row(label, kind, "Mbit/s", tuple(entries))
+
+
+def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: Notes) -> list[Row]:
+    ceiling_entries, efficiency_entries = [], []
+    for ceiling, entry in zip(ceilings, means.entries, strict=True):
+        if ceiling is None:
+            letters = notes(["no ceiling: the protocol cannot carry such a message."])
+            ceiling_entries.append(Entry(None, 0, letters))
+            efficiency_entries.append(Entry(None, 0, letters))
+            continue
+        letters = () if ceiling.is_known else notes([_range(ceiling)])
+        ceiling_entries.append(Entry(ceiling.highest_bit_per_s, 1, letters))
+        share = None if entry.value is None else 100 * entry.value / ceiling.highest_bit_per_s
+        efficiency_entries.append(Entry(share, entry.n, () if share is not None else entry.notes))
+    return [
+        Row("wire ceiling", "ceiling", "Mbit/s", tuple(ceiling_entries)),
+        Row("mean / ceiling, %", "efficiency", "%", tuple(efficiency_entries)),
+    ]
+
+
+def _lost(grid: Grid) -> Table | None:
+    """The share of the sent messages that was lost; ``None`` where nothing was."""
+    columns = tuple(column for column in grid.columns if column.protocol == "UDP")
+    if not any(
+        flow.lost_messages for c in columns for place in grid.column(c) for flow in place.flows
+    ):
+        return None
+    notes = Notes()
+
+    def entry(place: Bin, _: Column) -> Entry:
+        counts = [
+            (flow.lost_messages, flow.sent_messages)
+            for flow in place.flows
+            if flow.lost_messages is not None and flow.sent_messages
+        ]
+        lost, sent = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
+        uncounted = ["not counted."] if place.flows and not counts else []
+        share = 100 * lost / sent if sent else None
+        return Entry(share, len(counts), notes([*_why(place), *uncounted]))
+
+    narrow = _with_columns(grid, columns)
+    rows = _body(narrow, "%", notes, entry)
+    return _table(narrow, "lost, % of the messages sent", rows, notes)
+
+
+def _half_widths(grid: Grid) -> Table | None:
+    """How far the mean of repeated trials is certain; ``None`` where no cell has enough."""
+    if not any(len(p.throughputs_bit_per_s) >= MIN_TRIALS for p in grid.bins.values()):
+        return None
+    notes = Notes()
+
+    def entry(place: Bin, _: Column) -> Entry:
+        figures = place.throughputs_bit_per_s
+        if len(figures) >= MIN_TRIALS:
+            return Entry(interval(figures).half_width, len(figures), shows_n=True)
+        few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
+        return Entry(None, 0, notes([few] if figures else _why(place)))
+
+    rows = _body(grid, "Mbit/s", notes, entry)
+    quantity = "95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)"
+    return _table(grid, quantity, rows, notes)
+
+
+def _body(grid: Grid, unit: Unit, notes: Notes, entry: Callable[[Bin, Column], Entry]) -> list[Row]:
+    """A row a level; a place that the matrix left out says so."""
+    rows = []
+    for row in grid.rows:
+        entries = []
+        for column in grid.columns:
+            place = grid.bins.get((row, column))
+            left_out = Entry(None, 0) if place else Entry(None, 0, notes([NOT_PLANNED]))
+            entries.append(entry(place, column) if place else left_out)
+        rows.append(Row(setting_value(grid.row_setting, row), "value", unit, tuple(entries)))
+    return rows
+
+
+def _table(grid: Grid, quantity: str, rows: Sequence[Row], notes: Notes) -> Table:
+    return Table(
+        pairing=f"{grid.pairing} (same host)" if grid.same_host else grid.pairing,
+        conditions=grid.conditions,
+        quantity=quantity,
+        corner=setting_name(grid.row_setting),
+        columns=grid.columns,
+        rows=tuple(rows),
+        footnotes=notes.footnotes,
+    )
+
+
+def _why(place: Bin) -> list[str]:
+    """A sentence for each reason why trials of a place have no figure."""
+    sentences = [reading.why_blank for reading in place.blanks]
+    if not place.throughputs_bit_per_s:
+        return sentences
+    total = len(place.readings)
+    return [
+        f"{sentences.count(each)} of {total} trials{': ' if each[0].isupper() else ' '}{each}"
+        for each in dict.fromkeys(sentences)
+    ]
+
+
+def _ends(grid: Grid) -> str:
+    """Who is at both ends, as far as it is known."""
+    hosts = dict.fromkeys((r.server, r.client) for r in grid.readings if r.server and r.client)
+    words = [systems(grid.pairing)] if systems(grid.pairing) else []
+    words += [f"{server} serves {client}" for server, client in hosts]
+    if grid.same_host:
+        words.append("same host: no cable was touched")
+    return "; ".join(words)
+
+
+def _above(*, imported: bool) -> str:
+    percent = 100 * above_tolerance(imported=imported)
+    return (
+        f"above the wire ceiling by more than {percent:g} %: a clock, or the rate stated for the "
+        "link, is not what it is taken for."
+    )
+
+
+def _range(ceiling: Ceiling) -> str:
+    return (
+        "without TCP timestamps; whether they were in use is not recorded. With them the ceiling "
+        f"is {figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s."
+    )

@@ -1,0 +1,60 @@
+"""What the words of findings need to know of the cells of their run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from netlab.experiment.records import Status
+from netlab.findings.series import AXIS
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+    from netlab.store.plan import PlannedCell
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """What the words of findings need to know of their run."""
+
+    run: Run
+
+    @cached_property
+    def cells(self) -> Mapping[str, PlannedCell]:
+        """Key → planned cell."""
+        return {cell.key: cell for cell in self.run.plan.cells}
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """The cells with a result."""
+        latest = self.run.latest.items()
+        return frozenset(cell for (cell, _), record in latest if record.status is Status.OK)
+
+    @cached_property
+    def by_group(self) -> Mapping[tuple[object, ...], tuple[str, ...]]:
+        """What the cells of a group have in common → those with a result, by their buffers."""
+        found: dict[tuple[object, ...], list[str]] = {}
+        for cell in self.run.plan.cells:
+            if cell.key in self.measured:
+                found.setdefault(_common(cell), []).append(cell.key)
+        return {
+            key: tuple(sorted(cells, key=lambda cell: self.buffer_bytes(cell) or 2**62))
+            for key, cells in found.items()
+        }
+
+    def buffer_bytes(self, cell: str) -> int | None:
+        """What a cell asked for; ``None``: the system's tuning."""
+        planned = self.cells.get(cell)
+        size = None if planned is None else planned.settings.get(AXIS)
+        return size if isinstance(size, int) else None
+
+    def cells_beside(self, cell: str) -> tuple[str, ...]:
+        """All cells with a result of the group of this one, by their buffers."""
+        return self.by_group.get(_common(self.cells[cell]), ())
+
+
+def _common(cell: PlannedCell) -> tuple[object, ...]:
+    settings = cell.settings
+    return cell.pairing, cell.test, settings.get("protocol"), settings.get("message_bytes")

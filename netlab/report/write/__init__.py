@@ -1,0 +1,1 @@
+"""Tables in other formats: text, Markdown, CSV, LaTeX. Pure."""

@@ -1,0 +1,341 @@
+"""Tables and sheets → one LaTeX document: booktabs, figures aligned by siunitx. Pure.
+
+It compiles as it is, and each table of it can be copied by itself. Tables run over pages; one that
+is too wide for the page is set smaller, then cut into several.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from netlab.report.tables.elements import Entry, Part, Place, Sheet, Table
+from netlab.report.write.latex_escape import latex_text, shown_characters
+
+TEXT_WIDTH_PT = 485.0
+"""Of an A4 page with margins of 19 mm, and a little less."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """A size of type, and what it takes."""
+
+    command: str
+    character_pt: float
+    """Mean width of a character, a little more than that of a digit."""
+    gap_pt: float
+    """Between two columns."""
+
+
+_SIZES = (
+    _Size(r"\small", 4.6, 9.0),
+    _Size(r"\footnotesize", 4.25, 7.0),
+    _Size(r"\scriptsize", 3.95, 5.0),
+)
+_SHORT = 24
+"""Characters; what is longer is set as a paragraph."""
+_SHORT_TABLE_LINES = 40
+"""What fits on a page with what else there is; a longer table runs over pages."""
+_RAISED = 0.7
+"""Size of the letters of footnotes."""
+_HEAD = 11
+"""Characters a line of a heading, where its column is not wider."""
+
+_PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, lualatex or xelatex.
+\documentclass[a4paper]{article}
+\usepackage[margin=19mm]{geometry}
+\usepackage{array,booktabs,longtable,siunitx}
+\IfFileExists{lmodern.sty}{\usepackage[T1]{fontenc}\usepackage{lmodern}}{}
+\sisetup{output-decimal-marker={%(marker)s}, group-minimum-digits=5}
+\renewcommand{\tablename}{%(table)s}
+\setlength{\LTcapwidth}{\textwidth}
+\setlength{\parindent}{0pt}
+\makeatletter
+\newcommand{\captionoftable}[1]{\def\@captype{table}\caption{#1}}
+\makeatother
+\raggedright
+\begin{document}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One place: a figure with what follows it, or words."""
+
+    text: str
+    behind: str = ""
+    """LaTeX behind it: a number in parentheses, letters of footnotes."""
+    behind_characters: float = 0.0
+    letters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A heading and its places from top to bottom."""
+
+    group: str
+    head: str
+    cells: tuple[_Cell, ...]
+    figures: tuple[str | None, ...]
+    """Each place as digits with a decimal point, where it is a number; ``None``: it is none."""
+    paragraph: int = 30
+    """Characters a line, where its words ask for several lines."""
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether there are figures in it and nothing else."""
+        known = [figure is not None for figure in self.figures]
+        return any(known) and all(
+            known or not cell.text for known, cell in zip(known, self.cells, strict=True)
+        )
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether its words ask for several lines."""
+        return any(shown_characters(cell.text) > _SHORT for cell in self.cells)
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """The heading, in lines no longer than its places or a short word or two."""
+        wide = max(_HEAD, self._body_characters)
+        return textwrap.wrap(self.head, wide, break_long_words=False) or [""]
+
+    @cached_property
+    def characters(self) -> int:
+        """How wide it is."""
+        return max(self._body_characters, *map(shown_characters, self.head_lines))
+
+    @cached_property
+    def most_characters(self) -> int:
+        """How wide it would be with each place on one line."""
+        return math.ceil(max(map(_cell_characters, self.cells), default=0))
+
+    @cached_property
+    def _body_characters(self) -> int:
+        return min(self.most_characters, self.paragraph) if self.is_long else self.most_characters
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A table on its way into LaTeX."""
+
+    caption: str
+    labels: _Column
+    columns: tuple[_Column, ...]
+    rules: frozenset[int]
+    """Numbers of the rows with a rule above them."""
+    footnotes: tuple[tuple[str, str], ...]
+
+
+def document(
+    title: str,
+    tables: Iterable[Table],
+    parts: Iterable[Part] = (),
+    *,
+    decimal_marker: str = ".",
+    table: str = "Table",
+) -> str:
+    """All tables and the sheets of all parts, under the run's title.
+
+    ``decimal_marker`` is how the tables write figures; ``table`` stands before a table's number.
+    """
+    marker = "{" + decimal_marker + "}" if decimal_marker != "." else "."
+    blocks = [_PREAMBLE % {"marker": marker, "table": latex_text(table)}]
+    blocks.append(rf"\section*{{{latex_text(title)}}}" + "\n")
+    blocks += [_block(_of_table(each, decimal_marker)) for each in tables]
+    for part in parts:
+        sheets = (*part.sheets, *part.details)
+        if sheets:
+            blocks.append(rf"\section*{{{latex_text(part.title)}}}" + "\n")
+            blocks += [_block(_of_sheet(sheet, decimal_marker)) for sheet in sheets]
+    return "\n".join([*blocks, "\\end{document}\n"])
+
+
+def _of_table(table: Table, marker: str) -> _Grid:
+    labels = tuple(_Cell(row.label) for row in table.rows)
+    columns = []
+    for index, column in enumerate(table.columns):
+        cells = tuple(_cell(row.text(row.entries[index]), row.entries[index]) for row in table.rows)
+        columns.append(_column(column.protocol, column.label, cells, marker))
+    kinds = [row.kind for row in table.rows]
+    return _Grid(
+        caption=table.caption,
+        labels=_Column("", table.corner, labels, (None,) * len(labels)),
+        columns=tuple(columns),
+        rules=frozenset(
+            at
+            for at in range(1, len(kinds))
+            if kinds[at] != kinds[at - 1] and (kinds[at - 1] == "value" or kinds[at] == "all")
+        ),
+        footnotes=table.footnotes,
+    )
+
+
+def _of_sheet(sheet: Sheet, marker: str) -> _Grid:
+    labels = tuple(_Cell(line.label) for line in sheet.lines)
+    columns = tuple(
+        _column("", head, tuple(_place(line.places[index]) for line in sheet.lines), marker)
+        for index, head in enumerate(sheet.columns)
+    )
+    return _Grid(
+        caption=sheet.title,
+        labels=_Column("", sheet.corner, labels, (None,) * len(labels)),
+        columns=columns,
+        rules=frozenset(),
+        footnotes=sheet.footnotes,
+    )
+
+
+def _cell(text: str, entry: Entry) -> _Cell:
+    return _with_marks(text, f"({entry.n})" if text and entry.shows_n else "", entry.notes)
+
+
+def _place(place: Place) -> _Cell:
+    """``94.10 (13)`` is a figure with a number behind it, here as in a table."""
+    match = re.fullmatch(r"(\S+) (\(\d+\))", place.text)
+    text, number = match.groups() if match else (place.text, "")
+    return _with_marks(text, number, place.notes)
+
+
+def _with_marks(text: str, number: str, letters: tuple[str, ...]) -> _Cell:
+    marks = ",".join(letters)
+    behind = (rf"\,{number}" if number else "") + (rf"\textsuperscript{{{marks}}}" if marks else "")
+    return _Cell(text, behind, 1.2 * len(number) + _RAISED * len(marks), letters)
+
+
+def _column(group: str, head: str, cells: tuple[_Cell, ...], marker: str) -> _Column:
+    return _Column(group, head, cells, tuple(_digits(cell.text, marker) for cell in cells))
+
+
+def _digits(text: str, marker: str) -> str | None:
+    """``1.488.095,5`` as ``1488095.5``: a figure as siunitx reads it; ``None`` for words."""
+    grouping = "," if marker == "." else "."
+    plain = text.replace("−", "-").replace(grouping, "").replace(marker, ".")
+    return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
+
+
+def _block(grid: _Grid) -> str:
+    """The grid as a table, or as several where it is wider than the page in the smallest type."""
+    for size in _SIZES:
+        if _width_pt((grid.labels, *grid.columns), size) <= TEXT_WIDTH_PT:
+            return _table(_widened(grid, size), size)
+    size = _SIZES[-1]
+    pieces: list[list[_Column]] = [[]]
+    for column in grid.columns:
+        if pieces[-1] and _width_pt((grid.labels, *pieces[-1], column), size) > TEXT_WIDTH_PT:
+            pieces.append([])
+        pieces[-1].append(column)
+    return "\n".join(_table(replace(grid, columns=tuple(piece)), size) for piece in pieces)
+
+
+def _widened(grid: _Grid, size: _Size) -> _Grid:
+    """Its paragraphs as wide as the page lets them be."""
+    columns = (grid.labels, *grid.columns)
+    long = sum(column.is_long for column in columns)
+    spare = int((TEXT_WIDTH_PT - _width_pt(columns, size)) / size.character_pt)
+    labels, *others = (replace(c, paragraph=c.paragraph + spare // max(1, long)) for c in columns)
+    return replace(grid, labels=labels, columns=tuple(others))
+
+
+def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
+    characters = sum(column.characters for column in columns)
+    return characters * size.character_pt + len(columns) * size.gap_pt
+
+
+def _table(grid: _Grid, size: _Size) -> str:
+    columns = (grid.labels, *grid.columns)
+    head = [
+        *[r"\toprule", *_group_lines(grid)],
+        *[" & ".join(map(_head, columns)) + r" \\", r"\midrule"],
+    ]
+    body = []
+    for at in range(len(grid.labels.cells)):
+        body += [r"\midrule"] if at in grid.rules else []
+        places = [_set(column, at) for column in grid.columns]
+        body.append(" & ".join([latex_text(grid.labels.cells[at].text), *places]) + r" \\")
+    lines = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
+    shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
+    caption = latex_text(grid.caption)
+    if _lines(columns) <= _SHORT_TABLE_LINES:
+        # A box: its columns are aligned at the first run, and no page break goes through it.
+        lines += [r"\begin{minipage}{\textwidth}\centering"]
+        lines += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
+        lines += [*head, *body, r"\bottomrule", r"\end{tabular}", r"\end{minipage}\par\smallskip"]
+    else:
+        lines += [rf"\begin{{longtable}}{shape}", rf"\caption{{{caption}}}\\"]
+        lines += [*head, r"\endfirsthead", *head, r"\endhead"]
+        lines += [r"\midrule", r"\endfoot", r"\bottomrule", r"\endlastfoot", *body]
+        lines += [r"\end{longtable}"]
+    used = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
+    lines += [
+        rf"\textsuperscript{{{letter}}}~{latex_text(sentence)}\par"
+        for letter, sentence in grid.footnotes
+        if letter in used
+    ]
+    return "\n".join([*lines, r"\bigskip}", ""])
+
+
+def _cell_characters(cell: _Cell) -> float:
+    return shown_characters(cell.text) + cell.behind_characters
+
+
+def _lines(columns: Sequence[_Column]) -> int:
+    """How many lines of text the rows take together."""
+    return sum(
+        max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
+        for at in range(len(columns[0].cells))
+    )
+
+
+def _group_lines(grid: _Grid) -> list[str]:
+    """The line above the headings: each protocol over its columns."""
+    names = [column.group for column in grid.columns]
+    if not any(names):
+        return []
+    spans, rules, at = [], [], 2
+    while at - 2 < len(names):
+        name = names[at - 2]
+        wide = next((n for n, each in enumerate(names[at - 2 :]) if each != name), None)
+        wide = len(names) - at + 2 if wide is None else wide
+        spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_text(name)}}}")
+        rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
+        at += wide
+    return [" & ".join(["", *spans]) + r" \\", "".join(rules)]
+
+
+def _head(column: _Column) -> str:
+    lines = [latex_text(line) for line in column.head_lines]
+    if len(lines) == 1:
+        return f"{{{lines[0]}}}"
+    side = "r" if any(figure is not None for figure in column.figures) else "l"
+    body = r"\\".join(lines)
+    return rf"{{\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{body}\end{{tabular}}}}"
+
+
+def _specification(column: _Column, size: _Size) -> str:
+    """``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
+    if column.is_numeric:
+        known = [figure for figure in column.figures if figure is not None]
+        whole = max(len(figure.partition(".")[0].lstrip("-")) for figure in known)
+        rest = max(len(figure.partition(".")[2]) for figure in known)
+        sign = "-" if any(figure.startswith("-") for figure in known) else ""
+        widest = max((cell for cell in column.cells), key=lambda cell: cell.behind_characters)
+        room = f", table-space-text-post={{{widest.behind}}}" if widest.behind else ""
+        return f"S[table-format={sign}{whole}.{rest}{room}]"
+    if column.is_long:
+        wide = column.characters * size.character_pt
+        return rf">{{\raggedright\arraybackslash}}p{{{wide:.0f}pt}}"
+    return "r" if any(figure is not None for figure in column.figures) else "l"
+
+
+def _set(column: _Column, at: int) -> str:
+    """One place: a figure for siunitx with what follows it in braces, or words in braces."""
+    cell, figure = column.cells[at], column.figures[at]
+    if column.is_numeric and figure is not None:
+        return f"{figure} {{{cell.behind}}}" if cell.behind else figure
+    text = f"{latex_text(cell.text)}{cell.behind}"
+    return f"{{{text}}}" if text else ""

@@ -1,0 +1,127 @@
+"""Text → LaTeX that shows it and does nothing else, whichever engine sets it. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from netlab.results.labels import printable
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": "{`}",
+    # Behind the end of a row these would be taken for its options.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+    "„": ",,",
+    "–": "--",
+    "—": "---",
+    "…": r"\dots{}",
+    "\u00a0": "~",
+    "\u202f": r"\,",
+    "µ": r"$\mu$",
+    "μ": r"$\mu$",
+    "φ": r"$\varphi$",
+    "°": r"$^\circ$",
+    "²": "$^2$",
+    "³": "$^3$",
+    "⁶": "$^6$",
+    "⁹": "$^9$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "÷": r"$\div$",
+    "·": r"$\cdot$",
+    "−": "$-$",
+    "→": r"$\rightarrow$",
+    "←": r"$\leftarrow$",
+    "↔": r"$\leftrightarrow$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "≈": r"$\approx$",
+    "∞": r"$\infty$",
+    "√": r"$\surd$",
+}
+
+_LETTERS = frozenset("ÄÖÜäöüßÀÁÂÃÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕØÙÚÛÝàáâãåæçèéêëìíîïñòóôõøùúûýÿ")
+"""Letters that every engine and the oldest of LaTeX's fonts know."""
+
+_ACCENTS = {
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0327": "c",
+}
+
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
+
+
+def latex_text(text: str) -> str:
+    """Text as LaTeX shows it: on one line, no command, no comment.
+
+    A character that not every engine can set is named by its code: ``[U+4E2D]``.
+    """
+    if not _NOT_PLAIN.search(text):
+        return text
+    # Two hyphens, a question mark before a quote and the like would melt into another sign.
+    apart = re.sub(r"([-?!,'])(?=[-'`,])", "\\1\0", printable(text))
+    return "".join(map(_character, apart))
+
+
+def _character(each: str) -> str:
+    if each == "\0":
+        return "{}"
+    if each in _SPECIAL:
+        return _SPECIAL[each]
+    if each.isascii() or each in _LETTERS:
+        return each
+    return _with_accent(each) or f"{_coded(each)}\\allowbreak{{}}"
+
+
+def _coded(each: str) -> str:
+    return f"{{[}}U+{ord(each):04X}{{]}}"
+
+
+def shown_characters(text: str) -> int:
+    """How many characters there are to see of a text as ``latex_text`` gives it."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        1 if each.isascii() or each in _SPECIAL or each in _LETTERS or _with_accent(each) else 8
+        for each in printable(text)
+    )
+
+
+def _with_accent(each: str) -> str | None:
+    """``č`` as ``\\v{c}``; ``None`` for what is no ASCII letter with one known accent."""
+    parts = unicodedata.normalize("NFD", each)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    return None

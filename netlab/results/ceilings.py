@@ -1,0 +1,79 @@
+"""The wire ceiling of a column: the most that the link's framing leaves for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from netlab.ethernet import IpVersion, above_tolerance, ceiling_bit_per_s, mss_of
+from netlab.results.layout import Bin, Column
+from netlab.results.readings import Flow, Reading
+from netlab.store.plan import LinkLike
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """Payload bit/s. Both are the same where the TCP options in use are known."""
+
+    highest_bit_per_s: float
+    lowest_bit_per_s: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is only one."""
+        return self.highest_bit_per_s == self.lowest_bit_per_s
+
+    def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
+        """Whether a throughput lies above even the highest by more than clocks explain."""
+        most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
+        return throughput_bit_per_s > most_bit_per_s
+
+
+def ceiling_of(column: Column, bins: Iterable[Bin], link: LinkLike | None) -> Ceiling | None:
+    """The ceiling of a column's trials on that link.
+
+    ``None`` where the link is not known, where the trials never touched it (same host), or where
+    the protocol cannot carry such a message at all. Without a recorded option it is a range, from
+    TCP with timestamps to TCP without.
+    """
+    places = tuple(bins)
+    trials = [(reading, place.flow) for place in places for reading in place.readings]
+    if link is None or not trials or any(reading.same_host for reading, _ in trials):
+        return None
+    measured = [(r, flow) for r, flow in trials if r.flows[flow].tcp_timestamps is not None]
+    found = [
+        ceiling
+        for reading, flow in (measured or trials)
+        for ceiling in _ceilings(column, reading, reading.flows[flow], link)
+    ]
+    return Ceiling(max(found), min(found)) if found else None
+
+
+def _ceilings(column: Column, reading: Reading, flow: Flow, link: LinkLike) -> list[float]:
+    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
+    known = flow.tcp_timestamps
+    options = (True,) if column.protocol == "UDP" else (True, False) if known is None else (known,)
+    try:
+        return [
+            ceiling_bit_per_s(
+                link.rate_bit_per_s,
+                "UDP" if column.protocol == "UDP" else "TCP",
+                column.message_bytes,
+                link.mtu_bytes,
+                ip_version=ip_version,
+                timestamps=timestamps,
+                mss_bytes=_mss_bytes(flow, link, ip_version, timestamps),
+                vlan=link.vlan,
+            )
+            for timestamps in options
+        ]
+    except ValueError:
+        return []
+
+
+def _mss_bytes(flow: Flow, link: LinkLike, ip_version: IpVersion, timestamps: bool) -> int | None:
+    """The MSS in effect, where it was recorded and the link's MTU allows for it."""
+    if flow.mss_bytes is None:
+        return None
+    most = mss_of(link.mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+    return flow.mss_bytes if flow.mss_bytes <= most else None

@@ -1,0 +1,98 @@
+"""Export: a run's frame as CSV, JSON or Parquet, the same bytes on every machine and locale."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netlab.errors import UsageError
+from netlab.results.columns import describe
+from netlab.results.frame import load
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet runs a text cell that begins so; an apostrophe in front makes it text."""
+
+
+def export(folder: Path, form: str) -> bytes:
+    """The frame of the run in ``folder`` as ``csv``, ``json`` or ``parquet``.
+
+    CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
+    spreadsheet would run is made harmless by an apostrophe. JSON: an array of flat objects in
+    ASCII, ``null`` for NA. Parquet: the same columns, each with its unit and meaning as metadata.
+    """
+    if form not in _WRITERS:
+        raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")
+    return _WRITERS[form](load(folder).frame)
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    rows = [[harmless(str(name)) for name in frame.columns]]
+    rows += [[_csv_cell(value) for value in row] for row in frame.itertuples(index=False)]
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows).encode("utf-8")
+
+
+def _quoted(cell: str) -> str:
+    """RFC 4180; the standard library leaves a lone carriage return unquoted."""
+    return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in '",\r\n') else cell
+
+
+def _csv_cell(value: Any) -> str:
+    if value is pd.NA:
+        return ""
+    if isinstance(value, str):
+        return harmless(value)
+    return json.dumps(_plain(value))
+
+
+def harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
+def _json(frame: pd.DataFrame) -> bytes:
+    names = [str(name) for name in frame.columns]
+    rows = [
+        dict(zip(names, map(_plain, row), strict=True))
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    lines = (json.dumps(row, ensure_ascii=True, allow_nan=False) for row in rows)
+    return ("[\n" + ",\n".join(lines) + "\n]\n").encode("ascii")
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise UsageError(
+            "parquet needs pyarrow; install it with: pip install 'netlab-matrix[parquet]'"
+        ) from None
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    fields = [field.with_metadata(_metadata(field.name)) for field in table.schema]
+    out = io.BytesIO()
+    pq.write_table(table.cast(pa.schema(fields)), out)
+    return out.getvalue()
+
+
+def _metadata(name: str) -> dict[str, str]:
+    column = describe(name)
+    return {"unit": column.unit, "meaning": column.meaning}
+
+
+def _plain(value: Any) -> Any:
+    """A cell of the frame as Python's own type; NA is None."""
+    if value is pd.NA:
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+_WRITERS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    "csv": _csv,
+    "json": _json,
+    "parquet": _parquet,
+}

@@ -1,0 +1,133 @@
+"""How the report writes settings, pairings and figures. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+
+from netlab.experiment.records import Value
+from netlab.stats import rounded
+from netlab.units import format_bytes, format_rate, format_seconds
+
+SYSTEMS: Mapping[str, str] = {
+    "L": "Linux",
+    "W": "Windows",
+    "F": "FreeBSD",
+    "O": "OpenBSD",
+    "N": "NetBSD",
+    "M": "macOS",
+}
+"""Operating system behind the letter of a pairing."""
+
+_DEFAULTS: Mapping[str, str] = {
+    "socket_buffer_bytes": "auto",
+    "congestion": "host’s default",
+    "rate_bit_per_s": "unlimited",
+    "message_rate_per_s": "unlimited",
+    "response_bytes": "as the request",
+    "send_method": "plain",
+}
+"""What the absence of a setting means, where it means more than "not set"."""
+
+_NAMES: Mapping[str, str] = {
+    "message_bytes": "message size, bytes",
+    "socket_buffer_bytes": "socket buffer",
+    "duration_s": "duration",
+    "count": "messages",
+    "warm_up_s": "warm-up",
+    "ip_version": "IP version",
+    "congestion": "congestion control",
+    "nodelay": "TCP_NODELAY",
+    "dont_fragment": "don’t fragment",
+    "rate_bit_per_s": "offered rate",
+    "message_rate_per_s": "offered messages a second",
+    "send_method": "method of sending",
+    "dscp": "DSCP",
+    "source_port": "source port",
+    "receive": "receive call",
+    "server_cpu": "server’s CPU",
+    "client_cpu": "client’s CPU",
+    "response_bytes": "response",
+    "timeout_s": "time-out",
+    "server_receive": "server’s receive call",
+    "client_receive": "client’s receive call",
+    "udp_checksum": "UDP checksum",
+    "stack_time": "time in the server’s stack",
+    "mirror_hold_s": "mirror holds back",
+    "keep_first": "first round trips kept",
+    "close": "connections closed by",
+    "frame_bytes": "frame size, bytes",
+    "search_duration_s": "search duration",
+    "line_rate_bit_per_s": "line rate",
+    "residual_s": "wait for residual frames",
+    "settle_s": "pause between trials",
+}
+
+
+def setting_name(name: str) -> str:
+    """A setting's key as a heading: ``socket_buffer_bytes`` is the "socket buffer"."""
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def setting_value(name: str, value: Value | None) -> str:
+    """A setting's value with its unit; ``None`` says what its absence means."""
+    if value is None:
+        return _DEFAULTS.get(name, "not set")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and name != "message_bytes":
+        for ending, form in _FORMS.items():
+            if name.endswith(ending):
+                return form(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value)
+
+
+def setting(name: str, value: Value | None) -> str:
+    """``streams 4``, ``congestion control cubic``."""
+    return f"{setting_name(name)} {setting_value(name, value)}"
+
+
+def systems(pairing: str) -> str:
+    """``server Linux, client Windows``; empty where a letter is not known."""
+    known = [SYSTEMS.get(letter) for letter in pairing]
+    if len(known) != 2 or None in known:
+        return ""
+    return f"server {known[0]}, client {known[1]}"
+
+
+def figure(value: float, decimals: int = 2) -> str:
+    """Two decimals, as the lab report prints; more for what they would turn into nothing.
+
+    None at all is for whole numbers.
+    """
+    if not value:
+        return "0"
+    while decimals and decimals < 12 and abs(value) < 10 ** (1 - decimals):
+        decimals += 1
+    return f"{rounded(value, decimals):f}"
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Without line ends, terminal escapes and other control or format characters, save ``keep``."""
+    if text.isprintable():
+        return text
+    return "".join(
+        " " if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each
+        for each in text
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """``1 cell``, ``2 cells``."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "_bytes": lambda value: format_bytes(int(value)),
+    "_bit_per_s": format_rate,
+    "_per_s": lambda value: f"{value:g}/s",
+    "_s": format_seconds,
+}

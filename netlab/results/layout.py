@@ -1,0 +1,216 @@
+"""Readings → which settings make the rows, the columns and the tables apart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netlab.experiment.cells import DEFAULTS
+from netlab.experiment.records import Value
+from netlab.results.labels import setting
+from netlab.results.readings import FLOWS, Flow, Reading
+
+ROWS = "socket_buffer_bytes"
+"""What makes the rows, unless only other settings vary."""
+
+_NOT_ROWS = frozenset({"direction", "test"})
+"""Settings that change a table's columns, or what its figures mean, are no rows."""
+
+Level = Value | None
+Levels = tuple[Level, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Column:
+    """One column: protocol, message size, and the way the data went."""
+
+    protocol: str
+    message_bytes: int
+    flow: str = ""
+    """A name of ``FLOWS``."""
+
+    @property
+    def label(self) -> str:
+        """The message size, and the way where a test sends both ways."""
+        return f"{self.message_bytes} {FLOWS[self.flow]}".rstrip()
+
+    @property
+    def words(self) -> str:
+        """``TCP 64``: the whole of it."""
+        return f"{self.protocol} {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """One place of a table: the trials of one cell, looked at one way."""
+
+    readings: tuple[Reading, ...]
+    flow: str
+
+    @property
+    def cell(self) -> str:
+        """Key of the one cell that all trials are of; empty where they are of several."""
+        cells = {reading.cell for reading in self.readings}
+        return cells.pop() if len(cells) == 1 else ""
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What was measured, of the trials with a result."""
+        return tuple(
+            reading.flows[self.flow]
+            for reading in self.readings
+            if reading.flows[self.flow].throughput_bit_per_s is not None
+        )
+
+    @property
+    def throughputs_bit_per_s(self) -> tuple[float, ...]:
+        """One a trial with a result."""
+        figures = (flow.throughput_bit_per_s for flow in self.flows)
+        return tuple(figure for figure in figures if figure is not None)
+
+    @property
+    def blanks(self) -> tuple[Reading, ...]:
+        """The trials without a result."""
+        return tuple(
+            reading
+            for reading in self.readings
+            if reading.flows[self.flow].throughput_bit_per_s is None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The bins of one pairing under one combination of the settings that split the tables."""
+
+    pairing: str
+    conditions: str
+    """``streams 4, congestion control bbr``; empty where nothing else varies."""
+    row_setting: str
+    rows: Levels
+    columns: tuple[Column, ...]
+    bins: dict[tuple[Level, Column], Bin]
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Every trial of the grid, once."""
+        found = {id(r): r for place in self.bins.values() for r in place.readings}
+        return tuple(found.values())
+
+    @property
+    def same_host(self) -> bool:
+        """Whether server and client were one host in any trial: no cable was touched."""
+        return any(reading.same_host for reading in self.readings)
+
+    @property
+    def title(self) -> str:
+        """Pairing and conditions."""
+        return f"{self.pairing}, {self.conditions}" if self.conditions else self.pairing
+
+    def column(self, column: Column) -> tuple[Bin, ...]:
+        """The bins of a column that were planned, from top to bottom."""
+        places = (self.bins.get((row, column)) for row in self.rows)
+        return tuple(place for place in places if place is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a run's readings are laid out as tables."""
+
+    row_setting: str
+    split: tuple[str, ...]
+    """Settings of which each combination has tables of its own."""
+    grids: tuple[Grid, ...]
+    """By combination, then by pairing, both in the plan's order."""
+
+
+def lay_out(readings: Sequence[Reading]) -> Layout:
+    """A table a pairing and combination of settings; every reading finds a place."""
+    varying = _varying(readings)
+    row_setting = _row_setting(varying)
+    split = tuple(name for name in varying if name != row_setting)
+    groups: dict[tuple[Levels, str], list[Reading]] = {}
+    for reading in readings:
+        levels = tuple(level(reading, name) for name in split)
+        groups.setdefault((levels, reading.pairing), []).append(reading)
+    combinations = list(dict.fromkeys(levels for levels, _ in groups))
+    ordered = sorted(groups.items(), key=lambda item: combinations.index(item[0][0]))
+    return Layout(
+        row_setting,
+        split,
+        tuple(
+            _grid(group, pairing, _conditions(split, levels), row_setting)
+            for (levels, pairing), group in ordered
+        ),
+    )
+
+
+_CONDITIONS_SHOWN = 3
+"""Of more conditions than these the defaults are left out: they stand in the settings."""
+
+
+def level(reading: Reading, name: str) -> Level:
+    """What a reading was asked to do as for one setting; ``None`` where it was not said."""
+    return reading.test if name == "test" else reading.settings.get(name)
+
+
+def levels_of(readings: Iterable[Reading], name: str) -> Levels:
+    """The levels of a setting: numbers by size, words in the plan's order, absence last."""
+    found = dict.fromkeys(level(reading, name) for reading in readings)
+    present = [each for each in found if each is not None]
+    if all(isinstance(each, int | float) for each in present):
+        present.sort(key=lambda each: each if isinstance(each, int | float) else 0)
+    return (*present, *([None] if None in found else []))
+
+
+def _varying(readings: Sequence[Reading]) -> dict[str, int]:
+    """Setting → its number of levels, of those that vary within one protocol.
+
+    What differs between protocols only (a congestion control, which UDP does not have) belongs to
+    their columns and splits nothing.
+    """
+    names = ["test", *dict.fromkeys(name for r in readings for name in r.settings)]
+    found: dict[str, int] = {}
+    for name in names:
+        if name in ("protocol", "message_bytes"):
+            continue
+        per_protocol: dict[str, set[Level]] = {}
+        for reading in readings:
+            per_protocol.setdefault(reading.protocol, set()).add(level(reading, name))
+        most = max(map(len, per_protocol.values()), default=0)
+        if most > 1:
+            found[name] = most
+    return found
+
+
+def _row_setting(varying: dict[str, int]) -> str:
+    candidates = [name for name in varying if name not in _NOT_ROWS]
+    if ROWS in candidates or not candidates:
+        return ROWS
+    return max(candidates, key=lambda name: varying[name])
+
+
+def _conditions(names: tuple[str, ...], levels: Levels) -> str:
+    """The levels in words; of more than a few only those that are not the default."""
+    pairs = tuple(zip(names, levels, strict=True))
+    if len(pairs) > _CONDITIONS_SHOWN:
+        pairs = tuple((n, each) for n, each in pairs if each != DEFAULTS.get(n)) or pairs
+    return ", ".join(setting(name, each) for name, each in pairs)
+
+
+def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> Grid:
+    collected: dict[tuple[Level, Column], list[Reading]] = {}
+    for reading in group:
+        for flow in reading.flows:
+            column = Column(reading.protocol, reading.message_bytes or 0, flow)
+            collected.setdefault((level(reading, row_setting), column), []).append(reading)
+    return Grid(
+        pairing=pairing,
+        conditions=conditions,
+        row_setting=row_setting,
+        rows=levels_of(group, row_setting),
+        columns=tuple(sorted({column for _, column in collected})),
+        bins={
+            (row, column): Bin(tuple(found), column.flow)
+            for (row, column), found in collected.items()
+        },
+    )

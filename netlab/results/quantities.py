@@ -1,0 +1,133 @@
+"""Quantities: the figure that a kind of test is about, what it is called, and its unit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from netlab.results.labels import setting
+from netlab.results.layout import Level, level
+from netlab.results.readings import FLOWS, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One kind of figure, taken from a reading."""
+
+    name: str
+    unit: str
+    scale: float
+    """Of one unit, in what ``of`` returns."""
+    more: str
+    """What a greater one is called: ``longer``."""
+    less: str
+    of: Callable[[Reading], float | None]
+    """In bit/s, ns or bytes; ``None`` where there is none."""
+
+    def in_unit(self, reading: Reading) -> float | None:
+        """The figure in ``unit``."""
+        value = self.of(reading)
+        return None if value is None else value / self.scale
+
+
+def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
+    """The headlines of a reading's test; those of a stream both ways are two, never a sum."""
+    if reading.test == "round_trip":
+        return (ROUND_TRIP,)
+    if reading.test == "connect":
+        return (TRANSACTION,)
+    if reading.test == "payload_search":
+        return (PAYLOAD,)
+    if reading.test == "throughput_search":
+        return (FRAMES,)
+    return tuple(_THROUGHPUTS[flow] for flow in reading.flows)
+
+
+def number(name: str, reading: Reading) -> float | None:
+    """A measured number of a reading that has a result, by the name of its column."""
+    return reading.number(name) if reading.status == "ok" else None
+
+
+ROUND_TRIP = Quantity(
+    "mean round trip", "µs", 1e3, "longer", "shorter", partial(number, "rtt_mean_ns")
+)
+TRANSACTION = Quantity(
+    "mean transaction", "µs", 1e3, "longer", "shorter", partial(number, "rtt_mean_ns")
+)
+STACK = Quantity(
+    "mean time in the mirror’s stack",
+    *("µs", 1e3, "longer", "shorter"),
+    partial(number, "server_stack_mean_ns"),
+)
+PAYLOAD = Quantity("payload", "bytes", 1, "more", "less", partial(number, "payload_bytes"))
+
+FRAMES = Quantity("frames", "1/s", 1, "more", "fewer", partial(number, "frames_per_s"))
+
+
+def _throughput(flow: str, reading: Reading) -> float | None:
+    found = reading.flows.get(flow)
+    return None if found is None else found.throughput_bit_per_s
+
+
+_THROUGHPUTS = {
+    flow: Quantity(
+        f"throughput {words}".rstrip(),
+        *("Mbit/s", 1e6, "more", "less"),
+        partial(_throughput, flow),
+    )
+    for flow, words in FLOWS.items()
+}
+
+_NAMED = ("protocol", "message_bytes")
+_NEVER_NAMED = frozenset({*_NAMED, "pairing"})
+
+
+def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> dict[str, str]:
+    """Cell → what tells it from the others of its kind: ``UDP 18, server’s receive call spinning``.
+
+    Protocol and message size, then the settings that tell apart what these do not; one that only
+    goes with another (a count that belongs to a size) is left out. The pairing is not part of it,
+    nor are the settings of ``leaving_out``.
+    """
+    cells: dict[str, Reading] = {}
+    for reading in readings:
+        cells.setdefault(reading.cell, reading)
+    names: dict[str, str] = {}
+    kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
+    for kind in kinds:
+        those = [r for r in cells.values() if (r.test, r.protocol) == kind]
+        telling = _telling(those, leaving_out)
+        names |= {reading.cell: _name(reading, telling, leaving_out) for reading in those}
+    return names
+
+
+def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
+    """The settings without which some of the cells would have one name."""
+    settings = dict.fromkeys(name for r in readings for name in r.settings)
+    candidates = [n for n in settings if n not in _NEVER_NAMED and n not in leaving_out]
+    chosen: list[str] = []
+    apart = len(_labels(readings, chosen))
+    for name in candidates:
+        found = len(_labels(readings, [*chosen, name]))
+        if found > apart:
+            chosen.append(name)
+            apart = found
+    return chosen
+
+
+def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[Level, ...]]:
+    every = ("pairing", *_NAMED, *names)
+    return {tuple(_level(reading, name) for name in every) for reading in readings}
+
+
+def _level(reading: Reading, name: str) -> Level:
+    return reading.pairing if name == "pairing" else level(reading, name)
+
+
+def _name(reading: Reading, telling: Sequence[str], leaving_out: Collection[str]) -> str:
+    size = "" if reading.message_bytes is None else str(reading.message_bytes)
+    known = {"protocol": reading.protocol, "message_bytes": size}
+    head = " ".join(word for name, word in known.items() if word and name not in leaving_out)
+    words = [setting(name, level(reading, name)) for name in telling]
+    return ", ".join([head, *words] if head else words)

@@ -1,0 +1,202 @@
+"""Frame → Readings: what the tables and charts need of each trial, as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from netlab.experiment.host_counters import HOSTS, OF_A_HOST
+from netlab.experiment.records import REASONS, Value
+
+if TYPE_CHECKING:
+    from netlab.results.frame import Run
+
+SERIES = (
+    *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),
+    *("probed_message_bytes", "probed_passed"),
+    *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
+    *("captured_frame_bytes", "captured_next_frame_bytes"),
+    *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
+    *("loss_sent_frames", "loss_received_frames"),
+    *(f"latency_{name}_ns" for name in ("min", "p50", "mean", "p99", "max")),
+    *("latency_found_share", "latency_count", "latency_lost_requests", "latency_lost_frames"),
+    *("latency_failed_share", "back_to_back_each_frames"),
+)
+"""Values that are lists of numbers."""
+
+FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+"""Prefix of a flow's columns → how it is called where a test sends both ways."""
+
+_BUSY = ("host_busy_share", "host_busiest_core_share")
+
+_VALUES = (
+    *SERIES,
+    *("elapsed_ns", "transactions", "transactions_per_s", "sent_messages", "lost_messages"),
+    *("received_messages", "rtt_count", "rtt_mean_ns", "rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"),
+    *("rtt_histogram_bits", "client_latency_from", "stack_timed", "agentless"),
+    *("server_stack_histogram_bits", "server_stack_mean_ns", "server_stack_stamps"),
+    "client_connect_mean_ns",
+    *("frames_per_s", "line_share", "line_frames_per_s", "upper_frames_per_s"),
+    *("line_rate_bit_per_s", "limit", "monotone", "link_paced", "one_machine", "pairs"),
+    *("limit_host", "limit_core", "limit_core_share"),
+    *("back_to_back_frames", "back_to_back_waiting_frames", "back_to_back_limit"),
+    *(f"{host}_{name}" for host in HOSTS for name in (*OF_A_HOST, "host")),
+    *("sent_bit_per_s", "receiver_jitter_ns", "printed_mbit_per_s"),
+    *("common_window", "common_window_trials", "common_window_open_ns"),
+    *("clock_bound_ns", "clock_drift_ns"),
+    *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
+    *("captured", "capture_reason"),
+    *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
+    *(f"{end}_{mode}_ns" for end in ("client", "server") for mode in ("user", "system")),
+    *(
+        f"{flow}{end}_{name}"
+        for flow in FLOWS
+        for end in ("sender", "receiver")
+        for name in ("user_ns", "system_ns", "elapsed_ns", *_BUSY)
+    ),
+)
+"""What is looked at beyond the flows of a stream."""
+
+_TRIAL = ("cell", "trial", "attempt", "status", "reason", "errno", "detail", "started_at")
+_PLACE = ("pairing", "server", "client", "test", "same_host")
+_FLOW = (
+    *("throughput_bit_per_s", "sent_messages", "lost_messages"),
+    *("mss_bytes", "tcp_timestamps", "connected_by"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What was measured of the data that went one way; ``None`` is not known."""
+
+    throughput_bit_per_s: float | None = None
+    sent_messages: int | None = None
+    lost_messages: int | None = None
+    mss_bytes: int | None = None
+    tcp_timestamps: bool | None = None
+    connected_by: str | None = None
+    """``client`` or ``server``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One planned trial: its settings, and what it left or why it left nothing."""
+
+    cell: str
+    trial: int
+    attempt: int | None
+    status: str
+    reason: str | None
+    errno: int | None
+    detail: str | None
+    pairing: str
+    server: str | None
+    client: str | None
+    test: str
+    same_host: bool
+    settings: Mapping[str, Value]
+    """Everything that was asked for, protocol and sizes with it; absent is the host's default."""
+    flows: Mapping[str, Flow]
+    """By the names of ``FLOWS``: one, or two where the test sends both ways."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What else was measured, by the names of the frame's columns; absent is not known."""
+    started_at: str | None = None
+    """The controller's wall clock, ISO 8601, UTC."""
+
+    def number(self, name: str) -> float | None:
+        """A measured number, or ``None``."""
+        value = self.values.get(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def series(self, name: str) -> tuple[float, ...]:
+        """A measured list of numbers, empty where there is none."""
+        value = self.values.get(name)
+        return tuple(value) if isinstance(value, list) else ()
+
+    @property
+    def protocol(self) -> str:
+        """``TCP`` or ``UDP``; empty where a test has none."""
+        return str(self.settings.get("protocol", ""))
+
+    @property
+    def message_bytes(self) -> int | None:
+        """Bytes handed to one send call."""
+        size = self.settings.get("message_bytes")
+        return size if isinstance(size, int) else None
+
+    @property
+    def why_blank(self) -> str:
+        """One sentence for a footnote, with the reason's word and the error number behind it."""
+        word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
+        known = REASONS.get(word)
+        number = f", error number {self.errno}" if self.errno is not None else ""
+        if known is None:
+            return f"{self.status} ({word}{number})."
+        sentence = f"{known.sentence.rstrip('.')} ({word}{number})."
+        plain = word in ("not-recorded", "not-measured-yet")
+        return sentence if plain else f"{self.status}: {sentence}"
+
+
+def readings(run: Run) -> tuple[Reading, ...]:
+    """One reading a planned trial, in the plan's order."""
+    settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
+    measured = [flow + name for flow in FLOWS for name in _FLOW]
+    wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
+    columns = [name for name in wanted if name in run.frame.columns]
+    rows = run.frame[columns].itertuples(index=False, name=None)
+    return tuple(_reading(dict(zip(columns, row, strict=True)), settings) for row in rows)
+
+
+def _reading(row: Mapping[str, Any], names: list[str]) -> Reading:
+    present = {name: _plain(value) for name, value in row.items() if value is not pd.NA}
+    settings = {name: present[name] for name in names if name in present}
+    both = settings.get("direction") == "both"
+    return Reading(
+        cell=present["cell"],
+        trial=present["trial"],
+        attempt=present.get("attempt"),
+        status=present["status"],
+        reason=present.get("reason"),
+        errno=present.get("errno"),
+        detail=present.get("detail"),
+        pairing=present["pairing"],
+        server=present.get("server"),
+        client=present.get("client"),
+        test=present["test"],
+        same_host=present.get("same_host") is True,
+        settings=settings,
+        flows={flow: _flow(present, flow) for flow in FLOWS if bool(flow) == both},
+        values=_values(present) if present["status"] == "ok" else {},
+        started_at=present.get("started_at"),
+    )
+
+
+def _values(present: Mapping[str, Any]) -> dict[str, Any]:
+    """What was measured beyond the flows; series as lists."""
+    found = {name: present[name] for name in _VALUES if name in present}
+    for name in SERIES:
+        if name in found:
+            found[name] = _list(found[name])
+    return found
+
+
+def _list(text: object) -> list[float]:
+    """A series out of its JSON text; what is none (a damaged record) is empty."""
+    try:
+        value = json.loads(str(text))
+    except ValueError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def _flow(present: Mapping[str, Any], prefix: str) -> Flow:
+    return Flow(**{name: present.get(prefix + name) for name in _FLOW})
+
+
+def _plain(value: Any) -> Any:
+    """A cell of the frame as Python's own type."""
+    return value.item() if hasattr(value, "item") else value

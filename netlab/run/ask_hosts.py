@@ -1,0 +1,90 @@
+"""What the hosts of a plan say they can do, and which of its cells that leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from netlab.errors import HostError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Inventory
+from netlab.experiment.requirements import Demand, Role, lacking
+from netlab.remote.agent import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one host said, or why it could not be asked."""
+
+    capabilities: frozenset[str] | None
+    """Words of docs/protocol.md; ``None`` where nothing is known."""
+    fault: str | None = None
+    """A sentence."""
+
+
+Ask = Callable[[Sequence[Host]], Mapping[str, Told]]
+"""Asks these hosts, and returns what each said, by its name."""
+
+
+def asking(say: Callable[[str], None]) -> Ask:
+    """Asks every host at the same time, over SSH or here; takes no lock.
+
+    ``say`` hears what takes long, from several threads.
+    """
+
+    def ask(hosts: Sequence[Host]) -> Mapping[str, Told]:
+        with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
+            told = executor.map(partial(_ask_one, say=say), hosts)
+            return {host.name: each for host, each in zip(hosts, told, strict=True)}
+
+    return ask
+
+
+def _ask_one(host: Host, say: Callable[[str], None]) -> Told:
+    if host.mirror is not None:
+        return Told(None)
+    try:
+        agent = Agent.open(host, say)
+    except HostError as error:
+        return Told(None, str(error))
+    try:
+        return Told(frozenset(str(agent.hello.get("capabilities", "")).split(",")))
+    finally:
+        agent.close()
+
+
+def beyond_hosts(
+    cells: Collection[Cell], inventory: Inventory, told: Mapping[str, Told]
+) -> tuple[dict[Cell, str], tuple[str, ...]]:
+    """Cells that a host cannot run, each with a sentence; and notes about the others."""
+    refused: dict[Cell, str] = {}
+    notes = dict.fromkeys(
+        f"not asked what it can do: {each.fault}" for each in told.values() if each.fault
+    )
+    for cell in cells:
+        server, client = inventory.pair(cell.pairing)
+        ends: Mapping[Role, Host] = {"server": server, "client": client}
+        can = {role: told[host.name].capabilities for role, host in ends.items()}
+        lacks = lacking(cell, can)
+        needed = [demand for demand in lacks if demand.needed]
+        if needed:
+            refused[cell] = _cannot(ends, needed)
+        else:
+            notes |= dict.fromkeys(_without(ends[each.role], each) for each in lacks)
+    return refused, tuple(notes)
+
+
+def _cannot(ends: Mapping[Role, Host], needed: Sequence[Demand]) -> str:
+    by_what: dict[str, list[str]] = {}
+    for demand in needed:
+        by_what.setdefault(demand.what, []).append(ends[demand.role].name)
+    return "; ".join(
+        f"{' and '.join(dict.fromkeys(names))} cannot do it ({what})"
+        for what, names in by_what.items()
+    )
+
+
+def _without(host: Host, demand: Demand) -> str:
+    return f"{host.name} is measured without `{demand.what}`, which its system does not let it have"

@@ -1,0 +1,258 @@
+"""What `netlab plan` says: the cells of a matrix, their time, and what runs at the same time."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.errors import UsageError
+from netlab.experiment.cells import Cell, expand
+from netlab.experiment.estimate import Estimate, estimate
+from netlab.experiment.hosts import Host, kept_busy, load_inventory
+from netlab.experiment.kinds import Stream
+from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.experiment.schedule import Round, Trial, rounds
+from netlab.measure import address_of
+from netlab.measure.common_window import is_common, lead_s
+from netlab.run.ask_hosts import Ask, beyond_hosts
+from netlab.run.plan_text import plan_text
+from netlab.run.progress import OVERHEAD_S
+from netlab.run.skip_reasons import beyond_server
+
+Ends = Mapping[str, tuple[str, str]]
+"""Machines of server and client by pairing."""
+
+Pair = tuple[Host, Host]
+"""Server and client."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A matrix with its rounds, as it would run."""
+
+    matrix: Matrix
+    cells: tuple[Cell, ...]
+    refused: Mapping[Cell, str]
+    """Cells that the inventory or the hosts show cannot be measured, with a sentence; they take no
+    time."""
+    notes: tuple[str, ...] = ()
+    """What the hosts said of the cells that they can measure, and who could not be asked."""
+    rounds: tuple[Round, ...]
+    """Of every trial; where they go on until they are tight, of as many as there may be."""
+    fewest: tuple[Round, ...]
+    """The same of as few as there may be."""
+    ends: Ends
+    inventory: str | None
+    """File that the hosts come from; ``None`` where two of each system are assumed."""
+
+    @property
+    def trials(self) -> int:
+        """How many, at most."""
+        return sum(len(round_.trials) for round_ in self.rounds)
+
+    @property
+    def trials_at_least(self) -> int:
+        """How many, at least."""
+        return sum(len(round_.trials) for round_ in self.fewest)
+
+    @cached_property
+    def time(self) -> Estimate:
+        """Of all trials."""
+        return self._estimate(self.rounds)
+
+    @cached_property
+    def time_at_least(self) -> Estimate:
+        """Of as few trials as there may be."""
+        return self._estimate(self.fewest)
+
+    def _estimate(self, planned: tuple[Round, ...]) -> Estimate:
+        link, pause_s = self.matrix.link, self.matrix.pause_s
+        found = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s)
+        return replace(found, time_s=found.time_s + sum(map(_lead_s, planned)))
+
+    @cached_property
+    def time_one_by_one(self) -> Estimate:
+        """Of all trials, if no two of them ran at the same time."""
+        apart = tuple(Round((trial,)) for round_ in self.rounds for trial in round_.trials)
+        return self._estimate(apart)
+
+    @property
+    def together(self) -> list[tuple[str, ...]]:
+        """Pairings that share a round, each combination once."""
+        combinations: dict[tuple[str, ...], None] = {}
+        for round_ in self.rounds:
+            if len(round_.trials) > 1:
+                combinations[tuple(sorted(trial.cell.pairing for trial in round_.trials))] = None
+        return list(combinations)
+
+    def as_text(self, *, with_cells: bool) -> str:
+        """For people; ``with_cells`` lists each cell with its key."""
+        return plan_text(self, with_cells=with_cells)
+
+    def as_json(self) -> str:
+        """The same and every cell, as one JSON document."""
+        return json.dumps(plan_json(self), indent=2, allow_nan=False)
+
+
+def plan_of(
+    matrix_file: Path,
+    hosts_file: Path | None,
+    only: Collection[str] = (),
+    overrides: Mapping[str, str] | None = None,
+    ask: Ask | None = None,
+) -> Planned:
+    """Plan a matrix, asking no host but by ``ask``, which tells what each can do.
+
+    Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
+    taken to have two hosts: then LL and WW share none.
+    """
+    matrix = load_matrix(matrix_file, overrides, hosts_file)
+    chosen = chosen_of(expand(matrix), only)
+    source = hosts_file or (matrix_file if matrix.has_inventory else None)
+    pairings = dict.fromkeys(cell.pairing for cell in chosen)
+    inventory = None if source is None else load_inventory(source).observing(matrix.observe)
+    pairs = {} if inventory is None else {each: inventory.pair(each) for each in pairings}
+    ends = _ends(pairings, pairs)
+    busy = {each: kept_busy(pair) for each, pair in pairs.items()}
+    busy = busy or {each: frozenset(machines) for each, machines in ends.items()}
+    refused = _refused(chosen, pairs) if pairs else {}
+    notes: tuple[str, ...] = ()
+    if inventory is not None and ask is not None:
+        told = ask(inventory.needed(pairings))
+        beyond, notes = beyond_hosts(
+            [cell for cell in chosen if cell not in refused], inventory, told
+        )
+        refused |= beyond
+    measured = tuple(cell for cell in chosen if cell not in refused)
+    meeting_of = None if inventory is None else inventory.meeting
+
+    def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
+        return rounds(
+            _trials(measured, times),
+            order=matrix.order,
+            seed=matrix.seed,
+            hosts_of=lambda cell: busy[cell.pairing],
+            parallel=matrix.parallel,
+            meeting_of=meeting_of,
+        )
+
+    most = drawn(matrix.repeats_of)
+    return Planned(
+        matrix=matrix,
+        cells=chosen,
+        refused=refused,
+        notes=notes,
+        rounds=most,
+        fewest=most if matrix.until is None else drawn(matrix.fewest_of),
+        ends=ends,
+        inventory=None if source is None else str(source),
+    )
+
+
+def _lead_s(round_: Round) -> float:
+    """What the common window of a round costs, where it has one."""
+    streams = [s for trial in round_.trials if isinstance(s := trial.cell.setup, Stream)]
+    several = len(round_.trials) > 1 or any(s.direction == "both" for s in streams)
+    together = several and is_common([trial.cell.setup for trial in round_.trials])
+    return lead_s(streams) if together else 0.0
+
+
+def _refused(cells: Collection[Cell], pairs: Mapping[str, Pair]) -> dict[Cell, str]:
+    """What needs no asking: a host without an agent, and one without an address for the cell."""
+    refused = {}
+    for cell in cells:
+        pair = pairs[cell.pairing]
+        beyond = beyond_server(cell, pair)
+        try:
+            _ = address_of(pair[0], cell), address_of(pair[1], cell)
+        except UsageError as error:
+            refused[cell] = str(error)
+        if beyond is not None:
+            refused[cell] = beyond.detail
+    return refused
+
+
+def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
+    """Every trial, block by block."""
+    last = max(map(times, cells), default=0)
+    return [Trial(c, number) for number in range(1, last + 1) for c in cells if number <= times(c)]
+
+
+def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...]:
+    """The cells of the pairings in ``only``, all where none is named; UsageError for a stranger."""
+    has = dict.fromkeys(cell.pairing for cell in cells)
+    for pairing in sorted(set(only) - set(has)):
+        known = ", ".join(has)
+        raise UsageError(f"--only {pairing}: this matrix has no such pairing; it has {known}")
+    return tuple(cell for cell in cells if not only or cell.pairing in only)
+
+
+def plan_json(plan: Planned) -> dict[str, Any]:
+    """The plan as plain data: ``cells`` and ``rounds`` are numbers, ``cell_list`` has each cell."""
+    matrix = plan.matrix
+    counts = Counter(cell.pairing for cell in plan.cells)
+    link = matrix.content["link"]
+    return {
+        "title": matrix.title,
+        "file": matrix.file,
+        "content_hash": matrix.content_hash,
+        **({} if link is None else {"link": link}),
+        "cells": len(plan.cells),
+        "cells_refused": len(plan.refused),
+        "notes": list(plan.notes),
+        "repeats": matrix.repeats,
+        **({} if matrix.until is None else {"until": asdict(matrix.until)}),
+        "trials": plan.trials,
+        "trials_at_least": plan.trials_at_least,
+        "rounds": len(plan.rounds),
+        "seconds": round(plan.time.time_s, 3),
+        "seconds_at_least": round(plan.time_at_least.time_s, 3),
+        "seconds_one_by_one": round(plan.time_one_by_one.time_s, 3),
+        "trials_at_link_rate": plan.time.at_link_rate,
+        "trials_of_unknown_length": plan.time.counted + plan.time.searching,
+        **({} if matrix.quiet is None else {"quiet": asdict(matrix.quiet)}),
+        "pause_s": matrix.pause_s,
+        "scale": matrix.scale,
+        "order": matrix.order,
+        "seed": matrix.seed,
+        "parallel": matrix.parallel,
+        "hosts_assumed": plan.inventory is None,
+        "pairings": [
+            {"pairing": p, "server": server, "client": client, "cells": counts[p]}
+            for p, (server, client) in plan.ends.items()
+        ],
+        "at_the_same_time": [list(together) for together in plan.together],
+        "compare": [each.name for each in matrix.comparisons],
+        "cell_list": [
+            {
+                "key": c.key,
+                "pairing": c.pairing,
+                "test": c.test,
+                "trials": matrix.repeats_of(c),
+                "settings": dict(c.settings),
+                **({"refused": plan.refused[c]} if c in plan.refused else {}),
+            }
+            for c in plan.cells
+        ],
+    }
+
+
+def _ends(pairings: Collection[str], pairs: Mapping[str, Pair]) -> dict[str, tuple[str, str]]:
+    """The machines that each pairing keeps busy; where no hosts are known, two of each system."""
+    ends = {}
+    for pairing in pairings:
+        server, client = labels_of(pairing)
+        if pairing in pairs:
+            first, second = pairs[pairing]
+            ends[pairing] = first.machine_name, second.machine_name
+        elif is_by_name(pairing):
+            ends[pairing] = role_of(server).host, role_of(client).host
+        else:
+            ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
+    return ends

@@ -1,0 +1,207 @@
+"""What a person sees of a run while it goes on: on standard error, never on standard output.
+
+On a terminal a bar; elsewhere a line now and then. Nothing is drawn while a trial measures with
+this very machine's cores: drawing is work that the measurement would see.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.estimate import least_s
+from netlab.experiment.kinds import window_s
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.units import format_rate, format_seconds
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from netlab.config.matrix_file import Link, Matrix
+
+QUIET_S = 10.0
+"""Least time between two lines where standard error is no terminal."""
+
+OVERHEAD_S = 0.02
+"""What a trial costs beyond its window, for the estimate before any trial has been seen."""
+
+
+class Progress:
+    """Tells how far a run is; the methods are called by the thread that writes the journal,
+    `live` and `trial` by those that measure.
+    """
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.measures_here = True
+        """Whether a host of the run is this machine."""
+        self._json = as_json
+        self._bar: Bar | None = None
+        self._left_s = 0.0
+        self._total = self._done = self._failed = 0
+        self._said_at = 0.0
+        self._trial_began: dict[tuple[str, int], float] = {}
+        self._windows_s: dict[tuple[str, int], float] = {}
+        self._excess_s: list[float] = []
+        self._told: set[str | None] = set()
+        self._pause_s = 0.0
+        self._link: Link | None = None
+        self._expected: set[tuple[str, int]] = set()
+        self._untold = False
+
+    def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+        """Say what is about to be measured, and where it goes; ``done`` trials are there."""
+        self._pause_s, self._link = matrix.pause_s, matrix.link
+        self._total = self._done = done
+        self.expect(trials)
+        most = f", up to {matrix.until.at_most} a cell until it is tight" if matrix.until else ""
+        pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
+        went_on = f", {done} there already" if done else ""
+        self._say(
+            f"{folder}: {len(self._windows_s)} trials to measure{most}{went_on}, "
+            f"{self._time_told()}{pauses}"
+        )
+        if matrix.scale != 1:
+            self._say(f"every count is taken times {matrix.scale:g}")
+        if sys.stderr.isatty():
+            self._bar = _bar(self._total, done)
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """Trials that are to be measured; those told before are not counted again."""
+        for trial in trials:
+            key = (trial.cell.key, trial.number)
+            if key not in self._expected:
+                self._expected.add(key)
+                self._windows_s[key] = self._time_of(trial.cell)
+                self._left_s += self._windows_s[key]
+                self._total += 1
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], total=self._total)
+
+    def pausing(self, seconds: float) -> None:
+        """Nothing is measured for a while, as the matrix asks."""
+        if self._bar is not None:
+            self._draw(f"pause of {format_seconds(seconds)}")
+
+    def tell(self, sentence: str) -> None:
+        """Say what takes long before the first trial; may be called by several threads."""
+        self._say(sentence)
+
+    def warn(self, sentences: Iterable[str]) -> None:
+        """Say what a person should know before the first trial."""
+        for sentence in sentences:
+            self._say(f"warning: {sentence}")
+
+    def trial(self, trial: Trial) -> None:
+        """A trial begins."""
+        self._trial_began[trial.cell.key, trial.number] = time.monotonic()
+        if self._bar is not None:
+            self._draw(trial.cell.key)
+
+    def live(self, cell: Cell, rate_bit_per_s: float) -> None:
+        """A trial's goodput so far."""
+        if self._bar is not None and not self.measures_here:
+            self._draw(f"{cell.key}  {format_rate(rate_bit_per_s)}")
+
+    def record(self, record: Record) -> None:
+        """A record is on disk."""
+        key = (record.cell, record.trial)
+        window_s = self._windows_s.pop(key, 0.0)
+        began = self._trial_began.pop(key, None)
+        if began is not None:
+            self._excess_s.append(time.monotonic() - began - window_s)
+        if window_s or record.attempt == 1:
+            self._done += 1
+            self._left_s -= window_s
+        if record.status is Status.FAILED:
+            self._failed += 1
+            self._say(f"{record.cell}: failed: {record.detail or record.reason}")
+        told_once = record.status in (Status.PENDING, Status.IMPOSSIBLE)
+        if told_once and record.detail not in self._told:
+            self._told.add(record.detail)
+            those = "and others are pending" if record.status is Status.PENDING else "is impossible"
+            self._say(f"{record.cell} {those}: {record.detail or record.reason}")
+        if self._json:
+            print(json.dumps(_event(record)), flush=True)
+        if self._bar is not None:
+            self._draw(record.cell)
+        elif time.monotonic() - self._said_at > QUIET_S:
+            self._say(self._state(record.cell))
+
+    def end(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _time_of(self, cell: Cell) -> float:
+        """What the settings say; of a count without a rate, what the link takes at least."""
+        asked_s = window_s(cell.setup)
+        known_s = least_s(cell, self._link) if asked_s is None else asked_s
+        self._untold = self._untold or known_s is None
+        return known_s or 0.0
+
+    def _time_told(self) -> str:
+        known_s = round(self._time_left_s())
+        if not self._untold:
+            return f"about {format_seconds(known_s)}"
+        least = f"{format_seconds(known_s)} at least, " if known_s else ""
+        return f"{least}how long is not known beforehand"
+
+    def _time_left_s(self) -> float:
+        seen = self._excess_s
+        each = sum(seen) / len(seen) if seen else OVERHEAD_S
+        return self._left_s + (max(each, 0.0) + self._pause_s) * len(self._windows_s)
+
+    def _state(self, what: str) -> str:
+        failures = f", {self._failed} failures" if self._failed else ""
+        left = format_seconds(round(self._time_left_s()))
+        return f"{self._done}/{self._total}{failures}, {left} left  {what}"
+
+    def _draw(self, what: str) -> None:
+        assert self._bar is not None  # noqa: S101  (told to the type checker)
+        task = self._bar.task_ids[0]
+        self._bar.update(task, completed=self._done, description=self._state(what))
+        self._bar.refresh()
+
+    def _say(self, line: str) -> None:
+        self._said_at = time.monotonic()
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _event(record: Record) -> dict[str, object]:
+    event: dict[str, object] = {
+        "type": "record",
+        "cell": record.cell,
+        "trial": record.trial,
+        "attempt": record.attempt,
+        "status": str(record.status),
+    }
+    optional = {
+        "reason": record.reason,
+        "errno": record.errno,
+        "throughput_bit_per_s": record.values.get("throughput_bit_per_s"),
+        "transactions_per_s": record.values.get("transactions_per_s"),
+    }
+    return event | {name: value for name, value in optional.items() if value is not None}
+
+
+def _bar(total: int, done: int) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
+    # No thread of its own: it is drawn when something has happened.
+    bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
+    bar.add_task("", total=total, completed=done)
+    bar.start()
+    return bar

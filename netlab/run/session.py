@@ -1,0 +1,297 @@
+"""One session of a run: block after block, round after round, each record on disk before the next.
+
+What a block holds is asked of the folder when the block begins: of a cell that is measured until it
+is tight there is another trial only where the records so far ask for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
+
+from netlab.config.matrix_file import Matrix
+from netlab.errors import HostGone
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Setup, Stream, is_together
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Round, Trial, rounds, with_partners
+from netlab.experiment.stopping import Quiet
+from netlab.measure import payload_search, round_trip, stream
+from netlab.measure.common_window import CommonWindow, common_window, is_common
+from netlab.measure.rendezvous import Member, Team
+from netlab.measure.rfc2544 import throughput_search
+from netlab.run.host_pool import Rig
+from netlab.run.progress import Progress
+from netlab.store.run_folder import RunFolder
+
+MEASURES = {
+    "stream": stream.measure,
+    "round_trip": round_trip.measure,
+    "connect": round_trip.measure,
+    "payload_search": payload_search.measure,
+    "throughput_search": throughput_search.measure,
+}
+"""The room that measures each kind of test."""
+
+CAPTURES = "captures"
+"""Name of the folder in a run's folder for frames captured on a host."""
+
+DISTURBED = "disturbed"
+"""Kind of the note about a trial that is tried again because a host's CPUs were taken away."""
+
+NOT_TIGHT = "not-tight"
+"""Kind of the note about a cell that had all its trials and never got tight."""
+
+
+def outstanding(
+    folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
+) -> tuple[Trial, ...]:
+    """The trials of ``cells`` that are to be measured, as far as the records tell."""
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(
+        Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
+    )
+
+
+def disturbed(folder: RunFolder, cells: tuple[Cell, ...], quiet: Quiet | None) -> tuple[Trial, ...]:
+    """The trials of ``cells`` that were measured, disturbed, and may be tried again."""
+    return () if quiet is None else _recorded(folder, cells, quiet.asks_again)
+
+
+def _recorded(
+    folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
+) -> tuple[Trial, ...]:
+    """The trials of ``cells`` whose record that counts is meant."""
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(
+        Trial(by_key[key], number)
+        for (key, number), record in folder.latest.items()
+        if key in by_key and is_meant(record)
+    )
+
+
+def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
+    """The trials of ``cells`` by status; those not measured yet are pending."""
+    keys = {cell.key for cell in cells}
+    found: dict[str, int] = {}
+    for cell in folder.plan.cells:
+        if cell.key not in keys:
+            continue
+        for number in range(1, folder.course(cell).trials + 1):
+            record = folder.latest.get((cell.key, number))
+            word = str(Status.PENDING if record is None else record.status)
+            found[word] = found.get(word, 0) + 1
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What one session measures, where its records go, and with which hosts."""
+
+    folder: RunFolder
+    rig: Rig
+    matrix: Matrix
+    progress: Progress
+    cells: tuple[Cell, ...]
+    """Those chosen of the matrix."""
+    redo: frozenset[str]
+    retries: int
+
+    def measure(self) -> None:
+        """Every trial that is to be measured, once (and its retries), until none is left."""
+        pairings = {cell.pairing for cell in self.cells}
+        begun: set[Trial] = set()
+        paused = _Pause(self.matrix.pause_s, self.progress)
+        with ThreadPoolExecutor(max_workers=len(pairings)) as executor:
+            try:
+                while block := self._next_block(begun):
+                    self.progress.expect(block)
+                    for round_ in self._rounds(block):
+                        for record in self._records(round_, paused, executor):
+                            self.folder.append(record)
+                            self.progress.record(record)
+                        self._note_returned()
+            except BaseException:
+                # What is under way ends with its agents; the executor waits for it.
+                self.rig.close()
+                raise
+
+    def flag(self) -> None:
+        """Say which trials stayed disturbed and which cells never got tight; these once."""
+        self._flag_disturbed()
+        until = self.folder.plan.until
+        noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
+        flagged = {cell.key for cell in self.cells} - noted
+        found = [
+            (cell.key, course.trials)
+            for cell in self.folder.plan.cells
+            if cell.key in flagged and (course := self.folder.course(cell)).tight is False
+        ]
+        if until is None or not found:
+            return
+        for key, trials in found:
+            self.folder.note(
+                NOT_TIGHT,
+                durable=False,
+                cell=key,
+                trials=trials,
+                within=until.within,
+                confidence=until.confidence,
+            )
+        cells = found[0][0] if len(found) == 1 else f"{found[0][0]} and {len(found) - 1} more"
+        self.progress.warn(
+            [f"not within ± {100 * until.within:g} % after {until.at_most} trials: {cells}"]
+        )
+
+    def _flag_disturbed(self) -> None:
+        quiet = self.matrix.quiet
+        if quiet is None:
+            return
+        stayed = _recorded(self.folder, self.cells, quiet.is_disturbed)
+        if stayed:
+            self.progress.warn([f"in all of their tries {quiet.disturbed(len(stayed))}"])
+
+    def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
+        """The block with the lowest number that has trials which this session did not begin.
+
+        What was disturbed comes last, all of it together: what disturbs goes on for a while.
+        """
+        left = [t for t in outstanding(self.folder, self.cells, self.redo) if t not in begun]
+        if not left:
+            return self._disturbed_block()
+        number = min(trial.number for trial in left)
+        block = with_partners([t for t in left if t.number == number], self.cells)
+        begun.update(block)
+        return block
+
+    def _disturbed_block(self) -> tuple[Trial, ...]:
+        """What is to be tried again, noted and said."""
+        quiet = self.matrix.quiet
+        again = disturbed(self.folder, self.cells, quiet)
+        if quiet is None or not again:
+            return ()
+        for trial in again:
+            cell, number = trial.cell.key, trial.number
+            attempt = self.folder.latest[cell, number].attempt
+            self.folder.note(
+                DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
+            )
+        self.progress.tell(f"measured again: {quiet.disturbed(len(again))}")
+        return with_partners(again, self.cells)
+
+    def _note_returned(self) -> None:
+        """A host that was lost and came back may have been started anew: its facts tell."""
+        returned = self.rig.returned()
+        if returned:
+            self.rig.note_facts(self.folder, "again", only=returned)
+
+    def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
+        return rounds(
+            block,
+            order=self.matrix.order,
+            seed=self.matrix.seed,
+            hosts_of=self.rig.hosts_of,
+            parallel=self.matrix.parallel,
+            meeting_of=self.rig.meeting_of,
+        )
+
+    def _records(self, round_: Round, paused: _Pause, executor: Executor) -> Iterator[Record]:
+        """The records of one round, as they come; a failed trial is tried again within it."""
+        waiting = list(round_.trials)
+        for tries_left in range(self.retries, -1, -1):
+            if not waiting:
+                return
+            paused.before()
+            attempts = [(trial, self._begin(trial)) for trial in waiting]
+            window = self._window(waiting, executor)
+            teams = _teams(waiting)
+            futures = {
+                executor.submit(self._trial, *each, window, teams.get(each[0])): each[0]
+                for each in attempts
+            }
+            waiting = []
+            for future in as_completed(futures):
+                record = future.result()
+                paused.after(record)
+                if record.status is Status.FAILED and tries_left:
+                    waiting.append(futures[future])
+                yield record
+
+    def _begin(self, trial: Trial) -> int:
+        """Note that an attempt begins, and say which it is."""
+        cell, number = trial.cell.key, trial.number
+        attempt = self.folder.next_attempt(cell, number)
+        self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+        return attempt
+
+    def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
+        """One window for the trials of a round, where there are several and one can cut them."""
+        found = {trial: self.rig.agents_of(trial.cell) for trial in trials}
+        setups = [trial.cell.setup for trial, agents in found.items() if agents]
+        if len(setups) < 2 or not is_common(setups):
+            return None
+        try:
+            agents = [agent for pair in found.values() for agent in pair]
+            return common_window([s for s in setups if isinstance(s, Stream)], agents, executor)
+        except HostGone:
+            # Its own trial finds out; the others are measured, each in a window of its own.
+            return None
+
+    def _trial(
+        self, trial: Trial, attempt: int, window: CommonWindow | None, member: Member | None
+    ) -> Record:
+        """One trial on its hosts, or the record that says why it was not measured."""
+        try:
+            away = self.rig.reason_not_to_measure(trial.cell)
+            if away is not None:
+                return away.record(trial, attempt)
+            self.progress.trial(trial)
+            link = self.matrix.link
+            ends = replace(
+                self.rig.ends(trial.cell),
+                captures=self.folder.path / CAPTURES,
+                window=window,
+                member=member,
+                link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
+            )
+            return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
+        except HostGone as gone:
+            return self.rig.lost(trial, attempt, gone)
+        finally:
+            if member is not None:
+                member.leave()
+
+
+class _Pause:
+    """The time between two trials: only after one that kept its hosts busy."""
+
+    def __init__(self, pause_s: float, progress: Progress) -> None:
+        self._pause_s = pause_s
+        self._progress = progress
+        self._due = False
+
+    def before(self) -> None:
+        """Wait where a trial was measured before. A signal ends it at once."""
+        if self._due and self._pause_s:
+            self._progress.pausing(self._pause_s)
+            time.sleep(self._pause_s)
+        self._due = False
+
+    def after(self, record: Record) -> None:
+        """A trial has ended."""
+        self._due = self._due or record.status is not Status.PENDING
+
+
+def _teams(trials: Sequence[Trial]) -> dict[Trial, Member]:
+    """The places of those trials of a round that search together."""
+    teams: dict[Setup, list[Trial]] = {}
+    for trial in trials:
+        if is_together(trial.cell.setup):
+            teams.setdefault(trial.cell.setup, []).append(trial)
+    places: dict[Trial, Member] = {}
+    for those in teams.values():
+        team = Team(trial.cell.pairing for trial in those)
+        places |= {trial: team.member(trial.cell.pairing) for trial in those}
+    return places

@@ -1,0 +1,93 @@
+"""Why a cell is not measured now: its host is away, or refuses it, or packets do not pass. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netlab.errors import UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import Connect, RoundTrip
+from netlab.experiment.records import Record, Status, utc_now
+from netlab.experiment.schedule import Trial
+from netlab.measure import address_of
+from netlab.run.preflight import Preflight
+
+Pair = tuple[Host, Host]
+"""Server and client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """Why a cell is not measured now."""
+
+    status: Status
+    reason: str
+    detail: str
+    server: str = ""
+    client: str = ""
+
+    def record(self, trial: Trial, attempt: int) -> Record:
+        """The record that says so."""
+        return Record(
+            cell=trial.cell.key,
+            trial=trial.number,
+            attempt=attempt,
+            status=self.status,
+            pairing=trial.cell.pairing,
+            server=self.server,
+            client=self.client,
+            test=trial.cell.test,
+            started_at=utc_now(),
+            settings=dict(trial.cell.settings),
+            values={},
+            reason=self.reason,
+            detail=self.detail,
+        )
+
+
+def host_away(pair: Pair, away: Mapping[str, str]) -> Unmeasured | None:
+    """A host of the pair is away; ``away`` has a sentence for each that is."""
+    server, client = (host.name for host in pair)
+    for name in (server, client):
+        if name in away:
+            return Unmeasured(Status.PENDING, "host-away", away[name], server, client)
+    return None
+
+
+def beyond_server(cell: Cell, pair: Pair) -> Unmeasured | None:
+    """The server runs no agent, and the cell asks for more than an echo (RFC 862) can do."""
+    server, client = pair
+    lacking = None if server.mirror is None else _needs_agent(cell)
+    if lacking is None:
+        return None
+    detail = f"{server.name} echoes and runs no probe: {lacking}"
+    reason = "capability-missing"
+    return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
+
+
+def _needs_agent(cell: Cell) -> str | None:
+    setup = cell.setup
+    if not isinstance(setup, RoundTrip | Connect):
+        return f"{cell.test} needs one at both ends"
+    if setup.response_bytes not in (None, setup.message_bytes):
+        return "it answers with as many bytes as it was sent"
+    if setup.mirror_hold_s:
+        return "it cannot be told to wait before it answers"
+    return None
+
+
+def no_way(cell: Cell, pair: Pair, found: Preflight) -> Unmeasured | None:
+    """The hosts lack an address for the cell, or its protocol does not pass between them."""
+    server, client = (host.name for host in pair)
+    try:
+        addresses = address_of(pair[0], cell), address_of(pair[1], cell)
+    except UsageError as error:
+        reason = "address-not-available"
+        return Unmeasured(Status.FAILED, reason, str(error), server, client)
+    for blocked in found.blocked:
+        between = (blocked.server_address, blocked.client_address)
+        if blocked.protocol == cell.setup.protocol and between == addresses:
+            return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
+    return None

@@ -1,0 +1,1 @@
+"""The run folder: its plan, its journal, its lock, its status."""

@@ -1,0 +1,239 @@
+"""The journal: an append-only file of checked lines; what is damaged is reported, not lost.
+
+A line is ``crc32 space json line-feed``: eight hex digits of zlib.crc32 over the JSON's bytes, and
+one JSON object in ASCII with at least ``kind`` and ``at`` (wall clock). It is written by one call.
+A line that the machine lost half of (a torn line) stays as it is, and the next begins afresh.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import re
+import sys
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import StoreError
+from netlab.store.files import refused, sync_folder, write_all
+
+MAX_LINE_BYTES = 16 * 2**20
+"""A longer line is taken for damage and not looked into."""
+MAX_SALVAGED = 64
+"""So many places are tried in one damaged line."""
+MAX_DAMAGES = 1000
+"""So many damaged lines are told apart; the rest are told by their number."""
+
+_LINE_START = re.compile(rb"[0-9a-f]{8} \{")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One whole line of a journal."""
+
+    number: int
+    """From 1, in the file."""
+    data: dict[str, Any]
+    text: str
+    """The JSON as it stands in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One damaged place of a journal."""
+
+    line: int
+    """From 1."""
+    message: str
+    torn: bool = False
+    """The end of the file is missing: a write that was cut off, or one that is under way."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+def encode_line(json_text: str) -> bytes:
+    """A JSON object as a line of the journal."""
+    body = json_text.encode("ascii")
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def decode(data: bytes) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+    """All whole lines of a journal's bytes, and every damaged place with its line number."""
+    return _apart(_scan(io.BytesIO(data)))
+
+
+def _apart(found: Iterable[Line | Damage]) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+    each = list(found)
+    lines = tuple(one for one in each if isinstance(one, Line))
+    return lines, tuple(one for one in each if isinstance(one, Damage))
+
+
+def _scan(pieces: Iterable[bytes]) -> Iterator[Line | Damage]:
+    """Lines and damages as they come, out of pieces that end with their line feed."""
+    told = unsaid = last = 0
+    for number, piece_and_feed in enumerate(pieces, start=1):
+        piece = piece_and_feed.removesuffix(b"\n")
+        line = _whole(piece, number)
+        if line is not None:
+            yield line
+            continue
+        torn = len(piece) == len(piece_and_feed)
+        if not piece:
+            continue  # a fresh line was begun after a torn one that had its line feed
+        salvaged = list(_salvage(piece, number))
+        yield from salvaged
+        if told < MAX_DAMAGES:
+            yield Damage(number, _describe(piece, len(salvaged), torn), torn)
+            told, last = told + 1, number
+        else:
+            unsaid += 1
+    if unsaid:
+        yield Damage(last + 1, f"{unsaid} more damaged lines follow")
+
+
+def _whole(piece: bytes, number: int) -> Line | None:
+    """The line, where it is whole and nothing else stands beside it."""
+    if not _LINE_START.match(piece) or len(piece) > MAX_LINE_BYTES:
+        return None
+    body = piece[9:]
+    if int(piece[:8], 16) != zlib.crc32(body):
+        return None
+    try:
+        data = json.loads(body, object_pairs_hook=_with_shared_names)
+    except (ValueError, RecursionError):
+        return None
+    return Line(number, data, body.decode("ascii", "replace")) if isinstance(data, dict) else None
+
+
+def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The records of a journal have the same names: one string each is kept of them."""
+    return {sys.intern(name): value for name, value in pairs}
+
+
+def _salvage(piece: bytes, number: int) -> Iterator[Line]:
+    """Whole lines inside of a damaged one: a lost line feed glues two lines to one."""
+    if len(piece) > MAX_LINE_BYTES:
+        return
+    text = piece.decode("latin-1")  # one character a byte, so that positions agree
+    decoder = json.JSONDecoder()
+    end = tried = 0
+    for match in _LINE_START.finditer(piece):
+        if match.start() < end:
+            continue
+        tried += 1
+        if tried > MAX_SALVAGED:
+            return
+        try:
+            data, stop = decoder.raw_decode(text, match.start() + 9)
+        except (ValueError, RecursionError):
+            continue
+        body = piece[match.start() + 9 : stop]
+        if int(match.group()[:8], 16) == zlib.crc32(body):
+            end = stop
+            yield Line(number, data, body.decode("ascii", "replace"))
+
+
+def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
+    if salvaged:
+        lines = "one whole line was" if salvaged == 1 else f"{salvaged} whole lines were"
+        return f"damaged; {lines} found in it"
+    if torn:
+        return f"torn: the file ends after {len(piece)} bytes of it"
+    if len(piece) > MAX_LINE_BYTES:
+        return f"damaged: {len(piece)} bytes without a line feed"
+    if not _LINE_START.match(piece):
+        return "damaged: it does not begin with a checksum and a JSON object"
+    return "damaged: the checksum does not agree"
+
+
+class Journal:
+    """The one writer of a journal. Each line is one write; a durable one is fsynced as well.
+
+    Threads may share it. After the disk refused once, nothing more is written: what a failed
+    fsync left behind is not known, and only reading the file again tells.
+    """
+
+    def __init__(self, path: Path, descriptor: int, *, fresh: bool) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._fresh = fresh
+        self._unsynced = False
+        self._broken = False
+        self._closed = False
+        self._turn = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Path) -> Journal:
+        """Create the file (0600), or go on behind its end; a torn end is left as it is."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+        try:
+            try:
+                descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                descriptor = os.open(path, flags)
+            size = os.fstat(descriptor).st_size
+            fresh = size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+        except OSError as error:
+            raise refused(error, path, "open the journal") from None
+        sync_folder(path.parent)
+        return cls(path, descriptor, fresh=fresh)
+
+    def append(self, json_text: str, *, durable: bool = True) -> None:
+        """Write one line; with ``durable`` it is on the disk when this returns.
+
+        A line that is not durable gets there with the next durable one, or with ``close``.
+        Raises StoreError, and then for every later line as well.
+        """
+        line = encode_line(json_text)
+        with self._turn:
+            if self._closed or self._broken:
+                why = "is closed" if self._closed else "was refused by the disk before"
+                raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
+            try:
+                write_all(self._descriptor, line if self._fresh else b"\n" + line)
+                self._fresh = True
+                if durable:
+                    os.fsync(self._descriptor)
+            except OSError as error:
+                self._broken = True
+                raise refused(error, self._path, "write a record") from None
+            self._unsynced = not durable
+
+    def close(self) -> None:
+        """Make the last lines durable and close; a second call does nothing."""
+        with self._turn:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                if self._unsynced and not self._broken:
+                    os.fsync(self._descriptor)
+            except OSError as error:
+                raise refused(error, self._path, "make the journal durable") from None
+            finally:
+                with contextlib.suppress(OSError):
+                    os.close(self._descriptor)
+
+
+def read_journal(path: Path) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+    """Whole lines and damages of a journal file; no lock is needed, a writer may be at work."""
+    return _apart(scan_journal(path))
+
+
+def scan_journal(path: Path) -> Iterator[Line | Damage]:
+    """The same one by one, as they stand in the file: a large journal is never in memory twice."""
+    try:
+        with path.open("rb") as file:
+            yield from _scan(file)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise refused(error, path, "read the journal") from None
+        yield Damage(1, "the journal is missing")

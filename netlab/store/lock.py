@@ -1,0 +1,105 @@
+"""The writer's lock of a run folder: held by the kernel, gone with the process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+from netlab.errors import LockedError
+from netlab.experiment.records import utc_now
+from netlab.store.files import refused
+
+_TRIES = 5
+_PAUSE_S = 0.05
+"""``holder`` takes the lock for an instant to see whether it is free: that must not turn a
+writer away, so a writer asks more than once."""
+
+
+class WriterLock:
+    """Held until ``release``, or until the process ends, however it ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def acquire(cls, path: Path) -> WriterLock:
+        """Take the lock at once; LockedError, with who holds it, where another writer has it."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise refused(error, path, "open the lock") from None
+        for number in range(_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if number < _TRIES - 1:
+                    time.sleep(_PAUSE_S)
+            except OSError as error:
+                os.close(descriptor)
+                raise refused(error, path, "lock the folder") from None
+        else:
+            os.close(descriptor)
+            raise LockedError(
+                f"{path.parent}: {_describe(path)} is writing here; "
+                "wait until it is done, or stop it"
+            )
+        try:
+            # Only for the message of those who come later; the kernel holds the lock itself.
+            text = json.dumps(
+                {
+                    "pid": os.getpid(),
+                    "boot": _boot(),
+                    "machine": socket.gethostname(),
+                    "since": utc_now(),
+                }
+            )
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, text.encode("ascii"), 0)
+        except OSError as error:
+            os.close(descriptor)
+            raise refused(error, path, "write the lock") from None
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Give the lock up; a second call does nothing."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def holder(path: Path) -> str | None:
+    """Who writes, in words, such as ``netlab with pid 71 on lab1 since …``; ``None``: nobody."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except OSError:
+        return _describe(path)
+    finally:
+        os.close(descriptor)
+
+
+def _describe(path: Path) -> str:
+    try:
+        data = json.loads(path.read_bytes()[:4096])
+        boot = "" if data["boot"] == _boot() else " (another machine or an earlier boot)"
+        return f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another netlab"
+
+
+def _boot() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""

@@ -1,0 +1,208 @@
+"""What a run folder holds: everything in it that is whole, and a list of what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from netlab.errors import StoreError, UsageError
+from netlab.experiment.records import Record, from_data
+from netlab.experiment.stopping import Course, course_of
+from netlab.store.files import read_file
+from netlab.store.journal import Damage, Line, scan_journal
+from netlab.store.lock import holder
+from netlab.store.plan import Plan, PlannedCell, from_text
+
+HEADER = "run.json"
+MATRIX = "matrix.yaml"
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+
+Trial = tuple[str, int]
+"""A cell's key and the trial's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line of the journal that is no record: ``session``, ``facts``, ``attempt``, …"""
+
+    kind: str
+    at: str
+    """Wall clock of the controller, ISO 8601, UTC."""
+    data: Mapping[str, Any]
+    line: int
+    """In the journal, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run folder as it was read: everything that is whole, and what is not."""
+
+    path: Path
+    plan: Plan
+    created_at: str
+    records: tuple[Record, ...]
+    """Every whole record, in the journal's order, repeats and retries with it."""
+    notes: tuple[Note, ...]
+    damage: tuple[Damage, ...]
+    latest: Mapping[Trial, Record]
+    """What counts: the last record of each planned trial."""
+    started: Mapping[Trial, int]
+    """The highest attempt of each trial that was begun or recorded."""
+    unfinished: Mapping[Trial, str]
+    """The trials that the last session began and left no record of yet, and when it began."""
+
+    def course(self, cell: PlannedCell) -> Course:
+        """Where the trials of a planned cell stand; ``tight`` where it is measured until it is."""
+        return course_in(self.plan, cell, self.latest)
+
+    def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
+        """Every trial that is recorded or is to be measured as far as the records tell, in the
+        plan's order, with the record that counts.
+        """
+        for cell in self.plan.cells:
+            for trial in range(1, self.course(cell).trials + 1):
+                yield cell, trial, self.latest.get((cell.key, trial))
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the journal's lines come to."""
+
+    records: list[Record] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    latest: dict[Trial, Record] = field(default_factory=dict)
+    started: dict[Trial, int] = field(default_factory=dict)
+    unfinished: dict[Trial, str] = field(default_factory=dict)
+
+    def add_record(self, record: Record) -> None:
+        """A planned trial's record: from now on it is the one that counts."""
+        trial = (record.cell, record.trial)
+        self.records.append(record)
+        self.latest[trial] = record
+        self.started[trial] = max(record.attempt, self.started.get(trial, 0))
+        self.unfinished.pop(trial, None)
+
+    def add_note(self, note: Note, planned: frozenset[Trial]) -> None:
+        """A note; one of an attempt begins a trial, one of a session ends the last session's."""
+        self.notes.append(note)
+        if note.kind == "session":
+            self.unfinished.clear()
+        elif note.kind == "attempt":
+            self._begin(note, planned)
+
+    def _begin(self, note: Note, planned: frozenset[Trial]) -> None:
+        cell, trial = note.data.get("cell"), note.data.get("trial")
+        if not isinstance(cell, str) or not isinstance(trial, int) or (cell, trial) not in planned:
+            return
+        self.unfinished[cell, trial] = note.at
+        attempt = note.data.get("attempt")
+        if isinstance(attempt, int):
+            self.started[cell, trial] = max(attempt, self.started.get((cell, trial), 0))
+
+
+def is_run_folder(path: Path) -> bool:
+    """Whether the folder has a run's header."""
+    return (path / HEADER).is_file()
+
+
+def holder_of(path: Path) -> str | None:
+    """Who writes into the run folder right now, in words; ``None`` where nobody does."""
+    return holder(path / LOCK)
+
+
+def read(path: Path) -> StoredRun:
+    """Read a run folder; takes no lock, another process may be writing.
+
+    Raises UsageError where there is no run folder, StoreError where its header cannot be read.
+    Damaged lines of the journal are no error: they stand in ``damage``.
+    """
+    if not is_run_folder(path):
+        missing = "there is no such folder" if not path.exists() else f"it has no {HEADER}"
+        raise UsageError(f"{path}: not a run folder: {missing}")
+    matrix = path / MATRIX
+    matrix_text = read_file(matrix).decode("utf-8", "replace") if matrix.exists() else ""
+    try:
+        plan, created_at = from_text(read_file(path / HEADER).decode("utf-8"), matrix_text)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
+    gathered = gather(path, plan)
+    return StoredRun(
+        path=path,
+        plan=plan,
+        created_at=created_at,
+        records=tuple(gathered.records),
+        notes=tuple(gathered.notes),
+        damage=tuple(gathered.damage),
+        latest=MappingProxyType(gathered.latest),
+        started=MappingProxyType(gathered.started),
+        unfinished=MappingProxyType(gathered.unfinished),
+    )
+
+
+def gather(path: Path, plan: Plan) -> Gathered:
+    """Read the journal of a run folder with that plan."""
+    gathered = Gathered()
+    planned = planned_trials(plan)
+    begun = None
+    for line in scan_journal(path / JOURNAL):
+        if isinstance(line, Damage):
+            gathered.damage.append(line)
+            continue
+        if line.data.get("kind") == "record":
+            _gather_record(line, planned, gathered)
+            continue
+        note = _note(line)
+        if note is None:
+            gathered.damage.append(Damage(line.number, "neither a record nor a note"))
+            continue
+        gathered.add_note(note, planned)
+        if note.kind == "journal":
+            # The first line names the run: where a second name stands, two files were joined.
+            if begun is not None and note.data.get("run") != begun:
+                gathered.damage.append(Damage(line.number, "the journal of another run begins"))
+            begun = begun or note.data.get("run")
+    gathered.damage.sort(key=lambda each: each.line)
+    return gathered
+
+
+def _gather_record(line: Line, planned: frozenset[Trial], gathered: Gathered) -> None:
+    try:
+        record = from_data(line.data)
+    except ValueError as error:
+        gathered.damage.append(Damage(line.number, f"no record of this format: {error}"))
+        return
+    if (record.cell, record.trial) in planned:
+        gathered.add_record(record)
+        return
+    gathered.records.append(record)
+    where = f"{record.cell}, trial {record.trial}"
+    gathered.damage.append(Damage(line.number, f"a record of {where}, which the plan has not"))
+
+
+def _note(line: Line) -> Note | None:
+    kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
+    if isinstance(kind, str) and isinstance(at, str) and isinstance(data, dict):
+        return Note(kind, at, data, line.number)
+    return None
+
+
+def planned_trials(plan: Plan) -> frozenset[Trial]:
+    """Every (cell, trial) that the plan may come to."""
+    return frozenset(
+        (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
+    )
+
+
+def course_in(plan: Plan, cell: PlannedCell, latest: Mapping[Trial, Record]) -> Course:
+    """Where the trials of ``cell`` stand by what counts of them."""
+    rule = plan.rule_of(cell)
+    if isinstance(rule, int):
+        return course_of(rule, {})
+    trials = range(1, plan.most_of(cell) + 1)
+    own = {trial: latest[cell.key, trial] for trial in trials if (cell.key, trial) in latest}
+    return course_of(rule, own)

@@ -1,0 +1,275 @@
+"""The run folder: its plan, its journal of records, resume, one writer at a time.
+
+A run folder holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
+``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from netlab.errors import StoreError, UsageError
+from netlab.experiment.records import Record, Status, to_json, utc_now
+from netlab.experiment.stopping import Course
+from netlab.store.files import make_folder, refused, write_file
+from netlab.store.journal import Damage, Journal, read_journal
+from netlab.store.lock import WriterLock
+from netlab.store.plan import Link, Plan, PlannedCell, plan_differences, to_text
+from netlab.store.reader import (
+    HEADER,
+    JOURNAL,
+    LOCK,
+    MATRIX,
+    Gathered,
+    Note,
+    StoredRun,
+    Trial,
+    course_in,
+    gather,
+    holder_of,
+    is_run_folder,
+    planned_trials,
+    read,
+)
+
+__all__ = [
+    "Damage",
+    "Link",
+    "Note",
+    "Plan",
+    "PlannedCell",
+    "RunFolder",
+    "StoredRun",
+    "holder_of",
+    "is_run_folder",
+    "read",
+]
+
+_SHOWN_DIFFERENCES = 8
+
+
+class RunFolder:
+    """A run folder open for writing; nobody else can open it so until it is closed.
+
+    Threads may share it. A context manager: leaving it closes it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        plan: Plan,
+        lock: WriterLock,
+        journal: Journal,
+        gathered: Gathered,
+        clock: Callable[[], str],
+    ) -> None:
+        self.path = path
+        self.plan = plan
+        self._lock = lock
+        self._journal = journal
+        self._gathered = gathered
+        self._clock = clock
+        self._planned = planned_trials(plan)
+
+    @classmethod
+    def open_for_writing(
+        cls,
+        path: Path,
+        plan: Plan,
+        *,
+        beside: frozenset[str] = frozenset(),
+        clock: Callable[[], str] = utc_now,
+        run_id: str | None = None,
+    ) -> RunFolder:
+        """Create the folder (0700) or go on in one that holds a part of the same plan.
+
+        ``beside`` names the files that may stand in a folder that is not yet a run's;
+        ``run_id`` names a new run in its journal, at random by default.
+        Raises UsageError (not a run folder and not empty; another matrix, with the difference),
+        LockedError (another writer) and StoreError (the disk).
+        """
+        _check_folder(path, beside)
+        if not path.exists():
+            make_folder(path)
+        lock = WriterLock.acquire(path / LOCK)
+        journal = None
+        try:
+            created = not is_run_folder(path)
+            if created:
+                _refuse_headless(path)
+            else:
+                _refuse_another(path, read(path).plan, plan)
+            journal = Journal.open(path / JOURNAL)
+            if created:
+                created_at = clock()
+                name = {"run": run_id or os.urandom(8).hex()}
+                journal.append(_note_text("journal", created_at, name))
+                if plan.matrix_text:
+                    write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
+                # The header comes last: with it the folder is a run's, and whole.
+                write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
+            return cls(path, plan, lock, journal, gather(path, plan), clock)
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            lock.release()
+            raise
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every whole record, in the journal's order."""
+        return tuple(self._gathered.records)
+
+    @property
+    def latest(self) -> Mapping[Trial, Record]:
+        """(cell, trial) → the last record of it."""
+        return MappingProxyType(self._gathered.latest)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Every line that is no record, in the journal's order."""
+        return tuple(self._gathered.notes)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What was damaged in the journal when it was opened."""
+        return tuple(self._gathered.damage)
+
+    def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[Trial, ...]:
+        """The planned trials to measure, in the plan's order, cell by cell.
+
+        They are those without a record and those that failed or are pending; and, done or not,
+        all of the cells to ``redo``. Of a cell that is measured until it is tight they are those
+        that the records ask for so far. UsageError for a cell that the plan does not have.
+        """
+        unknown = sorted(redo - {cell.key for cell in self.plan.cells})
+        if unknown:
+            raise UsageError(f"{self.path}: the plan has no cell {', '.join(unknown)}")
+        return tuple(
+            (cell.key, trial)
+            for cell in self.plan.cells
+            for trial in range(1, self.course(cell).trials + 1)
+            if cell.key in redo or not self._is_done((cell.key, trial))
+        )
+
+    def course(self, cell: PlannedCell) -> Course:
+        """Where the trials of a planned cell stand."""
+        return course_in(self.plan, cell, self._gathered.latest)
+
+    def _is_done(self, trial: Trial) -> bool:
+        record = self._gathered.latest.get(trial)
+        return record is not None and record.status in (Status.OK, Status.IMPOSSIBLE)
+
+    def next_attempt(self, cell: str, trial: int) -> int:
+        """From 1; one more than the highest that was begun or recorded, by a lost run as well."""
+        return self._gathered.started.get((cell, trial), 0) + 1
+
+    def append(self, record: Record, *, durable: bool = True) -> None:
+        """Write a record; with ``durable`` it is on the disk when this returns.
+
+        Raises ValueError for a record that the plan does not have or that no record may be
+        (see ``records.to_json``), StoreError where the disk refuses.
+        """
+        if (record.cell, record.trial) not in self._planned:
+            raise ValueError(f"{record.cell}, trial {record.trial}, is not in the plan")
+        text = f'{{"kind":"record","at":{json.dumps(self._clock())},{to_json(record)[1:]}'
+        self._journal.append(text, durable=durable)
+        self._gathered.add_record(record)
+
+    def note(self, kind: str, *, durable: bool = True, **data: object) -> None:
+        """Write a line that is no record. Values are plain JSON data, mappings, tuples.
+
+        ``durable=False`` is for lines such as ``attempt`` (``cell``, ``trial``, ``attempt``)
+        that need not outlive a power cut: they share the fsync of the next line.
+        """
+        if kind in ("record", "journal"):
+            raise ValueError(f"{kind!r} is not a kind of note")
+        at = self._clock()
+        self._journal.append(_note_text(kind, at, data), durable=durable)
+        plain = json.loads(json.dumps(data, default=_plain))
+        self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Write a derived file into the folder, as a whole or not at all."""
+        if name in (HEADER, MATRIX, JOURNAL, LOCK):
+            raise ValueError(f"{name} is the run's own")
+        write_file(self.path / name, data)
+
+    def close(self) -> None:
+        """Make all durable, close, and let the next writer in; a second call does nothing."""
+        try:
+            self._journal.close()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _note_text(kind: str, at: str, data: Mapping[str, object]) -> str:
+    return json.dumps(
+        {"kind": kind, "at": at, "data": data},
+        separators=(",", ":"),
+        allow_nan=False,
+        default=_plain,
+    )
+
+
+def _plain(value: object) -> object:
+    """Mappings of other kinds than dict, sets and paths, as JSON has no words for them."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"a note cannot hold {value!r}")
+
+
+def _check_folder(path: Path, beside: frozenset[str]) -> None:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: not a folder; choose another place for the run")
+    if not path.exists() or is_run_folder(path):
+        return
+    try:
+        names = {each.name for each in path.iterdir()}
+    except OSError as error:
+        raise refused(error, path, "read the folder") from None
+    own = {MATRIX, JOURNAL, LOCK}
+    strange = {name for name in names - own - beside if not name.endswith(".tmp")}
+    if strange:
+        raise UsageError(
+            f"{path}: not a run folder, and not empty ({min(strange)} is in it); "
+            "choose an empty or a new folder"
+        )
+
+
+def _refuse_headless(path: Path) -> None:
+    """A journal with records and no header: measuring anew would bury them."""
+    if (path / JOURNAL).exists():
+        lines, _ = read_journal(path / JOURNAL)
+        count = sum(line.data.get("kind") == "record" for line in lines)
+        if count:
+            raise StoreError(
+                f"{path}: {HEADER} is missing, and {JOURNAL} has {count} records; "
+                f"restore {HEADER} from a copy or choose another folder"
+            )
+
+
+def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
+    found = plan_differences(there, here)
+    if not found:
+        return
+    more = len(found) - _SHOWN_DIFFERENCES
+    shown = [*found[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+    raise UsageError(
+        f"{path} holds a run of another matrix: {'; '.join(shown)}. "
+        "Choose another folder with --into"
+    )

@@ -1,0 +1,196 @@
+"""Status: how far a run is, read from its folder, also while another process writes there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netlab.experiment.records import Record, Status
+from netlab.experiment.stopping import Quiet, Until
+from netlab.store.journal import Damage
+from netlab.store.reader import StoredRun, holder_of, read
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A trial that was begun and has no record yet."""
+
+    cell: str
+    trial: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """How far a run is. Counts are trials; ``total`` = ``done`` + ``remaining``."""
+
+    folder: Path
+    title: str
+    total: int
+    ok: int
+    impossible: int
+    failed: int
+    pending: int
+    """Those not measured yet as well."""
+    undecided: int
+    """Cells that go on until they are tight and may ask for more trials than ``total`` counts."""
+    not_tight: tuple[str, ...]
+    """Keys of the cells that had all their trials and never got tight; final."""
+    until: Until | None
+    """What makes a cell tight, where that ends its trials."""
+    quiet: Quiet | None
+    """Which trials the last session measured again; ``None``: none for that reason."""
+    disturbed: int
+    """Trials whose record that counts was disturbed."""
+    disturbed_again: int
+    """Those of them that a resumed run measures again."""
+    writer: str | None
+    """Who writes right now, in words."""
+    active: tuple[Active, ...]
+    """What is measured right now; empty where nobody writes."""
+    last: Record | None
+    damage: tuple[Damage, ...]
+
+    @property
+    def done(self) -> int:
+        """Trials that a resumed run does not measure again."""
+        return self.ok + self.impossible
+
+    @property
+    def remaining(self) -> int:
+        """Trials that a resumed run measures: failed, pending, not measured yet."""
+        return self.total - self.done
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        last = self.last and {
+            "cell": self.last.cell,
+            "trial": self.last.trial,
+            "attempt": self.last.attempt,
+            "status": str(self.last.status),
+            "reason": self.last.reason,
+            "started_at": self.last.started_at,
+        }
+        return {
+            "folder": str(self.folder),
+            "title": self.title,
+            "total": self.total,
+            "done": self.done,
+            "remaining": self.remaining,
+            "ok": self.ok,
+            "impossible": self.impossible,
+            "failed": self.failed,
+            "pending": self.pending,
+            "undecided": self.undecided,
+            "not_tight": list(self.not_tight),
+            "disturbed": self.disturbed,
+            "disturbed_again": self.disturbed_again,
+            "running": self.writer is not None,
+            "writer": self.writer,
+            "active": [
+                {"cell": each.cell, "trial": each.trial, "started_at": each.started_at}
+                for each in self.active
+            ],
+            "last": last,
+            "damage": [{"line": each.line, "message": each.message} for each in self.damage],
+        }
+
+    def as_json(self) -> str:
+        """``as_dict`` as one JSON document."""
+        return json.dumps(self.as_dict(), indent=1)
+
+    def as_text(self) -> str:
+        """A few lines for people."""
+        lines = [
+            f"{self.folder}: {self.title}",
+            f"{self.done} of {self.total} trials done: {self.ok} ok, {self.impossible} impossible; "
+            f"{self.remaining} remain: {self.failed} failed, {self.pending} pending",
+            f"running: {self.writer}" if self.writer else "not running",
+        ]
+        lines += [
+            f"measuring {each.cell}, trial {each.trial}, since {each.started_at}"
+            for each in self.active
+        ]
+        if self.undecided and self.until is not None:
+            cells = "1 cell goes" if self.undecided == 1 else f"{self.undecided} cells go"
+            lines.append(
+                f"{cells} on until within ± {100 * self.until.within:g} %, "
+                f"up to {self.until.at_most} trials each"
+            )
+        if self.not_tight and self.until is not None:
+            lines += _flagged(self.not_tight, self.until)
+        if self.disturbed and self.quiet is not None:
+            again = f"{self.disturbed_again} to be measured again"
+            lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")
+        if self.last is not None:
+            reason = f" ({self.last.reason})" if self.last.reason else ""
+            lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
+        lines += [f"journal, {each}" for each in self.damage[:_SHOWN]]
+        if len(self.damage) > _SHOWN:
+            lines.append(f"and {len(self.damage) - _SHOWN} more damaged places")
+        return "\n".join(lines)
+
+
+def _flagged(keys: tuple[str, ...], until: Until) -> Iterator[str]:
+    cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
+    yield (
+        f"{cells} not within ± {100 * until.within:g} % after {until.at_most} trials: what "
+        "scatters there is to be looked for, a mean does not mend it"
+    )
+    yield from (f"  {key}" for key in keys[:_SHOWN])
+    if len(keys) > _SHOWN:
+        yield f"  and {len(keys) - _SHOWN} more"
+
+
+def status_of(path: Path) -> RunStatus:
+    """How far the run in ``path`` is. UsageError where there is none, StoreError as ``read``."""
+    writer = holder_of(path)
+    stored = read(path)
+    counts = _counts(stored)
+    quiet = _quiet_of(stored)
+    those = [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
+    courses = {cell.key: stored.course(cell) for cell in stored.plan.cells}
+    # What a writer has not finished writing is not damage.
+    damage = tuple(each for each in stored.damage if not (each.torn and writer))
+    return RunStatus(
+        folder=path,
+        title=stored.plan.title,
+        total=counts.total(),
+        ok=counts[Status.OK],
+        impossible=counts[Status.IMPOSSIBLE],
+        failed=counts[Status.FAILED],
+        pending=counts[Status.PENDING],
+        undecided=sum(not course.ended for course in courses.values()),
+        not_tight=tuple(key for key, course in courses.items() if course.tight is False),
+        until=stored.plan.until,
+        quiet=quiet,
+        disturbed=len(those),
+        disturbed_again=sum(quiet is not None and quiet.asks_again(record) for record in those),
+        writer=writer,
+        active=tuple(
+            Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
+        ),
+        last=stored.records[-1] if stored.records else None,
+        damage=damage,
+    )
+
+
+def _quiet_of(stored: StoredRun) -> Quiet | None:
+    """What the last session says of disturbed trials; ``None`` where it says nothing readable."""
+    said = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
+    match said[-1] if said else None:
+        case {"steal": float(steal), "tries": int(tries)}:
+            return Quiet(steal=steal, tries=tries)
+    return None
+
+
+def _counts(stored: StoredRun) -> Counter[Status]:
+    return Counter(
+        Status.PENDING if record is None else record.status for _, _, record in stored.trials()
+    )

@@ -1,0 +1,148 @@
+"""A run as a test has it: its table, what it came to, and the test failed in plain sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from netlab.errors import NetlabError
+from netlab.results.frame import Run, load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from netlab.compare.check import Checked
+    from netlab.compare.runs import Compared
+
+
+@dataclass(frozen=True)
+class RunUnderTest:
+    """A run folder, recorded before or measured just now."""
+
+    path: Path
+    baseline: Path | None = None
+    """What it is held against where a test names nothing else."""
+
+    @cached_property
+    def run(self) -> Run:
+        """The run as it was read."""
+        return _or_fail(self.path)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a trial; see ``netlab.results.columns``."""
+        return self.run.frame
+
+    def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
+        """What became of every expectation of the matrix, and of a baseline run."""
+        from netlab.compare.check import check
+
+        against = self.baseline if baseline is None else Path(baseline)
+        try:
+            return check(
+                self.run, None if against is None else load(against), no_worse_by=no_worse_by
+            )
+        except NetlabError as error:
+            _fail(error)
+
+    def assert_expected(
+        self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05
+    ) -> None:
+        """Fail the test unless every expectation is met; what cannot be judged is not."""
+        __tracebackhide__ = True
+        checked = self.check(baseline, no_worse_by=no_worse_by)
+        if not checked.met:
+            pytest.fail(checked.as_text(), pytrace=False)
+
+    def compared_with(self, baseline: str | Path) -> Compared:
+        """Every cell beside its counterpart of a baseline run."""
+        from netlab.compare.runs import compare_runs
+
+        try:
+            return compare_runs(load(Path(baseline)), self.run)
+        except NetlabError as error:
+            _fail(error)
+
+
+def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
+    """A run folder; the test fails where it cannot be read."""
+    found = RunUnderTest(folder, baseline)
+    _ = found.run
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Measures matrices for tests, each once a session."""
+
+    root: Path
+    """What names of files are relative to."""
+    into: Path
+    """Where the run folders go."""
+    hosts: Path | None
+    baseline: Path | None
+    _measured: dict[str, RunUnderTest] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        matrix: str | Path,
+        *,
+        hosts: str | Path | None = None,
+        only: Sequence[str] = (),
+        **settings: str,
+    ) -> RunUnderTest:
+        """The run of a matrix; the test fails where a cell failed or a host is away.
+
+        With a folder of its own (``--netlab-into``) a run is gone on with as `netlab run` does.
+        """
+        asked = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
+        if asked not in self._measured:
+            name = f"{Path(matrix).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+            self._measured[asked] = self._measure(matrix, hosts, only, settings, self.into / name)
+        return self._measured[asked]
+
+    def _measure(
+        self,
+        matrix: str | Path,
+        hosts: str | Path | None,
+        only: Sequence[str],
+        settings: dict[str, str],
+        folder: Path,
+    ) -> RunUnderTest:
+        from netlab.run.progress import Progress
+        from netlab.run.run import Options, run
+
+        options = Options(
+            matrix=self.root / matrix,
+            hosts=self.hosts if hosts is None else self.root / hosts,
+            into=folder,
+            only=tuple(only),
+            overrides=settings,
+        )
+        progress = Progress()
+        try:
+            run(options, progress).raise_for_status()
+        except NetlabError as error:
+            _fail(error)
+        finally:
+            progress.end()
+        return RunUnderTest(folder, self.baseline)
+
+
+def _or_fail(folder: Path) -> Run:
+    try:
+        return load(folder)
+    except NetlabError as error:
+        _fail(error)
+
+
+def _fail(error: NetlabError) -> NoReturn:
+    """The sentence is all that a person needs."""
+    pytest.fail(str(error), pytrace=False)

@@ -1,0 +1,367 @@
+/* The control thread of `netprobe agent`, and one request by hand. It waits, and never spins. */
+#include "agent/agent.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/calibration.h"
+#include "platform/plat.h"
+#include "protocol/request.h"
+#include "protocol/settings.h"
+#include "pure/json.h"
+#include "test/records.h"
+#include "test/test.h"
+#include "version.h"
+
+struct agent {
+    bool by_hand, quitting;
+    struct test *test[AGENT_TESTS_MAX];
+    unsigned count;
+};
+
+/* ---- tests ---- */
+
+static void reap(struct agent *agent)
+{
+    for (unsigned i = agent->count; i-- > 0;)
+        if (test_answered(agent->test[i])) {
+            test_join(agent->test[i]);
+            agent->test[i] = agent->test[--agent->count];
+        }
+}
+
+static struct test *find(struct agent *agent, const char *id)
+{
+    for (unsigned i = 0; i < agent->count; i++)
+        if (strcmp(agent->test[i]->settings.id, id) == 0)
+            return agent->test[i];
+    return NULL;
+}
+
+static void end_all(struct agent *agent)
+{
+    for (unsigned i = 0; i < agent->count; i++)
+        test_tell(agent->test[i], true, false, 0);
+    while (agent->count > 0)
+        test_join(agent->test[--agent->count]);
+}
+
+/* ---- verbs ---- */
+
+static struct complaint nothing_wrong(void)
+{
+    return (struct complaint){.word = NULL};
+}
+
+static struct complaint answer(const struct request *request)
+{
+    struct json record;
+    json_begin(&record, request->verb, request->id);
+    record_print(&record);
+    return nothing_wrong();
+}
+
+static struct complaint do_hello(struct agent *agent, const struct request *request)
+{
+    struct json record;
+    struct plat_identity self;
+    (void)agent;
+    plat_identify(&self);
+    json_begin(&record, "hello", request->id);
+    json_u64(&record, "protocol", 1);
+    json_text(&record, "version", NETPROBE_VERSION);
+    json_text(&record, "build", NETPROBE_BUILD);
+    json_text(&record, "os", self.os);
+    json_text(&record, "os_release", self.os_release[0] != 0 ? self.os_release : NULL);
+    json_text(&record, "architecture", self.architecture[0] != 0 ? self.architecture : NULL);
+    json_u64(&record, "cpu_count", self.cpu_count);
+    json_text(&record, "clock", self.clock);
+    json_u64(&record, "clock_step_ns", calibration_clock_step_ns());
+    json_u64(&record, "worst_sleep_ns", calibration_worst_sleep_ns());
+    char capabilities[400];
+    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect", self.capabilities);
+    json_text(&record, "capabilities", capabilities);
+    json_u64(&record, "pid", self.pid);
+    json_text(&record, "machine_id", self.machine_id[0] != 0 ? self.machine_id : NULL);
+    if (self.network_id != 0)
+        json_u64(&record, "network_id", self.network_id);
+    record_print(&record);
+    return nothing_wrong();
+}
+
+static struct complaint do_heartbeat(struct agent *agent, const struct request *request)
+{
+    (void)agent;
+    return answer(request);
+}
+
+static struct complaint do_clock(struct agent *agent, const struct request *request)
+{
+    struct json record;
+    (void)agent;
+    json_begin(&record, "clock", request->id);
+    json_u64(&record, "monotonic_ns", plat_now_ns());
+    json_u64(&record, "wall_ns", plat_wall_ns());
+    record_print(&record);
+    return nothing_wrong();
+}
+
+/* What each CPU has done so far: of two answers the difference is what it did between them. */
+static void add_cpu_times(struct json *record)
+{
+    struct plat_cpu_times now;
+    uint64_t numbers[PLAT_CPUS], busy[PLAT_CPUS], total[PLAT_CPUS];
+    plat_cpu_times(&now);
+    for (unsigned i = 0; i < now.count; i++) {
+        numbers[i] = now.core[i].cpu;
+        busy[i] = now.core[i].busy;
+        total[i] = now.core[i].total;
+    }
+    if (now.count == 0)
+        return;
+    json_u64s(record, "cpu_numbers", numbers, now.count);
+    json_u64s(record, "cpu_busy_ticks", busy, now.count);
+    json_u64s(record, "cpu_total_ticks", total, now.count);
+}
+
+static struct complaint do_facts(struct agent *agent, const struct request *request)
+{
+    struct json record;
+    struct plat_address to;
+    const char *text = request_value(request, "to");
+    bool cpu_times = false;
+    (void)agent;
+    if (text != NULL && !plat_address_parse(text, 0, &to))
+        return complaint_about("bad-value", "to", "not a numeric address");
+    if (request_flag(request, "cpu_times", &cpu_times) != NULL)
+        return complaint_about("bad-value", "cpu_times", "0 or 1");
+    json_begin(&record, "facts", request->id);
+    plat_facts(&record, text);
+    if (cpu_times)
+        add_cpu_times(&record);
+    record_print(&record);
+    return nothing_wrong();
+}
+
+static struct complaint do_lock(struct agent *agent, const struct request *request)
+{
+    const char *owner = request_value(request, "owner");
+    char holder[200] = "";
+    (void)agent;
+    if (owner == NULL)
+        return complaint_about("missing-key", "owner", "who takes the lock");
+    int error = plat_lock_take(owner, holder, sizeof holder);
+    if (error == PLAT_LOCKED)
+        return complaint_about("locked", "", holder);
+    if (error != 0) {
+        struct complaint complaint = complaint_about(plat_word(error), "", "lock");
+        complaint.error = error;
+        return complaint;
+    }
+    return answer(request);
+}
+
+static struct complaint do_unlock(struct agent *agent, const struct request *request)
+{
+    (void)agent;
+    plat_lock_release();
+    return answer(request);
+}
+
+static struct complaint do_test(struct agent *agent, const struct request *request)
+{
+    struct settings settings;
+    uint64_t requested_ns = plat_now_ns();
+    struct complaint complaint = settings_read(request, agent->by_hand, &settings);
+    if (complaint.word != NULL)
+        return complaint;
+    if (find(agent, request->id) != NULL)
+        return complaint_about("id-in-use", "", "a test of this id is running");
+    if (agent->count == AGENT_TESTS_MAX)
+        return complaint_about("too-many-tests", "", "64 tests are running already");
+    int error = test_start(&agent->test[agent->count], &settings, requested_ns);
+    if (error != 0) {
+        complaint = complaint_about("out-of-memory", "", "no room for another test");
+        complaint.error = error > 0 ? error : 0;
+        return complaint;
+    }
+    agent->count++;
+    return nothing_wrong();
+}
+
+static struct complaint do_stop(struct agent *agent, const struct request *request)
+{
+    const char *id = request_value(request, "test");
+    const bool with_sent = request_value(request, "sent") != NULL;
+    uint64_t sent = 0;
+    bool abort = false;
+    if (id == NULL)
+        return complaint_about("missing-key", "test", "which test to stop");
+    if (request_u64(request, "sent", 0, UINT64_MAX, &sent) != NULL)
+        return complaint_about("bad-value", "sent", "a whole number");
+    if (request_flag(request, "abort", &abort) != NULL)
+        return complaint_about("bad-value", "abort", "0 or 1");
+    struct test *test = find(agent, id);
+    if (test == NULL)
+        return complaint_about("unknown-test", "test", "no test of this id is running");
+    answer(request);
+    test_tell(test, abort, with_sent, sent);
+    return nothing_wrong();
+}
+
+static struct complaint do_quit(struct agent *agent, const struct request *request)
+{
+    agent->quitting = true;
+    return answer(request);
+}
+
+static const char *const no_keys[] = {NULL};
+static const char *const facts_keys[] = {"to", "cpu_times", NULL};
+static const char *const lock_keys[] = {"owner", NULL};
+static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
+
+static const struct verb {
+    const char *name;
+    const char *const *keys;
+    struct complaint (*act)(struct agent *, const struct request *);
+} verbs[] = {
+    {"hello", no_keys, do_hello},        {"heartbeat", no_keys, do_heartbeat},
+    {"clock", no_keys, do_clock},        {"facts", facts_keys, do_facts},
+    {"lock", lock_keys, do_lock},        {"unlock", no_keys, do_unlock},
+    {"receive", settings_keys, do_test}, {"send", settings_keys, do_test},
+    {"ask", settings_ask_keys, do_test}, {"mirror", settings_mirror_keys, do_test},
+    {"stop", stop_keys, do_stop},        {"quit", no_keys, do_quit},
+};
+
+static size_t count_of(const char *const *keys)
+{
+    size_t count = 0;
+    while (keys[count] != NULL)
+        count++;
+    return count;
+}
+
+static struct complaint obey(struct agent *agent, const struct request *request)
+{
+    reap(agent);
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        const char *unknown;
+        if (strcmp(verbs[i].name, request->verb) != 0)
+            continue;
+        if (request_only(request, verbs[i].keys, count_of(verbs[i].keys), &unknown) != NULL)
+            return complaint_about("unknown-key", unknown, "this verb does not know this key");
+        return verbs[i].act(agent, request);
+    }
+    return complaint_about("unknown-verb", "", request->verb);
+}
+
+/* False: it was answered with an error. */
+static bool answer_request(struct agent *agent, const struct request *request)
+{
+    struct complaint complaint = obey(agent, request);
+    if (complaint.word != NULL)
+        record_error(request->id, &complaint);
+    return complaint.word == NULL;
+}
+
+static void answer_fault(const struct request *request, const struct request_fault *fault)
+{
+    struct complaint complaint = complaint_about(fault->word, fault->key, fault->detail);
+    record_error(request->id, &complaint);
+}
+
+/* One line without its end; an empty one is a heartbeat that wants no answer. */
+static void take_line(struct agent *agent, char *line, size_t length)
+{
+    struct request request;
+    struct request_fault fault;
+    if (request_parse(line, length, &request, &fault) != NULL)
+        answer_fault(&request, &fault);
+    else if (request.verb[0] != 0)
+        answer_request(agent, &request);
+}
+
+/* ---- lines ---- */
+
+struct line_reader {
+    char bytes[REQUEST_LINE_MAX]; /* without the line feed, with room for a NUL */
+    size_t used;
+    bool skipping; /* the rest of a line that was too long */
+};
+
+static void take_byte(struct agent *agent, struct line_reader *reader, char byte)
+{
+    if (byte == '\n') {
+        if (!reader->skipping)
+            take_line(agent, reader->bytes, reader->used);
+        reader->used = 0;
+        reader->skipping = false;
+    } else if (!reader->skipping && reader->used < sizeof reader->bytes - 1) {
+        reader->bytes[reader->used++] = byte;
+    } else if (!reader->skipping) {
+        struct complaint complaint =
+            complaint_about("line-too-long", "", "over 8192 bytes; skipped to its end");
+        struct request request;
+        struct request_fault fault;
+        request_parse(reader->bytes, reader->used, &request, &fault); /* for its id */
+        record_error(request.id, &complaint);
+        reader->skipping = true;
+    }
+}
+
+/* How long to wait for input: the lease; once it has run out, for the last test's own end. */
+static int patience_ms(struct agent *agent, uint64_t lease_until_ns)
+{
+    uint64_t now = plat_now_ns();
+    if (now < lease_until_ns) {
+        uint64_t left_ms = (lease_until_ns - now) / MILLISECOND_NS + 1;
+        return left_ms > 60000 ? 60000 : (int)left_ms;
+    }
+    reap(agent);
+    return agent->count > 0 ? 200 : 0;
+}
+
+int agent_run(uint64_t lease_ns)
+{
+    static struct line_reader reader;
+    struct agent agent = {.quitting = false};
+    char bytes[4096];
+    uint64_t lease_until_ns = plat_now_ns() + lease_ns;
+    while (!agent.quitting) {
+        int patience = patience_ms(&agent, lease_until_ns);
+        if (patience == 0) {
+            fprintf(stderr, "netprobe: nothing heard within the lease, leaving\n");
+            break;
+        }
+        ptrdiff_t got = plat_input_read(bytes, sizeof bytes, patience);
+        if (got == 0)
+            break;
+        if (got == PLAT_TIMED_OUT)
+            continue;
+        for (ptrdiff_t i = 0; i < got && !agent.quitting; i++) {
+            if (bytes[i] == '\n')
+                lease_until_ns = plat_now_ns() + lease_ns;
+            take_byte(&agent, &reader, bytes[i]);
+        }
+    }
+    end_all(&agent);
+    plat_lock_release();
+    calibration_end();
+    return 0;
+}
+
+int agent_by_hand(unsigned count, char **words)
+{
+    struct agent agent = {.by_hand = true};
+    struct request request;
+    struct request_fault fault;
+    bool fine = false;
+    if (request_from_words("-", count, words, &request, &fault) != NULL)
+        answer_fault(&request, &fault);
+    else
+        fine = answer_request(&agent, &request);
+    while (agent.count > 0)
+        fine = test_join(agent.test[--agent.count]) && fine;
+    calibration_end();
+    return fine ? 0 : 1;
+}

@@ -1,0 +1,76 @@
+/* Worst sleep and smallest clock step. */
+#include "agent/calibration.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "platform/plat.h"
+
+#define SLEEPS 200
+#define SLEEP_NS UINT64_C(100000)
+#define BUDGET_NS UINT64_C(50000000)
+#define ASSUMED_NS UINT64_C(16000000) /* where no thread could measure: the worst timer known */
+
+static plat_mutex joining; /* several tests may ask at once */
+static plat_thread thread;
+static bool running;
+static uint64_t worst_sleep_ns = ASSUMED_NS;
+
+static int ascending(const void *one, const void *other)
+{
+    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
+}
+
+/* Where sleeps are coarse, fewer of them fit into the budget, and the worst counts. */
+static void measure(void *argument)
+{
+    uint64_t over[SLEEPS], until = plat_now_ns() + BUDGET_NS;
+    unsigned count = 0;
+    (void)argument;
+    while (count < SLEEPS && plat_now_ns() < until) {
+        uint64_t before = plat_now_ns();
+        plat_sleep_ns(SLEEP_NS);
+        uint64_t took = plat_now_ns() - before;
+        over[count++] = took > SLEEP_NS ? took - SLEEP_NS : 0;
+    }
+    if (count == 0)
+        return; /* kept from running for the whole budget: the worst known stands */
+    qsort(over, count, sizeof over[0], ascending);
+    worst_sleep_ns = over[(count * 999 + 999) / 1000 - 1];
+}
+
+void calibration_start(void)
+{
+    plat_mutex_init(&joining);
+    running = plat_thread_start(&thread, measure, NULL) == 0;
+}
+
+void calibration_end(void)
+{
+    plat_mutex_lock(&joining);
+    if (running)
+        plat_thread_join(thread);
+    running = false;
+    plat_mutex_unlock(&joining);
+}
+
+uint64_t calibration_worst_sleep_ns(void)
+{
+    calibration_end();
+    return worst_sleep_ns;
+}
+
+uint64_t calibration_clock_step_ns(void)
+{
+    uint64_t smallest = UINT64_MAX;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t before = plat_now_ns(), after;
+        do
+            after = plat_now_ns();
+        while (after == before);
+        if (after - before < smallest)
+            smallest = after - before;
+    }
+    return smallest;
+}

@@ -1,0 +1,216 @@
+/* What a test measured, by role. What both roles say: result_both.c. */
+#include "agent/result.h"
+
+#include <string.h>
+
+#include "loops/methods.h"
+#include "loops/send_loop.h"
+
+/* ---- receiving ---- */
+
+uint64_t result_strangers(const struct test *test)
+{
+    uint64_t strangers = test->strangers;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        strangers += test->stream[i].strangers;
+    return strangers;
+}
+
+void result_demand_marks(struct test *test)
+{
+    double throughput;
+    if (test->settings.count == 0 && !window_throughput_bit_per_s(&test->window, &throughput))
+        test_fail(test, "too-few-messages", 0, "fewer than 20 marks in the window");
+}
+
+void result_window(struct test *test, struct json *record)
+{
+    const struct window *window = &test->window;
+    double throughput;
+    json_u64(record, "window_open_ns", window->a_ns);
+    json_u64(record, "window_close_ns", window->b_ns);
+    json_u64(record, "elapsed_ns", window->b_ns - window->a_ns);
+    json_u64(record, "received_bytes", window->b.bytes - window->a.bytes);
+    json_u64(record, "received_messages", window->b.messages - window->a.messages);
+    if (window_throughput_bit_per_s(window, &throughput))
+        json_double(record, "throughput_bit_per_s", throughput);
+    json_u64(record, "marks", window_marks(window));
+    json_flag(record, "closed_by_silence", window->closed_by_silence);
+}
+
+static void add_accounting(struct test *test, struct json *record)
+{
+    struct window_sum total = window_total(&test->window);
+    uint64_t duplicates = 0, reordered = 0, late = 0, foreign = 0, lost, jitter_ns;
+    bool full = dataport_header_bytes(test->settings.message_bytes) > 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        duplicates += test->stream[i].sequence.duplicates;
+        reordered += test->stream[i].sequence.reordered;
+        late += test->stream[i].sequence.late;
+        foreign += test->stream[i].foreign;
+    }
+    if (test->sent_known && sequence_lost(test->sent_messages, total.messages, &lost))
+        json_u64(record, "lost_messages", lost);
+    json_text(record, "sequence", full ? "full" : "none");
+    json_u64(record, "foreign_messages", foreign);
+    if (!full)
+        return;
+    json_u64(record, "duplicate_messages", duplicates);
+    json_u64(record, "reordered_messages", reordered);
+    json_u64(record, "late_messages", late);
+    if (sequence_jitter_ns(&test->stream[0].sequence, &jitter_ns))
+        json_u64(record, "jitter_ns", jitter_ns);
+}
+
+static void add_resolution(struct test *test, struct json *record)
+{
+    const struct window *window = &test->window;
+    const struct queue *open = &test->samples.queue_open, *close = &test->samples.queue_close;
+    uint64_t low_water = 0;
+    if (!test->settings.udp)
+        json_u64(record, "receive_call_bytes", test->settings.receive_call_bytes);
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        if (test->stream[i].low_water.highest > low_water)
+            low_water = test->stream[i].low_water.highest;
+    if (low_water > 0)
+        json_u64(record, "receive_low_water_bytes", low_water);
+    json_u64(record, "largest_receive_bytes", window->largest_bytes);
+    json_u64(record, "longest_gap_ns", window->longest_gap_ns);
+    if (open->known)
+        json_u64(record, "queue_open_bytes", open->bytes);
+    if (close->known)
+        json_u64(record, "queue_close_bytes", close->bytes);
+    if (test->samples.fill.looks > 0) {
+        json_u64(record, "queue_looks", test->samples.fill.looks);
+        json_double(record, "queue_full_share",
+                    (double)test->samples.fill.full / (double)test->samples.fill.looks);
+    }
+    json_flag(record, "coarse",
+              window_coarse(window->b.bytes - window->a.bytes, window->largest_bytes,
+                            open->known ? open->bytes : 0, close->known ? close->bytes : 0));
+    json_u64(record, "interval_ns", window->interval_ns);
+    json_u64s(record, "interval_bytes", window->interval_bytes, window->intervals);
+}
+
+void result_receiving(struct test *test, struct json *record)
+{
+    const struct samples *samples = &test->samples;
+    struct window_sum total = window_total(&test->window);
+    result_window(test, record);
+    json_u64(record, "total_bytes", total.bytes);
+    json_u64(record, "total_messages", total.messages);
+    if (test->sent_known)
+        json_u64(record, "sent_messages", test->sent_messages);
+    if (test->settings.udp) {
+        json_text(record, "receive_method", methods_of_receiving(&test->settings));
+        json_text(record, "receive_steering",
+                  samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
+        add_accounting(test, record);
+    }
+    json_u64(record, "strangers", result_strangers(test));
+    add_resolution(test, record);
+    json_u64(record, "drain_ns", test->drain_ns);
+    if (samples->closing.drops)
+        json_u64(record, "queue_drops", samples->closing.queue_drops);
+    if (samples->open.errors && samples->close.errors)
+        json_u64(record, "udp_receive_buffer_errors",
+                 samples->close.receive_buffer_errors - samples->open.receive_buffer_errors);
+}
+
+/* ---- sending ---- */
+
+/* UDP: what send calls took. TCP: what was acknowledged; a count ends in order, and then all that
+ * was sent has been. False: the system does not tell, and what it took into its buffer is no answer. */
+static bool sent_bytes(const struct test *test, uint64_t *bytes)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    const bool acknowledged = !test->settings.udp && test->settings.count == 0;
+    *bytes = acknowledged ? close->acked_bytes - open->acked_bytes : close->bytes - open->bytes;
+    return !acknowledged || (close->acked && open->acked);
+}
+
+static void add_method(struct test *test, struct json *record)
+{
+    uint64_t calls = 0;
+    if (!test->settings.udp)
+        return;
+    json_text(record, "send_method", methods_of_sending(&test->settings));
+    if (test->settings.method == METHOD_PLAIN)
+        return;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        calls += send_batch_calls(&test->stream[i]);
+    json_u64(record, "send_calls", calls);
+}
+
+/* Of all streams, over the whole test. */
+static void add_calls(struct test *test, struct json *record)
+{
+    struct calltime calls = test->stream[0].calls;
+    uint64_t median_ns, p90_ns, pairs[2 * CALLTIME_BUCKETS];
+    for (unsigned i = 1; i < test->settings.streams; i++)
+        calltime_merge(&calls, &test->stream[i].calls);
+    if (calltime_percentile(&calls, 500, &median_ns) && calltime_percentile(&calls, 900, &p90_ns)) {
+        json_u64(record, "send_call_median_ns", median_ns);
+        json_u64(record, "send_call_p90_ns", p90_ns);
+        json_u64s(record, "send_call_histogram", pairs, calltime_pairs(&calls, pairs));
+        json_u64(record, "send_call_histogram_bits", CALLTIME_BITS);
+    }
+    json_u64(record, "send_calls_sampled", calls.sampled);
+    json_u64(record, "send_room_looks", calls.looks);
+    if (calls.looks > 0)
+        json_double(record, "send_room_share", (double)calls.rooms / (double)calls.looks);
+}
+
+static void add_pacing(struct test *test, struct json *record)
+{
+    uint64_t skipped = 0, largest = 0, late[PACING_BUCKETS] = {0};
+    unsigned buckets = 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        const struct pacing *pacing = &test->stream[i].pacing;
+        uint64_t burst = pacing_largest_burst(pacing);
+        skipped += pacing->skipped;
+        largest = burst > largest ? burst : largest;
+        buckets = pacing_buckets(pacing) > buckets ? pacing_buckets(pacing) : buckets;
+        for (unsigned bucket = 0; bucket < PACING_BUCKETS; bucket++)
+            late[bucket] += pacing->late[bucket];
+    }
+    json_u64(record, "skipped_messages", skipped);
+    json_u64(record, "largest_burst", largest);
+    json_u64s(record, "late_histogram_ns", late, buckets);
+}
+
+void result_sending(struct test *test, struct json *record)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    uint64_t elapsed_ns = close->now_ns - open->now_ns, bytes;
+    uint64_t drops = 0, refused = 0, first_ns = NEVER_NS, last_ns = 0;
+    struct window_sum total = window_total(&test->window);
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        const struct stream *stream = &test->stream[i];
+        uint64_t ended_ns = atomic_load(&stream->last_send_ns);
+        drops += stream->local_drops;
+        refused += stream->refused;
+        first_ns = stream->first_ns < first_ns ? stream->first_ns : first_ns;
+        last_ns = ended_ns > last_ns ? ended_ns : last_ns;
+    }
+    json_u64(record, "window_open_ns", open->now_ns);
+    json_u64(record, "window_close_ns", close->now_ns);
+    json_u64(record, "elapsed_ns", elapsed_ns);
+    json_u64(record, "sent_messages_window", close->messages - open->messages);
+    if (sent_bytes(test, &bytes)) {
+        json_u64(record, "sent_bytes", bytes);
+        if (elapsed_ns > 0)
+            json_double(record, "sent_bit_per_s", 8e9 * (double)bytes / (double)elapsed_ns);
+    }
+    json_u64(record, "sent_messages", total.messages);
+    json_u64(record, "total_bytes", total.bytes);
+    json_u64(record, "first_send_ns", first_ns);
+    json_u64(record, "last_send_ns", last_ns);
+    json_u64(record, "local_drops", drops);
+    json_u64(record, "refused_messages", refused);
+    add_method(test, record);
+    if (test->settings.method == METHOD_PLAIN)
+        add_calls(test, record);
+    if (test->settings.rate_numerator != 0)
+        add_pacing(test, record);
+}

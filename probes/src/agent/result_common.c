@@ -1,0 +1,233 @@
+/* What both roles say of a test: addresses, options as they are, CPU, clocks, TCP's own view. */
+#include <string.h>
+
+#include "agent/result.h"
+
+static void add_addresses(struct test *test, struct json *record)
+{
+    char text[PLAT_ADDRESS_TEXT];
+    plat_address_text(&test->local, text);
+    json_text(record, "local_address", text);
+    json_u64(record, "local_port", plat_address_port(&test->local));
+    plat_address_text(&test->peer, text);
+    json_text(record, "peer_address", text);
+    json_u64(record, "peer_port", plat_address_port(&test->peer));
+    json_text(record, "opened", test->settings.listen ? "listen" : "connect");
+    json_u64(record, "setup_ns", test->setup_ns);
+}
+
+struct buffer_keys {
+    const char *requested, *effective, *doubled, *capped;
+};
+
+static void add_buffer(struct test *test, struct json *record, int effective,
+                       const struct buffer_keys *keys)
+{
+    uint64_t requested = test->settings.socket_buffer_bytes;
+    if (requested > 0)
+        json_u64(record, keys->requested, requested);
+    if (effective < 0)
+        return;
+    json_u64(record, keys->effective, (uint64_t)effective);
+    if (requested == 0)
+        return;
+    uint64_t wanted = requested * (uint64_t)plat_buffer_factor;
+    json_flag(record, keys->doubled, plat_buffer_factor == 2 && (uint64_t)effective == wanted);
+    json_flag(record, keys->capped, (uint64_t)effective < wanted);
+}
+
+static void add_option(struct json *record, const char *key, int value)
+{
+    if (value >= 0)
+        json_u64(record, key, (uint64_t)value);
+}
+
+static void add_options(struct test *test, struct json *record)
+{
+    static const struct buffer_keys send = {"send_buffer_requested_bytes", "send_buffer_bytes",
+                                            "send_buffer_doubled", "send_buffer_capped"};
+    static const struct buffer_keys receive = {
+        "receive_buffer_requested_bytes", "receive_buffer_bytes", "receive_buffer_doubled",
+        "receive_buffer_capped"};
+    const struct opened *opened = &test->samples.opened;
+    add_buffer(test, record, opened->send_buffer_bytes, &send);
+    add_buffer(test, record, opened->receive_buffer_bytes, &receive);
+    json_text(record, "congestion", opened->congestion[0] != 0 ? opened->congestion : NULL);
+    add_option(record, "nodelay", opened->nodelay);
+    add_option(record, "dont_fragment", opened->dont_fragment);
+    add_option(record, "dscp", opened->dscp);
+    add_option(record, "cpu", test->settings.cpu);
+    if (test->settings.role != ROLE_SEND)
+        json_u64(record, "spin", test->settings.spin);
+}
+
+static void add_threads(struct test *test, struct json *record)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    uint64_t busiest_ns = 0;
+    bool any = false;
+    if (open->process && close->process) {
+        json_u64(record, "user_ns", close->user_ns - open->user_ns);
+        json_u64(record, "system_ns", close->system_ns - open->system_ns);
+    }
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        const struct stream *stream = &test->stream[i];
+        uint64_t end_ns = close->thread[i] ? close->thread_ns[i] : stream->cpu_ns;
+        if (!open->thread[i] || !(close->thread[i] || stream->cpu_known))
+            continue;
+        any = true;
+        if (end_ns - open->thread_ns[i] > busiest_ns)
+            busiest_ns = end_ns - open->thread_ns[i];
+    }
+    if (any)
+        json_u64(record, "thread_ns", busiest_ns);
+}
+
+/* What kept threads off a CPU that were ready to run: others on it, or a quota. */
+static void add_waiting(struct test *test, struct json *record)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    uint64_t longest_ns = 0;
+    bool any = false;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        if (!open->delay[i] || !close->delay[i])
+            continue;
+        uint64_t delay_ns = close->delay_ns[i] - open->delay_ns[i];
+        any = true;
+        longest_ns = delay_ns > longest_ns ? delay_ns : longest_ns;
+    }
+    if (any)
+        json_u64(record, "run_queue_delay_ns", longest_ns);
+    if (!open->throttling || !close->throttling)
+        return;
+    json_u64(record, "quota_periods", close->throttled.periods - open->throttled.periods);
+    json_u64(record, "quota_throttled_periods",
+             close->throttled.throttled_periods - open->throttled.throttled_periods);
+    json_u64(record, "quota_throttled_ns",
+             close->throttled.throttled_ns - open->throttled.throttled_ns);
+}
+
+static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cpu_times *close,
+                         struct json *record)
+{
+    uint64_t busy = 0, steal = 0, total = 0;
+    double busiest_share = -1;
+    unsigned busiest = 0;
+    if (close->count == 0 || open->count != close->count)
+        return;
+    for (unsigned i = 0; i < close->count; i++) {
+        uint64_t core_busy = close->core[i].busy - open->core[i].busy;
+        uint64_t core_total = close->core[i].total - open->core[i].total;
+        busy += core_busy;
+        total += core_total;
+        steal += close->core[i].steal - open->core[i].steal;
+        if (core_total > 0 && (double)core_busy / (double)core_total > busiest_share) {
+            busiest_share = (double)core_busy / (double)core_total;
+            busiest = close->core[i].cpu;
+        }
+    }
+    json_u64(record, "cpu_count", close->count);
+    if (total == 0)
+        return;
+    json_double(record, "host_busy_share", (double)busy / (double)total);
+    if (close->tells_steal)
+        json_double(record, "host_steal_share", (double)steal / (double)total);
+    if (busiest_share >= 0) {
+        json_double(record, "host_busiest_core_share", busiest_share);
+        json_u64(record, "host_busiest_core", busiest);
+    }
+}
+
+static void add_clocks(struct test *test, struct json *record)
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    /* Where a count bounds the test, `now_ns` of the first edge may have been set back. */
+    int64_t monotonic_ns = (int64_t)(close->clock_ns - open->clock_ns);
+    int64_t step_ns = (int64_t)(close->wall_ns - open->wall_ns) - monotonic_ns;
+    if (open->raw && close->raw && close->raw_ns > open->raw_ns)
+        json_double(record, "raw_clock_ppm",
+                    ((double)monotonic_ns / (double)(close->raw_ns - open->raw_ns) - 1) * 1e6);
+    if (step_ns > (int64_t)SECOND_NS / 2 || step_ns < -(int64_t)SECOND_NS / 2)
+        json_i64(record, "wall_step_ns", step_ns);
+}
+
+/* Over the whole test, of all that this system carries. */
+static void add_fragments(const struct samples *samples, struct json *record)
+{
+    const struct fragments *told = &samples->fragments;
+    const struct plat_fragments *before = &told->before, *after = &told->after;
+    if (!told->told_before || !told->told_after)
+        return;
+    json_u64(record, "ip_fragments_created", after->created - before->created);
+    json_u64(record, "ip_fragments_failed", after->failed - before->failed);
+    json_u64(record, "ip_reassembled", after->reassembled - before->reassembled);
+    json_u64(record, "ip_reassembly_failures",
+             after->reassembly_failures - before->reassembly_failures);
+}
+
+static void add_interface(const struct samples *samples, struct json *record)
+{
+    const struct opened *opened = &samples->opened;
+    const struct closing *closing = &samples->closing;
+    json_text(record, "interface", opened->interface[0] != 0 ? opened->interface : NULL);
+    if (!opened->counted || !closing->counted)
+        return;
+    json_u64(record, "interface_sent_bytes",
+             closing->interface_sent_bytes - opened->interface_sent_bytes);
+    json_u64(record, "interface_received_bytes",
+             closing->interface_received_bytes - opened->interface_received_bytes);
+}
+
+#define TCP_KEYS(X)                                                                                \
+    X(SND_MSS, "snd_mss") X(ADVMSS, "advmss") X(PMTU, "pmtu") X(RTT_US, "rtt_us")                  \
+    X(RTTVAR_US, "rttvar_us") X(MIN_RTT_US, "min_rtt_us") X(SND_CWND, "snd_cwnd")                  \
+    X(SND_SSTHRESH, "snd_ssthresh") X(SND_WND, "snd_wnd") X(RCV_SPACE, "rcv_space")                \
+    X(TOTAL_RETRANS, "total_retrans") X(BYTES_SENT, "bytes_sent") X(BYTES_ACKED, "bytes_acked")    \
+    X(BYTES_RECEIVED, "bytes_received") X(BYTES_RETRANS, "bytes_retrans")                          \
+    X(SEGS_OUT, "segs_out") X(SEGS_IN, "segs_in") X(DATA_SEGS_OUT, "data_segs_out")                \
+    X(DATA_SEGS_IN, "data_segs_in") X(NOTSENT_BYTES, "notsent_bytes")                              \
+    X(DELIVERY_RATE, "delivery_rate")                                                              \
+    X(DELIVERY_RATE_APP_LIMITED, "delivery_rate_app_limited") X(PACING_RATE, "pacing_rate")        \
+    X(BUSY_TIME_US, "busy_time_us") X(RWND_LIMITED_US, "rwnd_limited_us")                          \
+    X(SNDBUF_LIMITED_US, "sndbuf_limited_us") X(DELIVERED_CE, "delivered_ce")                      \
+    X(DSACK_DUPS, "dsack_dups") X(REORD_SEEN, "reord_seen") X(RCV_OOOPACK, "rcv_ooopack")
+
+#define TCP_KEY(fact, name) [PLAT_TCP_##fact] = "tcp_open_" name,
+static const char *const tcp_open_keys[] = {TCP_KEYS(TCP_KEY)};
+#undef TCP_KEY
+#define TCP_KEY(fact, name) [PLAT_TCP_##fact] = "tcp_begin_" name,
+static const char *const tcp_begin_keys[] = {TCP_KEYS(TCP_KEY)};
+#undef TCP_KEY
+#define TCP_KEY(fact, name) [PLAT_TCP_##fact] = "tcp_end_" name,
+static const char *const tcp_end_keys[] = {TCP_KEYS(TCP_KEY)};
+
+static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
+                    const char *options_key, struct json *record)
+{
+    if (info->present == 0)
+        return;
+    json_text(record, options_key, info->options);
+    for (unsigned fact = 0; fact < PLAT_TCP_FACTS; fact++)
+        if (info->present & UINT64_C(1) << fact)
+            json_u64(record, keys[fact], info->value[fact]);
+}
+
+void result_both(struct test *test, struct json *record)
+{
+    const struct samples *samples = &test->samples;
+    add_addresses(test, record);
+    add_options(test, record);
+    add_interface(samples, record);
+    add_fragments(samples, record);
+    if (test->path_mtu_bytes > 0)
+        json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
+    if (samples->open.taken && samples->close.taken) {
+        add_threads(test, record);
+        add_waiting(test, record);
+        add_host_cpu(&samples->open.cpu, &samples->close.cpu, record);
+        add_clocks(test, record);
+    }
+    add_tcp(&samples->opened.tcp, tcp_open_keys, "tcp_open_options", record);
+    add_tcp(&samples->open.tcp, tcp_begin_keys, "tcp_begin_options", record);
+    add_tcp(&samples->close.tcp, tcp_end_keys, "tcp_end_options", record);
+}

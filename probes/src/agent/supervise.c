@@ -1,0 +1,250 @@
+/* Waiting for the events of a test, and what is read when they come. */
+#include "agent/supervise.h"
+
+#include "agent/wait.h"
+#include "test/records.h"
+
+#define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
+#define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */
+#define QUEUE_LOOKS 200                     /* most looks in a window, nearly */
+
+static bool never(const struct test *test)
+{
+    (void)test;
+    return false;
+}
+
+static bool window_closed(const struct test *test)
+{
+    return test->window.closed;
+}
+
+/* ---- sending ---- */
+
+static uint64_t first_send_ns(const struct test *test)
+{
+    uint64_t first_ns = NEVER_NS;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        first_ns = await_earlier(first_ns, test->stream[i].first_ns);
+    return first_ns;
+}
+
+static uint64_t last_send_ns(struct test *test)
+{
+    uint64_t last_ns = 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        uint64_t ended_ns = atomic_load(&test->stream[i].last_send_ns);
+        last_ns = ended_ns > last_ns ? ended_ns : last_ns;
+    }
+    return last_ns;
+}
+
+static void conduct_count(struct test *test)
+{
+    sample_edge(test, &test->samples.open);
+    test->samples.open.now_ns = first_send_ns(test);
+    test->samples.open.bytes = test->samples.open.messages = 0;
+    if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
+        /* Told to stop before the count is full: it is as many as have gone out. */
+        atomic_store(&test->halt, true);
+    }
+    await(test, await_all_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+    if (test->settings.udp)
+        test->samples.close.now_ns = last_send_ns(test); /* the end markers take time of their own */
+    await_too_late(test, "deadline", "the messages had not all been sent");
+}
+
+void conduct_sending(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    await_begin(test);
+    sample_opened(test, &test->samples.opened);
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "deadline", "nothing could be sent");
+        return;
+    }
+    if (settings->count > 0) {
+        conduct_count(test);
+        return;
+    }
+    uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
+                                             : first_send_ns(test) + settings->warm_up_ns;
+    uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended, close_ns);
+    sample_edge(test, &test->samples.close);
+    atomic_store(&test->in_tail, true);
+    await(test, await_told_or_ended, test->samples.close.now_ns + TAIL_NS);
+    await_too_late(test, "deadline", "the window had not closed");
+}
+
+/* ---- receiving ---- */
+
+/* What has arrived, what was sent as far as the peer or its markers say, the last arrival. */
+struct arrivals {
+    uint64_t messages, last_ns, sent;
+    bool sent_known, marked;
+};
+
+static struct arrivals look_at_arrivals(struct test *test)
+{
+    struct arrivals seen = {.sent_known = true, .marked = true};
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        struct stream *stream = &test->stream[i];
+        uint64_t last_ns = atomic_load(&stream->marks.last_ns);
+        seen.messages += atomic_load(&stream->marks.messages);
+        seen.last_ns = last_ns > seen.last_ns ? last_ns : seen.last_ns;
+        seen.marked = seen.marked && atomic_load(&stream->marked);
+        seen.sent += atomic_load(&stream->marked_messages);
+    }
+    seen.sent_known = seen.marked;
+    plat_mutex_lock(&test->lock);
+    if (test->told_count) {
+        seen.sent = test->told_messages;
+        seen.sent_known = true;
+    }
+    plat_mutex_unlock(&test->lock);
+    return seen;
+}
+
+/* Until all has arrived, or nothing more comes; where a time is asked for, it and nothing shorter is
+ * waited for. Only who knows what was sent can say so: without a word of the peer's the deadline ends
+ * the test. */
+static void drain_udp(struct test *test)
+{
+    const uint64_t asked_ns = test->settings.drain_ns;
+    uint64_t known_ns = NEVER_NS, began_ns = plat_now_ns();
+    for (;;) {
+        uint64_t now = plat_now_ns();
+        struct arrivals seen = look_at_arrivals(test);
+        test->drain_ns = now - began_ns;
+        if (seen.sent_known) {
+            test->sent_known = true;
+            test->sent_messages = seen.sent;
+            if (known_ns == NEVER_NS)
+                known_ns = now;
+            uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns : DRAIN_NS);
+            uint64_t quiet_ns = seen.marked ? MARKED_QUIET_NS : QUIET_NS;
+            uint64_t since_ns = seen.last_ns > known_ns ? seen.last_ns : known_ns;
+            bool quiet = asked_ns == 0 && now >= since_ns + quiet_ns;
+            if (seen.messages >= seen.sent || now >= until_ns || quiet)
+                return;
+        }
+        if (test_failed(test) || now >= await_deadline_ns(test))
+            break;
+        await(test, never, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
+    }
+    if (!test_failed(test))
+        test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
+                  "nobody said how many messages were sent");
+}
+
+static void drain_tcp(struct test *test)
+{
+    uint64_t began_ns = plat_now_ns();
+    await(test, await_told_or_ended, NEVER_NS);
+    test->drain_ns = plat_now_ns() - began_ns;
+    plat_mutex_lock(&test->lock);
+    test->sent_known = test->told_count;
+    test->sent_messages = test->told_messages;
+    plat_mutex_unlock(&test->lock);
+    await_too_late(test, "deadline", "the sender did not end");
+}
+
+/* With a count the window is the first mark to the last, known when all is over. */
+static void receive_count(struct test *test)
+{
+    sample_edge(test, &test->samples.open);
+    if (test->settings.udp)
+        drain_udp(test);
+    else
+        await(test, await_all_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+    sample_queues(test, &test->samples.queue_close);
+    if (await_too_late(test, "deadline", "the messages had not all arrived"))
+        return;
+    plat_mutex_lock(&test->lock);
+    window_finish(&test->window);
+    plat_mutex_unlock(&test->lock);
+    record_window(test);
+}
+
+/* Until a mark closes the window, or silence does. False: the test has failed. */
+static bool wait_for_close(struct test *test)
+{
+    for (;;) {
+        plat_mutex_lock(&test->lock);
+        uint64_t look_ns = window_look_at_ns(&test->window);
+        bool closed = test->window.closed;
+        if (!closed && plat_now_ns() >= look_ns &&
+            window_look(&test->window, plat_now_ns()) == WINDOW_CLOSED) {
+            sample_queues(test, &test->samples.queue_close);
+            closed = true;
+        }
+        plat_mutex_unlock(&test->lock);
+        if (closed)
+            return !test_failed(test);
+        if (await_too_late(test, "deadline", "the window had not closed"))
+            return false;
+        await(test, window_closed, look_ns);
+    }
+}
+
+/* A queue that is full at most looks is one that the receiver does not keep up with. */
+static void look_at_queues(struct test *test, uint64_t until_ns)
+{
+    uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;
+    if (span_ns < QUEUE_LOOK_NS)
+        span_ns = QUEUE_LOOK_NS;
+    while ((now = plat_now_ns()) + span_ns < until_ns && !test_failed(test) &&
+           now < await_deadline_ns(test) && !await(test, window_closed, now + span_ns))
+        sample_fill(test, &test->samples.fill);
+}
+
+static void receive_seconds(struct test *test)
+{
+    struct window *window = &test->window;
+    await(test, window_closed, window->w0_ns);
+    sample_edge(test, &test->samples.open);
+    look_at_queues(test, window->w1_ns);
+    await(test, window_closed, window->w1_ns);
+    sample_edge(test, &test->samples.close);
+    if (!wait_for_close(test))
+        return;
+    record_window(test);
+    (test->settings.udp ? drain_udp : drain_tcp)(test);
+}
+
+void conduct_receiving(struct test *test)
+{
+    await_begin(test);
+    sample_opened(test, &test->samples.opened);
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "no-traffic", "the peer came, and no message arrived");
+        return;
+    }
+    (test->settings.count > 0 ? receive_count : receive_seconds)(test);
+}
+
+/* ---- check ---- */
+
+/* UDP's hello and its answer were the packets. */
+void conduct_check(struct test *test)
+{
+    sample_opened(test, &test->samples.opened);
+    if (test->settings.udp)
+        return;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        unsigned char byte = 0;
+        struct plat_wait wait = {.socket = test->stream[i].socket};
+        ptrdiff_t put = plat_send(wait.socket, &byte, 1);
+        plat_wait_any(&wait, 1, await_earlier(await_deadline_ns(test), plat_now_ns() + 5 * SECOND_NS));
+        ptrdiff_t got = put == 1 && wait.ready ? plat_receive_now(wait.socket, &byte, 1) : 0;
+        if (got != 1) {
+            test_fail(test, "peer-vanished", got < 0 ? (int)-got : 0, "nothing came back");
+            return;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/* Conducting round trips: the asker bounds the test, the mirror stays until it is told. */
+#include "agent/supervise.h"
+#include "agent/wait.h"
+#include "loops/round_trip.h"
+
+static void ask_seconds(struct test *test, uint64_t open_ns)
+{
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended, open_ns + test->settings.seconds_ns);
+    sample_edge(test, &test->samples.close);
+}
+
+static void ask_count(struct test *test, uint64_t open_ns)
+{
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+}
+
+/* After the window its last answers are waited for; told to stop, no longer than a tail. */
+void conduct_asking(struct test *test)
+{
+    await_begin(test);
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "deadline", "nothing could be asked");
+        return;
+    }
+    uint64_t open_ns = test->stream[0].first_ns + test->settings.warm_up_ns;
+    (test->settings.count > 0 ? ask_count : ask_seconds)(test, open_ns);
+    bool told = test_told_stop(test);
+    atomic_store(&test->in_tail, told);
+    await(test, await_all_ended, told ? plat_now_ns() + TAIL_NS : NEVER_NS);
+    await_too_late(test, "deadline", "not all that was to be asked was answered by then");
+}
+
+static bool begun_or_told(const struct test *test)
+{
+    return test->told_stop || await_all_begun(test);
+}
+
+/* With no controller the peer's end is ours; of a mirror of connections every end is the
+ * asker's. */
+void conduct_mirroring(struct test *test)
+{
+    const bool connections = test->settings.kind == KIND_CONNECT;
+    await_begin(test);
+    if (connections && (!await(test, begun_or_told, NEVER_NS) || test->begun == 0)) {
+        test_fail(test, "no-peer", 0, "nobody with the token came before the end");
+        return;
+    }
+    plat_mutex_lock(&test->lock); /* its thread may be about to open another socket */
+    sample_opened(test, &test->samples.opened);
+    plat_mutex_unlock(&test->lock);
+    sample_edge(test, &test->samples.open);
+    await(test, test->settings.by_hand ? await_told_or_ended : await_told, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+}

@@ -1,0 +1,66 @@
+/* Waiting on the test's condition. */
+#include "agent/wait.h"
+
+#include "test/records.h"
+
+bool await_all_begun(const struct test *test)
+{
+    return test->begun == test->settings.streams;
+}
+
+bool await_all_ended(const struct test *test)
+{
+    return test->ended == test->settings.streams;
+}
+
+bool await_told(const struct test *test)
+{
+    return test->told_stop;
+}
+
+bool await_told_or_ended(const struct test *test)
+{
+    return test->told_stop || await_all_ended(test);
+}
+
+uint64_t await_deadline_ns(const struct test *test)
+{
+    return test->requested_ns + test->settings.deadline_ns;
+}
+
+void await_begin(struct test *test)
+{
+    test->begun_ns = plat_now_ns();
+    test->next_progress_ns = test->begun_ns + SECOND_NS;
+}
+
+bool await(struct test *test, await_event came, uint64_t until_ns)
+{
+    const uint64_t deadline_ns = await_deadline_ns(test);
+    bool result;
+    plat_mutex_lock(&test->lock);
+    for (;;) {
+        uint64_t now = plat_now_ns();
+        result = came(test);
+        if (result || test->failure.word != NULL || now >= until_ns || now >= deadline_ns)
+            break;
+        if (now >= test->next_progress_ns) {
+            test->next_progress_ns = now + SECOND_NS;
+            plat_mutex_unlock(&test->lock);
+            record_progress(test, now);
+            plat_mutex_lock(&test->lock);
+            continue;
+        }
+        plat_cond_wait(&test->changed, &test->lock,
+                       await_earlier(await_earlier(until_ns, deadline_ns), test->next_progress_ns));
+    }
+    plat_mutex_unlock(&test->lock);
+    return result;
+}
+
+bool await_too_late(struct test *test, const char *word, const char *detail)
+{
+    if (plat_now_ns() >= await_deadline_ns(test))
+        test_fail(test, word, 0, detail);
+    return test_failed(test);
+}

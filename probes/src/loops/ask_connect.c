@@ -1,0 +1,147 @@
+/* Asking with a TCP connection for each transaction: connect, request, response, close. The
+ * clock runs from right before the connect call to right after the receive call that brought the
+ * last byte; what making a socket and closing it take counts in the rate, and not in the
+ * latency. */
+#include <string.h>
+
+#include "loops/ask_loop.h"
+#include "loops/open.h"
+
+#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
+
+/* Sets *due_ns to the next request's time and waits for it. False: there is no next one. */
+static bool wait_until_due(struct stream *stream, uint64_t *due_ns)
+{
+    const struct test *test = stream->test;
+    while (!test_halted(test)) {
+        uint64_t now = *due_ns = plat_now_ns();
+        bool due = test->settings.rate_numerator == 0 ||
+                   pacing_now(&stream->pacing, now, due_ns);
+        if (ask_over(stream, *due_ns))
+            return false;
+        if (due)
+            return true;
+        uint64_t sleep_ns = pacing_sleep_ns(*due_ns, now, test->worst_sleep_ns);
+        if (sleep_ns > 0)
+            plat_sleep_ns(sleep_ns < LONGEST_SLEEP_NS ? sleep_ns : LONGEST_SLEEP_NS);
+    }
+    return false;
+}
+
+static bool failed(struct stream *stream, int error, const char *call)
+{
+    struct test *test = stream->test;
+    if (test_halted(test))
+        return false;
+    if (strcmp(plat_word(error), "address-not-available") == 0)
+        test_fail(test, "address-not-available", error,
+                  "no local port is free: those of closed connections stay blocked for a while");
+    else
+        test_fail_system(test, error, call);
+    return false;
+}
+
+static bool ended(struct stream *stream, int error)
+{
+    if (test_halted(stream->test))
+        return false;
+    if (error != 0 && !plat_is_peer_gone(error))
+        return failed(stream, error, "a connection");
+    test_fail(stream->test, "peer-vanished", error, "the mirror ended a connection early");
+    return false;
+}
+
+static bool put_all(struct stream *stream)
+{
+    const unsigned char *next = stream->ask->opening;
+    size_t left = stream->ask->opening_bytes;
+    while (left > 0) {
+        ptrdiff_t put = plat_send(stream->socket, next, left);
+        if (put > 0) {
+            next += put;
+            left -= (size_t)put;
+        } else if (!plat_is_transient((int)-put) || test_halted(stream->test)) {
+            return ended(stream, (int)-put);
+        }
+    }
+    return true;
+}
+
+static bool take_all(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    size_t done = 0;
+    while (done < settings->response_bytes) {
+        unsigned char *into = stream->ask->into + done;
+        size_t room = settings->response_bytes - done;
+        ptrdiff_t got = settings->spin ? plat_receive_now(stream->socket, into, room)
+                                       : plat_receive(stream->socket, into, room);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
+            return ended(stream, (int)-got);
+    }
+    return true;
+}
+
+/* An echo's answer is the request. */
+static bool check(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    if (!settings->echo ||
+        memcmp(stream->ask->into, stream->buffer, settings->message_bytes) == 0)
+        return true;
+    stream->ask->mismatched++;
+    test_fail(stream->test, "no-answer", 0, "what came back is not what was sent");
+    return false;
+}
+
+/* Closing it before the next is opened: one connection at a time. */
+static void close_last(struct stream *stream)
+{
+    plat_socket last = test_swap_socket(stream, PLAT_NO_SOCKET);
+    if (last == PLAT_NO_SOCKET)
+        return;
+    if (!stream->test->settings.orderly)
+        plat_option_set(last, PLAT_RESET_ON_CLOSE, 1);
+    plat_close(last);
+}
+
+static bool transact(struct stream *stream, uint64_t due_ns)
+{
+    struct test *test = stream->test;
+    struct ask *ask = stream->ask;
+    const bool measured = due_ns >= ask->open_ns;
+    plat_socket fresh;
+    bool made = open_socket(test, &fresh);
+    test_swap_socket(stream, fresh);
+    if (!made || test_halted(test))
+        return false;
+    uint64_t begun_ns = plat_now_ns();
+    int error = plat_connect(fresh, &test->settings.to[0], begun_ns + OPEN_NS);
+    uint64_t connected_ns = plat_now_ns();
+    if (error != 0)
+        return failed(stream, error, "connect");
+    ask_sent(stream, begun_ns, measured);
+    if (!put_all(stream) || !take_all(stream) || !check(stream))
+        return false;
+    uint64_t now_ns = plat_now_ns();
+    bool open_loop = test->settings.rate_numerator != 0;
+    ask_answered(stream, open_loop ? due_ns : begun_ns, now_ns, measured);
+    if (measured)
+        ask->connect_sum_ns += connected_ns - begun_ns;
+    return true;
+}
+
+void ask_connect_run(struct stream *stream)
+{
+    uint64_t due_ns;
+    ask_begin(stream);
+    close_last(stream); /* the one that showed the way */
+    while (wait_until_due(stream, &due_ns)) {
+        bool more = transact(stream, due_ns);
+        close_last(stream);
+        if (!more)
+            break;
+    }
+}

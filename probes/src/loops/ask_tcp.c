@@ -1,0 +1,98 @@
+/* Asking over TCP: answers come in the order of the requests, and none is ever lost. */
+#include <string.h>
+
+#include "loops/ask_loop.h"
+
+/* One request at a time: nobody waits for us to read while we send. */
+static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    struct stream *stream = loop->stream;
+    const size_t size = loop->settings->message_bytes;
+    size_t done = 0;
+    (void)sequence;
+    (void)due_ns;
+    while (done < size) {
+        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
+        if (put > 0)
+            done += (size_t)put;
+        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
+            return put;
+    }
+    return (ptrdiff_t)done;
+}
+
+/* What there is room for; the rest follows as the mirror makes room, which it may do only once we
+ * have read its answers. */
+static ptrdiff_t put_rest(struct loop *loop)
+{
+    const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
+    while (loop->unsent_bytes > 0) {
+        ptrdiff_t put =
+            plat_send_now(loop->stream->socket, end - loop->unsent_bytes, loop->unsent_bytes);
+        if (put <= 0)
+            return plat_is_transient((int)-put) ? 1 : put;
+        loop->unsent_bytes -= (uint64_t)put;
+    }
+    return 1;
+}
+
+static ptrdiff_t put_tcp_pipelined(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    (void)sequence;
+    (void)due_ns;
+    loop->unsent_bytes = loop->settings->message_bytes;
+    return put_rest(loop);
+}
+
+static size_t room_tcp(const struct loop *loop)
+{
+    return loop->settings->outstanding > 1 ? loop->ask->into_bytes
+                                           : loop->settings->response_bytes - loop->come_bytes;
+}
+
+/* All requests are alike, and so the echo's bytes repeat. */
+static bool echoed_stream(struct loop *loop, size_t length)
+{
+    const size_t size = loop->settings->message_bytes;
+    const unsigned char *came = loop->ask->into;
+    while (length > 0) {
+        size_t at = loop->echoed_bytes % size;
+        size_t piece = size - at < length ? size - at : length;
+        if (memcmp(loop->stream->buffer + at, came, piece) != 0)
+            return false;
+        loop->echoed_bytes += piece;
+        came += piece;
+        length -= piece;
+    }
+    return true;
+}
+
+static void take_tcp(struct loop *loop, size_t length)
+{
+    struct underway *underway = &loop->ask->underway;
+    if (loop->settings->echo && !echoed_stream(loop, length)) {
+        loop->ask->mismatched++;
+        test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
+        return;
+    }
+    loop->come_bytes += length;
+    while (loop->come_bytes >= loop->settings->response_bytes && underway->waiting > 0) {
+        loop->come_bytes -= loop->settings->response_bytes;
+        ask_match(loop, underway->oldest);
+    }
+    if (underway->waiting == 0 && loop->come_bytes > 0)
+        test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
+}
+
+static bool gone_tcp(struct loop *loop, int error)
+{
+    if (error == 0 || plat_is_peer_gone(error))
+        test_fail(loop->stream->test, "peer-vanished", error, "the mirror ended the connection");
+    else
+        test_fail_system(loop->stream->test, error, "the connection");
+    return false;
+}
+
+const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp, NULL, gone_tcp};
+const struct ask_way ask_tcp_pipelined = {put_tcp_pipelined, put_rest, room_tcp,
+                                          take_tcp,          NULL,     gone_tcp};

@@ -1,0 +1,48 @@
+/* Capabilities that methods need, and their words. */
+#include "loops/methods.h"
+
+#include <string.h>
+
+static bool capable(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == words || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
+            return true;
+    return false;
+}
+
+static bool demand(struct test *test, const char *capability, const char *key, const char *reason)
+{
+    struct plat_identity self;
+    plat_identify(&self);
+    if (capable(self.capabilities, capability))
+        return true;
+    test_fail_saying(test, "capability-missing", 0, key, reason);
+    return false;
+}
+
+bool methods_known(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    if (settings->poll)
+        return demand(test, "poll", "poll", "this system's sleeps are too long");
+    if (settings->method == METHOD_BATCH)
+        return demand(test, "batch", "method", "this system takes one datagram a call");
+    if (settings->method == METHOD_PACKET)
+        return demand(test, "packet", "method",
+                      "frames of our own take Linux and the right to packet sockets (CAP_NET_RAW)");
+    return true;
+}
+
+const char *methods_of_sending(const struct settings *settings)
+{
+    static const char *const words[] = {
+        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet"};
+    return words[settings->method];
+}
+
+const char *methods_of_receiving(const struct settings *settings)
+{
+    return settings->poll ? "polling" : settings->spin ? "spinning" : "blocking";
+}

@@ -1,0 +1,13 @@
+/* How datagrams are handed to the system and taken from it, against what this system can do. */
+#ifndef METHODS_H
+#define METHODS_H
+
+#include "test/test.h"
+
+/* Whether this system, and this account, can do what the test asks for; else the test fails. */
+bool methods_known(struct test *test);
+/* Words of docs/protocol.md. */
+const char *methods_of_sending(const struct settings *settings);
+const char *methods_of_receiving(const struct settings *settings);
+
+#endif

@@ -1,0 +1,247 @@
+/* The mirror: it answers requests of the token's holder, one by one, and nothing else. What it
+ * sends is of another kind than what it answers, so that no two mirrors can keep each other
+ * busy, and over UDP it is never longer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/open.h"
+#include "loops/round_trip.h"
+#include "loops/traffic.h"
+
+#define STAMP_WAIT_NS (2 * MILLISECOND_NS)
+
+/* ---- state ---- */
+
+bool mirror_prepare(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    struct mirror *mirror = stream->mirror = calloc(1, sizeof *mirror);
+    if (mirror == NULL)
+        return false;
+    mirror->response = malloc(settings->response_bytes);
+    if (mirror->response != NULL)
+        dataport_fill(mirror->response, settings->response_bytes, 2);
+    return mirror->response != NULL;
+}
+
+void mirror_free(struct mirror *mirror)
+{
+    if (mirror != NULL)
+        free(mirror->response);
+    free(mirror);
+}
+
+static void mirror_answered(struct stream *stream)
+{
+    struct mirror *mirror = stream->mirror;
+    uint64_t bytes = ++mirror->answered * stream->test->settings.message_bytes;
+    mirror->last_ns = plat_now_ns();
+    atomic_store_explicit(&stream->marks.messages, mirror->answered, memory_order_relaxed);
+    atomic_store_explicit(&stream->marks.bytes, bytes, memory_order_relaxed);
+}
+
+bool mirror_hold(const struct stream *stream)
+{
+    const struct test *test = stream->test;
+    if (test->settings.hold_ns == 0)
+        return true;
+    uint64_t until_ns = plat_now_ns() + test->settings.hold_ns;
+    while (plat_now_ns() < until_ns)
+        if (test_halted(test))
+            return false;
+    return true;
+}
+
+void mirror_requested(struct stream *stream)
+{
+    if (stream->mirror->received++ == 0)
+        stream->mirror->first_ns = plat_now_ns();
+}
+
+static ptrdiff_t receive(const struct stream *stream, void *into, size_t room)
+{
+    return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
+                                       : plat_receive(stream->socket, into, room);
+}
+
+static ptrdiff_t receive_stamped(const struct stream *stream, size_t room,
+                                 struct plat_stamp *received)
+{
+    return plat_receive_stamped(stream->socket, stream->buffer, room,
+                                !stream->test->settings.spin, received);
+}
+
+/* ---- UDP ---- */
+
+static bool is_request(const struct stream *stream, size_t length, struct dataport_data *data)
+{
+    if (length != stream->test->settings.message_bytes)
+        return false;
+    *data = (struct dataport_data){.sequence = 0};
+    if (length < 16)
+        return dataport_bare_is(stream->buffer, length, DATAPORT_REQUEST);
+    return dataport_message_read(stream->buffer, length, DATAPORT_REQUEST, stream->tag, data) &&
+           data->stream == stream->number;
+}
+
+/* False: the loop ends. */
+static bool respond(struct stream *stream, const struct dataport_data *data)
+{
+    const size_t size = stream->test->settings.response_bytes;
+    dataport_message_write(stream->mirror->response, size, DATAPORT_RESPONSE, stream->tag,
+                           stream->number, data->sequence, data->due_ns);
+    ptrdiff_t put = plat_send(stream->socket, stream->mirror->response, size);
+    stream->mirror->stamped++;
+    if (put > 0) {
+        mirror_answered(stream);
+        return true;
+    }
+    stream->mirror->stamped--;
+    stream->refused++;
+    int error = (int)-put;
+    if (plat_is_transient(error) || plat_is_no_buffers(error) || plat_is_peer_gone(error))
+        return !test_halted(stream->test);
+    if (!test_halted(stream->test))
+        test_fail_system(stream->test, error, "send");
+    return false;
+}
+
+/* Time in the stack of the datagram that has just been answered; those whose stamp does not
+ * come, or comes from another clock, are left out. */
+static void stamp(struct stream *stream, const struct plat_stamp *received)
+{
+    struct mirror *mirror = stream->mirror;
+    struct plat_stamp sent;
+    do
+        if (!plat_sent_stamp(stream->socket, STAMP_WAIT_NS, &sent))
+            return;
+    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* one that was late for its turn */
+    mirror->stamped = sent.number + 1; /* a send call that was refused may have taken a number */
+    if (received->ns == 0 || sent.hardware != received->hardware || sent.ns < received->ns)
+        return;
+    if (mirror->stack.count > 0 && mirror->hardware != sent.hardware)
+        return;
+    mirror->hardware = sent.hardware;
+    histogram_add(&mirror->stack, sent.ns - received->ns);
+}
+
+static bool begin_stamps(struct stream *stream)
+{
+    struct test *test = stream->test;
+    char interface[PLAT_INTERFACE_NAME];
+    bool known = plat_interface_between(&test->local, &test->peer, interface);
+    stream->mirror->stamped = 0;
+    int error = plat_stamps_on(stream->socket, known ? interface : NULL);
+    if (error != 0)
+        test_fail_key(test, plat_word(error), error, "stamps");
+    return error == 0;
+}
+
+/* Only where messages are too short for a number does an asker change its port. */
+static bool may_leave(const struct settings *settings)
+{
+    return settings->listen && settings->response_bytes < 16;
+}
+
+/* A datagram that is no request. False: the loop ends. */
+static bool took_other(struct stream *stream, size_t length)
+{
+    struct dataport_control control = {.kind = 0};
+    uint64_t answers = stream->answers;
+    if (!traffic_control(stream, stream->buffer, length, &control))
+        stream->foreign++;
+    stream->mirror->stamped += (uint32_t)(stream->answers - answers);
+    if (control.kind == DATAPORT_LEAVE && may_leave(&stream->test->settings))
+        return open_udp_rehear(stream) && (!stream->test->settings.stamps || begin_stamps(stream));
+    return control.kind != DATAPORT_END || !stream->test->settings.by_hand;
+}
+
+/* Errors are of responses that we sent, to a peer that has left. */
+static bool nothing_udp(struct stream *stream, int error)
+{
+    if (test_halted(stream->test))
+        return false;
+    if (error == 0)
+        stream->foreign++; /* an empty datagram */
+    else if (!plat_is_transient(error) && !plat_is_peer_gone(error)) {
+        test_fail_system(stream->test, error, "receive");
+        return false;
+    }
+    return true;
+}
+
+static void mirror_udp(struct stream *stream, size_t room)
+{
+    const bool stamps = stream->test->settings.stamps;
+    struct plat_stamp received = {.ns = 0};
+    struct dataport_data data;
+    bool more = true;
+    while (more && !test_halted(stream->test)) {
+        ptrdiff_t got = stamps ? receive_stamped(stream, room, &received)
+                               : receive(stream, stream->buffer, room);
+        if (got <= 0) {
+            more = nothing_udp(stream, (int)-got);
+        } else if (!is_request(stream, (size_t)got, &data)) {
+            more = took_other(stream, (size_t)got);
+        } else {
+            uint64_t answered = stream->mirror->answered;
+            mirror_requested(stream);
+            more = mirror_hold(stream) && respond(stream, &data);
+            if (stamps && stream->mirror->answered > answered)
+                stamp(stream, &received);
+        }
+    }
+}
+
+/* ---- TCP ---- */
+
+/* False: the peer has ended, or the test has. */
+static bool read_request(struct stream *stream)
+{
+    const size_t size = stream->test->settings.message_bytes;
+    size_t done = 0;
+    while (done < size) {
+        ptrdiff_t got = receive(stream, stream->buffer + done, size - done);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
+            return false;
+    }
+    return true;
+}
+
+bool mirror_respond(struct stream *stream, plat_socket socket)
+{
+    const size_t size = stream->test->settings.response_bytes;
+    size_t done = 0;
+    while (done < size) {
+        ptrdiff_t put = plat_send(socket, stream->mirror->response + done, size - done);
+        if (put > 0)
+            done += (size_t)put;
+        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
+            return false;
+    }
+    mirror_answered(stream);
+    return true;
+}
+
+/* The asker ends a connection, and it alone knows whether that was in order. */
+static void mirror_tcp(struct stream *stream)
+{
+    while (!test_halted(stream->test) && read_request(stream)) {
+        mirror_requested(stream);
+        if (!mirror_hold(stream) || !mirror_respond(stream, stream->socket))
+            return;
+    }
+}
+
+void mirror_run(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    if (settings->stamps && !begin_stamps(stream))
+        return;
+    if (settings->udp)
+        mirror_udp(stream, traffic_room(settings));
+    else
+        mirror_tcp(stream);
+}

@@ -1,0 +1,119 @@
+/* Sockets with the options that a request names, and the four ways to open streams. */
+#include "loops/open.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/records.h"
+
+bool open_may_go_on(struct test *test, uint64_t until_ns)
+{
+    return !test_halted(test) && plat_now_ns() < until_ns;
+}
+
+/* Requests that a system cannot fulfil name the key that asked for it. */
+static bool want(struct test *test, int error, const char *key)
+{
+    if (error == 0)
+        return true;
+    test_fail_key(test, plat_word(error), error, key);
+    return false;
+}
+
+/* Not there at all, or not for this account: this host cannot do it, today and tomorrow, until its
+ * administrator mends that. */
+static bool set_congestion(struct test *test, plat_socket socket)
+{
+    const char *name = test->settings.congestion;
+    char why[sizeof test->failure.detail];
+    int error = plat_congestion_set(socket, name);
+    if (error == 0)
+        return true;
+    plat_congestion_refusal(error, name, why, sizeof why);
+    test_fail_saying(test, "capability-missing", error, "congestion", why);
+    return false;
+}
+
+static bool set_options(struct test *test, plat_socket socket)
+{
+    const struct settings *settings = &test->settings;
+    int buffer = (int)settings->socket_buffer_bytes;
+    if (buffer > 0 &&
+        !(want(test, plat_option_set(socket, PLAT_SEND_BUFFER, buffer), "socket_buffer") &&
+          want(test, plat_option_set(socket, PLAT_RECEIVE_BUFFER, buffer), "socket_buffer")))
+        return false;
+    if (settings->congestion[0] != 0 && !set_congestion(test, socket))
+        return false;
+    if (settings->nodelay && !want(test, plat_option_set(socket, PLAT_NODELAY, 1), "nodelay"))
+        return false;
+    if ((settings->dont_fragment || settings->method == METHOD_PACKET) &&
+        !want(test, plat_option_set(socket, PLAT_DONT_FRAGMENT, 1), "dont_fragment"))
+        return false;
+    if (settings->no_checksum && !want(test, plat_set_no_checksum(socket), "no_checksum"))
+        return false;
+    if (settings->dscp >= 0 &&
+        !want(test, plat_option_set(socket, PLAT_DSCP, settings->dscp), "dscp"))
+        return false;
+    if (settings->interface[0] != 0 &&
+        !want(test, plat_interface_set(socket, settings->interface), "interface"))
+        return false;
+    if (settings->udp) {
+        plat_option_set(socket, PLAT_REPORT_DROPS, 1);
+        plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, 20);
+    }
+    return true;
+}
+
+/* The first port of the range that is free. */
+static bool bind_in_range(struct test *test, plat_socket socket)
+{
+    const struct settings *settings = &test->settings;
+    struct plat_address address = settings->bind;
+    int error = 0;
+    if (address.length == 0) {
+        bool v6 = plat_address_v6(&settings->to[0]);
+        plat_address_parse(v6 ? "::" : "0.0.0.0", 0, &address);
+    }
+    if (!settings->udp && settings->port_first != 0)
+        plat_option_set(socket, PLAT_REUSE, 1);
+    for (unsigned port = settings->port_first; port <= settings->port_last; port++) {
+        plat_address_set_port(&address, port);
+        error = plat_bind(socket, &address);
+        if (!plat_is_address_in_use(error))
+            break;
+    }
+    if (error != 0)
+        test_fail_system(test, error, "bind");
+    return error == 0;
+}
+
+bool open_socket(struct test *test, plat_socket *out)
+{
+    const struct settings *settings = &test->settings;
+    const struct plat_address *family =
+        settings->bind.length > 0 ? &settings->bind : &settings->to[0];
+    int error = plat_socket_open(out, settings->udp, family);
+    if (error != 0) {
+        *out = PLAT_NO_SOCKET;
+        test_fail_system(test, error, "socket");
+        return false;
+    }
+    if (!set_options(test, *out))
+        return false;
+    bool bound = settings->bind.length > 0 || settings->port_first != 0;
+    return !bound || bind_in_range(test, *out);
+}
+
+bool open_streams(struct test *test)
+{
+    static bool (*const ways[2][2])(struct test *) = {{open_tcp_connect, open_tcp_listen},
+                                                      {open_udp_connect, open_udp_listen}};
+    const bool hall = test->settings.role == ROLE_MIRROR && test->settings.kind == KIND_CONNECT;
+    if (!(hall ? open_tcp_hall : ways[test->settings.udp][test->settings.listen])(test))
+        return false;
+    plat_local_address(test->stream[0].socket, &test->local);
+    if (!hall) /* whose peer is known once it calls */
+        plat_peer_address(test->stream[0].socket, &test->peer);
+    test->setup_ns = plat_now_ns() - test->requested_ns;
+    return true;
+}

@@ -1,0 +1,228 @@
+/* The receiving loops. A mark is the clock right after a receive call returned; what came counts by
+ * first copies. The lock is taken only where a mark crosses an edge of the window. */
+#include <string.h>
+
+#include "loops/traffic.h"
+
+/* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
+ * much has room in a socket of the default size. */
+#define POLL_NS 100000
+
+/* What a receive call, or one datagram of it, brought that counts. */
+struct taken {
+    uint64_t bytes, messages;
+    bool mark; /* false: it is none of the test's data */
+};
+
+/* ---- TCP ---- */
+
+static struct taken take_tcp(struct stream *stream, size_t length)
+{
+    uint64_t size = stream->test->settings.message_bytes;
+    uint64_t before = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
+    return (struct taken){length, (before + length) / size - before / size, true};
+}
+
+static bool window_is_closed(struct test *test)
+{
+    plat_mutex_lock(&test->lock);
+    bool closed = test->window.closed;
+    plat_mutex_unlock(&test->lock);
+    return closed;
+}
+
+/* The end of a connection is in order after the window, or when the count has come. */
+static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
+{
+    struct test *test = stream->test;
+    uint64_t bytes = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
+    if (result < 0 && plat_is_transient((int)-result))
+        return true; /* the common case where this loop spins */
+    if (test_halted(test) || window_is_closed(test))
+        return false;
+    if (test->settings.count > 0 && bytes == traffic_share(stream) * test->settings.message_bytes)
+        return false;
+    if (result < 0 && !plat_is_peer_gone((int)-result))
+        test_fail_system(test, (int)-result, "receive");
+    else
+        test_fail(test, "peer-vanished", result < 0 ? (int)-result : 0,
+                  "the connection ended before the window");
+    return false;
+}
+
+/* ---- UDP ---- */
+
+static struct taken foreign(struct stream *stream)
+{
+    stream->foreign++;
+    return (struct taken){.mark = false};
+}
+
+/* An end marker is remembered. */
+static bool took_control(struct stream *stream, const unsigned char *bytes, size_t length)
+{
+    struct dataport_control control;
+    if (!traffic_control(stream, bytes, length, &control))
+        return false;
+    if (control.kind == DATAPORT_END) {
+        atomic_store(&stream->marked_messages, control.messages);
+        atomic_store(&stream->marked, true);
+    }
+    return true;
+}
+
+static struct taken take_udp(struct stream *stream, const unsigned char *bytes, size_t length,
+                             uint64_t now_ns)
+{
+    const size_t size = stream->test->settings.message_bytes;
+    struct dataport_data data;
+    if (length != size || !dataport_data_read(bytes, length, stream->tag, &data) ||
+        data.stream != stream->number)
+        return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
+    if (sequence_add(&stream->sequence, data.sequence) != SEQUENCE_NEW)
+        return (struct taken){0, 0, true};
+    if (data.timed)
+        sequence_time(&stream->sequence, data.due_ns, now_ns);
+    return (struct taken){size, 1, true};
+}
+
+/* Under 16 bytes there is no header: the peer's address is all that tells. */
+static struct taken take_udp_bare(struct stream *stream, const unsigned char *bytes, size_t length)
+{
+    if (length == stream->test->settings.message_bytes)
+        return (struct taken){length, 1, true};
+    return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
+}
+
+/* Errors of a UDP socket are of the packets that we sent, answers to hellos: they pass. */
+static bool nothing_udp(struct stream *stream, ptrdiff_t result)
+{
+    if (test_halted(stream->test))
+        return false;
+    if (result == 0)
+        stream->foreign++; /* an empty datagram */
+    else if (!plat_is_transient((int)-result) && !plat_is_peer_gone((int)-result)) {
+        test_fail_system(stream->test, (int)-result, "receive");
+        return false;
+    }
+    return true;
+}
+
+/* ---- the loops ---- */
+
+static void cross(struct stream *stream, uint64_t now_ns, const struct taken *taken)
+{
+    struct test *test = stream->test;
+    plat_mutex_lock(&test->lock);
+    unsigned event =
+        window_cross(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages);
+    if (event & WINDOW_OPENED)
+        sample_queues(test, &test->samples.queue_open);
+    if (event & WINDOW_CLOSED)
+        sample_queues(test, &test->samples.queue_close);
+    if (event != WINDOW_NOTHING)
+        plat_cond_wake(&test->changed);
+    plat_mutex_unlock(&test->lock);
+}
+
+static void begin_waiting(struct stream *stream)
+{
+    int bytes = 0;
+    if (plat_option_get(stream->socket, PLAT_RECEIVE_BUFFER, &bytes) != 0 || bytes < 0)
+        bytes = 0;
+    low_water_init(&stream->low_water, stream->test->settings.message_bytes,
+                   (unsigned)(bytes / plat_buffer_factor));
+}
+
+/* Patience with it: no receive may wait for bytes that the sender does not owe. */
+static void wait_for_more(struct stream *stream)
+{
+    if (plat_option_set(stream->socket, PLAT_RECEIVE_LOW_WATER, (int)stream->low_water.bytes) != 0)
+        low_water_init(&stream->low_water, 0, 0); /* this system knows no such thing */
+    else
+        plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
+}
+
+static void count(struct stream *stream, const struct taken *taken, uint64_t now_ns)
+{
+    struct test *test = stream->test;
+    if (!taken->mark)
+        return;
+    if (window_mark(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages))
+        cross(stream, now_ns, taken);
+    if (!stream->begun) {
+        stream->begun = true;
+        traffic_begun(stream);
+    }
+}
+
+static void receive_tcp(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const size_t room = traffic_room(&test->settings);
+    const bool spin = test->settings.spin;
+    if (!spin)
+        begin_waiting(stream);
+    while (!test_halted(test)) {
+        ptrdiff_t got = spin ? plat_receive_now(stream->socket, stream->buffer, room)
+                             : plat_receive(stream->socket, stream->buffer, room);
+        uint64_t now = plat_now_ns();
+        if (got <= 0) {
+            if (!nothing_tcp(stream, got))
+                break;
+            continue;
+        }
+        struct taken taken = take_tcp(stream, (size_t)got);
+        count(stream, &taken, now);
+        if (!spin && low_water_mark(&stream->low_water, now,
+                                    atomic_load_explicit(&stream->marks.bytes,
+                                                         memory_order_relaxed)))
+            wait_for_more(stream);
+    }
+}
+
+/* Datagrams of one call have one mark: the call that returned with them all. Who polls and has
+ * emptied the queue lets it fill for a while: nobody has to wake it for each. */
+static void receive_udp(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const bool polls = test->settings.poll;
+    const bool waits = !polls && !test->settings.spin;
+    const bool bare = dataport_header_bytes(test->settings.message_bytes) == 0;
+    struct plat_batch batch = {.bytes = stream->buffer,
+                               .room = traffic_room(&test->settings),
+                               .count = traffic_batch(&test->settings)};
+    bool on = true;
+    while (on && !test_halted(test)) {
+        ptrdiff_t got = plat_receive_many(stream->socket, &batch, waits);
+        if (got < 0) {
+            on = nothing_udp(stream, got);
+            if (polls && on)
+                plat_sleep_ns(POLL_NS);
+            continue;
+        }
+        uint64_t now = plat_now_ns();
+        struct taken all = {0};
+        for (ptrdiff_t i = 0; on && i < got; i++) {
+            const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
+            if (batch.length[i] == 0) {
+                on = nothing_udp(stream, 0);
+                continue;
+            }
+            struct taken one = bare ? take_udp_bare(stream, bytes, batch.length[i])
+                                    : take_udp(stream, bytes, batch.length[i], now);
+            all.bytes += one.bytes;
+            all.messages += one.messages;
+            all.mark |= one.mark;
+        }
+        count(stream, &all, now);
+    }
+}
+
+void receive_run(struct stream *stream)
+{
+    if (stream->test->settings.udp)
+        receive_udp(stream);
+    else
+        receive_tcp(stream);
+}

@@ -1,0 +1,64 @@
+/* Both ends of round trips: `ask` sends requests and times their answers, `mirror` answers them. */
+#ifndef ROUND_TRIP_H
+#define ROUND_TRIP_H
+
+#include "pure/histogram.h"
+#include "pure/in_flight.h"
+#include "test/test.h"
+
+/* An asker's. Written by its own thread, read by others once that has ended. */
+struct ask {
+    struct underway underway;
+    struct histogram rtt; /* of the window's requests that were answered */
+    uint64_t first_rtt_ns[KEEP_MAX];
+    unsigned kept;
+    uint64_t open_ns, close_ns; /* of the window: requests that are sent, or due, in between */
+    uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
+    uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
+    uint64_t late, duplicates, mismatched; /* answers, over the whole test */
+    uint64_t answered;                     /* over the whole test */
+    uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */
+    unsigned char *into;                   /* what comes back */
+    size_t into_bytes;
+    unsigned char *opening; /* kind=connect: preface and request, sent as one */
+    size_t opening_bytes;
+};
+
+/* A mirror's. */
+struct mirror {
+    uint64_t received, answered;
+    uint64_t first_ns, last_ns; /* first request, last response; 0: none came */
+    unsigned char *response;
+    struct histogram stack; /* receive stamp to transmit stamp of the same datagram */
+    bool hardware;          /* those stamps are the network card's */
+    uint32_t stamped;       /* datagrams sent since stamps are taken */
+};
+
+/* Makes state and further buffers; the stream's own is there. False: no memory. */
+bool ask_prepare(struct stream *stream);
+bool mirror_prepare(struct stream *stream);
+void ask_free(struct ask *ask);
+void mirror_free(struct mirror *mirror);
+
+/* The loops, in the stream's own thread: until the work is done or the test is halted. */
+void ask_run(struct stream *stream);
+void ask_connect_run(struct stream *stream);
+void mirror_run(struct stream *stream);
+void mirror_connect_run(struct stream *stream);
+
+/* Waits for the start, and sets the window and the schedule. */
+void ask_begin(struct stream *stream);
+/* Whether a request of that time is not to be sent any more, nor any later one. */
+bool ask_over(const struct stream *stream, uint64_t due_ns);
+/* A request was sent; measured: within the window. */
+void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
+/* A request was answered at now_ns; from_ns is where its latency begins. */
+void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
+/* A whole request of the asker's has come. */
+void mirror_requested(struct stream *stream);
+/* TCP: sends the response. False: the connection or the test has ended. */
+bool mirror_respond(struct stream *stream, plat_socket socket);
+/* Spins for the time that a mirror is to hold each request. False: halted. */
+bool mirror_hold(const struct stream *stream);
+
+#endif

@@ -1,0 +1,187 @@
+/* The sending loop. One send call a message; the only clock read a message is the one that the
+ * message carries, and two more around a call in 64, which is timed (calltime.h); behind one of 32
+ * of these it is looked whether the socket has room. Windows are the conductor's: it reads the
+ * counters that stand here. Many messages a call: send_batch.c. */
+#include <string.h>
+
+#include "loops/send_loop.h"
+
+#define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
+#define REFUSALS_OF_A_PEER 3 /* one may be the answer to a hello that came too early */
+#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
+
+struct work {
+    bool stamped; /* messages carry a time even when nothing is due */
+    /* Sends one whole message; returns its bytes, or the negative error number. */
+    ptrdiff_t (*send)(struct stream *stream, uint64_t sequence, uint64_t due_ns);
+    /* After the last message. */
+    void (*finish)(struct stream *stream, uint64_t sent);
+};
+
+/* ---- TCP ---- */
+
+/* Where the test is halted in the middle of a message, the bytes that went count as bytes. */
+static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
+{
+    size_t size = stream->test->settings.message_bytes, done = 0;
+    (void)sequence;
+    (void)due_ns;
+    do {
+        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
+        if (put > 0)
+            done += (size_t)put;
+        else if (!plat_is_transient((int)-put) || test_halted(stream->test)) {
+            stream->partial_bytes = done;
+            return put;
+        }
+    } while (done < size);
+    return (ptrdiff_t)done;
+}
+
+/* With a count the connection ends in order: our end goes out, theirs comes back. */
+static void finish_tcp(struct stream *stream, uint64_t sent)
+{
+    (void)sent;
+    if (stream->test->settings.count == 0 || test_halted(stream->test))
+        return;
+    plat_finish(stream->socket);
+    ptrdiff_t got;
+    do
+        got = plat_receive(stream->socket, stream->buffer, stream->test->settings.message_bytes);
+    while (got > 0 || (got < 0 && plat_is_transient((int)-got) && !test_halted(stream->test)));
+}
+
+/* ---- UDP ---- */
+
+static ptrdiff_t send_udp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
+{
+    size_t size = stream->test->settings.message_bytes;
+    dataport_data_write(stream->buffer, size, stream->tag, stream->number, sequence,
+                        due_ns);
+    return plat_send(stream->socket, stream->buffer, size);
+}
+
+static const struct work tcp_work = {false, send_tcp, finish_tcp};
+static const struct work udp_work = {false, send_udp, traffic_end_markers};
+static const struct work udp_stamped_work = {true, send_udp, traffic_end_markers};
+
+static const struct work *work_of(const struct settings *settings)
+{
+    if (!settings->udp)
+        return &tcp_work;
+    return settings->message_bytes >= DATAPORT_HEADER_MAX ? &udp_stamped_work : &udp_work;
+}
+
+/* ---- the loop ---- */
+
+bool send_may_go_on(struct stream *stream, int error, uint64_t sent)
+{
+    struct test *test = stream->test;
+    if (test_halted(test))
+        return false;
+    if (plat_is_transient(error))
+        return true;
+    stream->refused++;
+    if (plat_is_no_buffers(error)) {
+        stream->local_drops += sent > 0;
+        if (sent > 0 || plat_now_ns() - stream->tried_ns < ALL_REFUSED_NS)
+            return true;
+        test_fail(test, "no-buffers", error, "every send call was refused");
+    } else if (plat_is_peer_gone(error)) {
+        /* After our window the receiver may have all it wants, and leave first. */
+        if (atomic_load(&test->in_tail))
+            return false;
+        if (test->settings.udp && ++stream->refusals < REFUSALS_OF_A_PEER)
+            return true;
+        test_fail(test, "peer-vanished", error, "the peer went away while we were sending");
+    } else {
+        test_fail_system(test, error, "send");
+    }
+    return false;
+}
+
+bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
+{
+    const uint64_t worst_ns = stream->test->worst_sleep_ns;
+    while (!test_halted(stream->test)) {
+        *now_ns = plat_now_ns();
+        if (pacing_now(&stream->pacing, *now_ns, due_ns))
+            return true;
+        uint64_t sleep_ns = pacing_sleep_ns(*due_ns, *now_ns, worst_ns);
+        if (sleep_ns > 0)
+            plat_sleep_ns(sleep_ns < LONGEST_SLEEP_NS ? sleep_ns : LONGEST_SLEEP_NS);
+    }
+    return false;
+}
+
+/* Whether the next call would find room. */
+static void look_for_room(struct stream *stream)
+{
+    struct plat_wait wait = {.socket = stream->socket, .sending = true};
+    plat_wait_any(&wait, 1, 0);
+    stream->calls.looks++;
+    stream->calls.rooms += wait.ready;
+}
+
+/* A call that took nothing is no send call's time: it waited for the socket, or failed. */
+static ptrdiff_t send_timed(struct stream *stream, const struct work *work, uint64_t sequence,
+                            uint64_t due_ns)
+{
+    uint64_t begun_ns = plat_now_ns();
+    ptrdiff_t put = work->send(stream, sequence, due_ns);
+    uint64_t ended_ns = plat_now_ns();
+    if (put > 0)
+        calltime_add(&stream->calls, ended_ns - begun_ns);
+    /* Behind it: a look wakes what the timed call is to find as any other call does. */
+    if (put > 0 && calltime_look_due(&stream->calls))
+        look_for_room(stream);
+    return put;
+}
+
+void send_count(struct stream *stream, uint64_t sent, uint64_t bytes)
+{
+    atomic_store_explicit(&stream->marks.messages, sent, memory_order_relaxed);
+    atomic_store_explicit(&stream->marks.bytes, bytes, memory_order_relaxed);
+}
+
+void send_run(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const struct work *work = work_of(&test->settings);
+    const uint64_t limit = traffic_share(stream), size = test->settings.message_bytes;
+    const bool paced = test->settings.rate_numerator != 0;
+    uint64_t sent = 0, due_ns = 0, now_ns = 0;
+
+    traffic_wait_for_start(test);
+    stream->tried_ns = plat_now_ns();
+    calltime_init(&stream->calls, (uint32_t)stream->tried_ns + stream->number);
+    if (paced)
+        pacing_init(&stream->pacing, stream->tried_ns, test->settings.rate_numerator,
+                    test->settings.rate_denominator, test->settings.burst);
+    while (sent < limit && !test_halted(test)) {
+        if (paced) {
+            if (!send_wait_until_due(stream, &due_ns, &now_ns))
+                break;
+        } else if (work->stamped) {
+            due_ns = plat_now_ns();
+        }
+        if (sent == 0)
+            stream->first_ns = plat_now_ns();
+        ptrdiff_t put = calltime_due(&stream->calls) ? send_timed(stream, work, sent, due_ns)
+                                                     : work->send(stream, sent, due_ns);
+        if (paced)
+            pacing_sent(&stream->pacing, now_ns);
+        if (put <= 0) {
+            if (!send_may_go_on(stream, (int)-put, sent))
+                break;
+            continue;
+        }
+        sent++;
+        send_count(stream, sent, sent * size);
+        if (sent == 1)
+            traffic_begun(stream);
+    }
+    atomic_store(&stream->last_send_ns, plat_now_ns());
+    send_count(stream, sent, sent * size + stream->partial_bytes);
+    work->finish(stream, sent);
+}

@@ -1,0 +1,175 @@
+/* The sending loop of many messages a call: as datagrams of the stream's own socket, or as whole
+ * frames past the system's UDP and IP. Paced, a call takes what is due, and no message goes before
+ * its time; unpaced, as many as there are places. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loops/send_loop.h"
+#include "pure/datagram.h"
+
+_Static_assert(DATAGRAM_HEADERS_MAX == PLAT_HEADERS, "what is caught has room");
+
+struct send_batch {
+    struct plat_batch places; /* each holds headers and a message, and is sent as it stands */
+    plat_socket frames;       /* PLAT_NO_SOCKET: messages go by the stream's own socket */
+    struct datagram datagram; /* of frames; else without headers */
+    uint64_t calls;           /* that took something */
+};
+
+/* ---- before the first message ---- */
+
+bool send_batch_prepare(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    struct send_batch *batch = calloc(1, sizeof *batch);
+    stream->batch = batch;
+    if (batch == NULL)
+        return false;
+    batch->frames = PLAT_NO_SOCKET;
+    batch->places.count = traffic_batch(settings);
+    batch->places.bytes = calloc(batch->places.count, PLAT_HEADERS + settings->message_bytes);
+    return batch->places.bytes != NULL;
+}
+
+void send_batch_free(struct send_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    plat_close(batch->frames);
+    free(batch->places.bytes);
+    free(batch);
+}
+
+/* Nobody cuts a frame of ours into fragments. */
+static bool fits(struct stream *stream, bool v6)
+{
+    unsigned mtu_bytes;
+    if (!plat_path_mtu(stream->socket, &mtu_bytes) ||
+        datagram_ip_bytes(v6) + stream->test->settings.message_bytes <= mtu_bytes)
+        return true;
+    test_fail_saying(stream->test, "message-too-long", 0, "message",
+                     "more than one frame takes: frames of our own are not cut into fragments");
+    return false;
+}
+
+/* A datagram that the peer takes for an answer to its hello, and passes over, shows the way. */
+static bool open_frames(struct stream *stream, struct send_batch *batch)
+{
+    struct test *test = stream->test;
+    const size_t size = test->settings.message_bytes;
+    unsigned char control[DATAPORT_CONTROL];
+    struct plat_headers caught;
+    struct plat_address own;
+    const bool v6 = plat_local_address(stream->socket, &own) == 0 && plat_address_v6(&own);
+    if (!fits(stream, v6))
+        return false;
+    dataport_control_write(control, DATAPORT_ANSWER, stream->number, test->settings.token, 0);
+    int error = plat_frames_open(&batch->frames, stream->socket, control, sizeof control, &caught);
+    if (error == PLAT_NO_WIRE)
+        test_fail_saying(test, "capability-missing", 0, "method",
+                         "frames of our own do not pass loopback");
+    else if (error != 0)
+        test_fail_key(test, plat_word(error), error, "method");
+    else if (!datagram_init(&batch->datagram, caught.bytes, caught.length, v6, stream->buffer, size,
+                            dataport_header_bytes(size)))
+        test_fail_saying(test, "capability-missing", 0, "method",
+                         "this interface's frames have headers that are not known here");
+    return !test_failed(test);
+}
+
+/* Every place gets a whole message: from one to the next only its header changes. */
+static bool begin(struct stream *stream)
+{
+    struct send_batch *batch = stream->batch;
+    const size_t size = stream->test->settings.message_bytes;
+    if (stream->test->settings.method == METHOD_PACKET && !open_frames(stream, batch))
+        return false;
+    batch->places.room = batch->datagram.header_bytes + size;
+    for (unsigned i = 0; i < batch->places.count; i++) {
+        unsigned char *place = batch->places.bytes + i * batch->places.room;
+        memcpy(place, batch->datagram.headers, batch->datagram.header_bytes);
+        memcpy(place + batch->datagram.header_bytes, stream->buffer, size);
+    }
+    return true;
+}
+
+/* ---- the loop ---- */
+
+static void write_message(struct stream *stream, unsigned at, uint64_t sequence, uint64_t due_ns)
+{
+    const struct send_batch *batch = stream->batch;
+    unsigned char *place = batch->places.bytes + at * batch->places.room;
+    dataport_data_write(place + batch->datagram.header_bytes, stream->test->settings.message_bytes,
+                        stream->tag, stream->number, sequence, due_ns);
+    if (batch->datagram.header_bytes > 0)
+        datagram_seal(&batch->datagram, place);
+}
+
+/* Writes what the next call is to take: `most` at most. 0: halted. */
+static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
+{
+    unsigned ready = 0;
+    uint64_t due_ns, now_ns;
+    if (stream->test->settings.rate_numerator == 0) {
+        now_ns = plat_now_ns();
+        for (; ready < most; ready++)
+            write_message(stream, ready, sent + ready, now_ns);
+        return ready;
+    }
+    if (!send_wait_until_due(stream, &due_ns, &now_ns))
+        return 0;
+    do {
+        write_message(stream, ready, sent + ready, due_ns);
+        pacing_sent(&stream->pacing, now_ns);
+        ready++;
+    } while (ready < most && pacing_now(&stream->pacing, now_ns, &due_ns));
+    return ready;
+}
+
+/* What a call refuses has had its turn, as a single message has. False: the loop ends. */
+static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
+{
+    struct send_batch *batch = stream->batch;
+    const plat_socket socket = batch->frames != PLAT_NO_SOCKET ? batch->frames : stream->socket;
+    for (unsigned done = 0; done < ready;) {
+        ptrdiff_t put = plat_send_many(socket, &batch->places, done, ready - done);
+        if (put <= 0)
+            return send_may_go_on(stream, (int)-put, *sent);
+        const bool first = *sent == 0;
+        batch->calls++;
+        done += (unsigned)put;
+        *sent += (uint64_t)put;
+        send_count(stream, *sent, *sent * stream->test->settings.message_bytes);
+        if (first)
+            traffic_begun(stream);
+    }
+    return true;
+}
+
+void send_batch_run(struct stream *stream)
+{
+    struct test *test = stream->test;
+    const uint64_t limit = traffic_share(stream);
+    const unsigned places = stream->batch->places.count;
+    uint64_t sent = 0;
+    bool on = begin(stream);
+    traffic_wait_for_start(test);
+    stream->tried_ns = plat_now_ns();
+    if (test->settings.rate_numerator != 0)
+        pacing_init(&stream->pacing, stream->tried_ns, test->settings.rate_numerator,
+                    test->settings.rate_denominator, test->settings.burst);
+    while (on && sent < limit && !test_halted(test)) {
+        const uint64_t left = limit - sent;
+        const unsigned ready = gather(stream, sent, left < places ? (unsigned)left : places);
+        if (sent == 0)
+            stream->first_ns = plat_now_ns();
+        on = ready > 0 && hand_over(stream, ready, &sent);
+    }
+    atomic_store(&stream->last_send_ns, plat_now_ns());
+    traffic_end_markers(stream, sent);
+}
+
+uint64_t send_batch_calls(const struct stream *stream)
+{
+    return stream->batch->calls;
+}

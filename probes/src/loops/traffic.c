@@ -1,0 +1,106 @@
+/* What sending and receiving have in common. */
+#include "loops/traffic.h"
+
+#include <stdlib.h>
+
+#include "loops/round_trip.h"
+#include "loops/send_loop.h"
+
+#define BATCH_BYTES 65536
+#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
+
+size_t traffic_room(const struct settings *settings)
+{
+    if (!settings->udp)
+        return settings->role == ROLE_MIRROR ? settings->message_bytes
+                                             : settings->receive_call_bytes;
+    return settings->message_bytes < DATAPORT_CONTROL ? DATAPORT_CONTROL + 1
+                                                      : settings->message_bytes + 1;
+}
+
+/* No more than a processor's cache holds. */
+unsigned traffic_batch(const struct settings *settings)
+{
+    if (!settings->udp || (settings->role != ROLE_RECEIVE && settings->method == METHOD_PLAIN))
+        return 1;
+    size_t count = BATCH_BYTES / traffic_room(settings);
+    return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
+}
+
+bool traffic_prepare(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    const bool sends = settings->role == ROLE_SEND || settings->role == ROLE_ASK;
+    size_t size = sends ? settings->message_bytes
+                        : traffic_room(settings) * traffic_batch(settings);
+    stream->buffer = malloc(size);
+    /* Filled on the receiving side as well: its pages are to be there before the first message. */
+    if (stream->buffer != NULL)
+        dataport_fill(stream->buffer, size, stream->number);
+    return stream->buffer != NULL &&
+           (settings->method == METHOD_PLAIN || send_batch_prepare(stream)) &&
+           (settings->role != ROLE_ASK || ask_prepare(stream)) &&
+           (settings->role != ROLE_MIRROR || mirror_prepare(stream));
+}
+
+uint64_t traffic_share(const struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    if (settings->count == 0)
+        return UINT64_MAX;
+    return settings->count / settings->streams +
+           (stream->number < settings->count % settings->streams);
+}
+
+void traffic_begun(struct stream *stream)
+{
+    struct test *test = stream->test;
+    plat_mutex_lock(&test->lock);
+    test->begun++;
+    plat_cond_wake(&test->changed);
+    plat_mutex_unlock(&test->lock);
+}
+
+void traffic_wait_for_start(const struct test *test)
+{
+    while (!test_halted(test)) {
+        uint64_t now = plat_now_ns();
+        if (now >= test->settings.start_ns)
+            return;
+        uint64_t left_ns = test->settings.start_ns - now;
+        plat_sleep_ns(left_ns < LONGEST_SLEEP_NS ? left_ns : LONGEST_SLEEP_NS);
+    }
+}
+
+bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,
+                     struct dataport_control *out)
+{
+    const struct settings *settings = &stream->test->settings;
+    struct dataport_control control;
+    unsigned char answer[DATAPORT_CONTROL];
+    if (length != DATAPORT_CONTROL ||
+        !dataport_control_read(datagram, length, settings->token, &control) ||
+        control.stream != stream->number)
+        return false;
+    if (control.kind == DATAPORT_HELLO && settings->listen) {
+        dataport_control_write(answer, DATAPORT_ANSWER, stream->number, settings->token, 0);
+        stream->answers += plat_send(stream->socket, answer, sizeof answer) > 0;
+    }
+    if (out != NULL)
+        *out = control;
+    return true;
+}
+
+void traffic_end_markers(struct stream *stream, uint64_t sent)
+{
+    unsigned char marker[DATAPORT_CONTROL];
+    struct test *test = stream->test;
+    if (test_failed(test))
+        return;
+    dataport_control_write(marker, DATAPORT_END, stream->number, test->settings.token, sent);
+    for (int i = 0; i < 3; i++) {
+        plat_send(stream->socket, marker, sizeof marker);
+        if (!test_told_stop(test) && i < 2)
+            plat_sleep_ns(5 * MILLISECOND_NS);
+    }
+}

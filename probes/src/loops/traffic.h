@@ -1,0 +1,32 @@
+/* The loops that send and receive; what differs between workloads is a constant table of each. */
+#ifndef TRAFFIC_H
+#define TRAFFIC_H
+
+#include "test/test.h"
+
+/* Makes and fills the stream's buffer. False: no memory. */
+bool traffic_prepare(struct stream *stream);
+/* Room of the stream's buffer for one receive call; a datagram that is too long shows. */
+size_t traffic_room(const struct settings *settings);
+/* Datagrams that one call of a stream may bring, and the buffer has room for them all; or may take. */
+unsigned traffic_batch(const struct settings *settings);
+/* This stream's part of `count`; UINT64_MAX where seconds bound the test. */
+uint64_t traffic_share(const struct stream *stream);
+/* The stream has sent or received its first message: tells the conductor. */
+void traffic_begun(struct stream *stream);
+
+/* Until the settings' start_ns, or the test is halted. */
+void traffic_wait_for_start(const struct test *test);
+/* Whether a datagram of the peer's is a control datagram of this stream; *out says which, where
+ * out is not NULL. A hello whose answer was lost is answered again by the side that listens. */
+bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,
+                     struct dataport_control *out);
+/* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some
+ * time apart, for then nobody else tells the peer. */
+void traffic_end_markers(struct stream *stream, uint64_t sent);
+
+/* The loops, in the stream's own thread: until the work is done or the test is halted. */
+void send_run(struct stream *stream);
+void receive_run(struct stream *stream);
+
+#endif

@@ -1,0 +1,119 @@
+/* netprobe: the command line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/calibration.h"
+#include "platform/plat.h"
+#include "test/records.h"
+#include "version.h"
+
+static const char help[] =
+    "netprobe measures what a network path carries, between two of its kind.\n"
+    "\n"
+    "  netprobe agent [lease_s=12]     answer requests on standard input: ID VERB key=value ...\n"
+    "  netprobe VERB [key=value ...]   one request by hand; prints the same records\n"
+    "  netprobe --help | --version\n"
+    "\n"
+    "By hand, on two hosts (the token of `ready` goes to the other side):\n"
+    "  a$ netprobe receive proto=udp bind=10.0.0.2 port=5001 seconds=10\n"
+    "  b$ NETPROBE_TOKEN=... netprobe send proto=udp to=10.0.0.2:5001 message=1472 seconds=10\n"
+    "\n"
+    "Verbs\n"
+    "  hello       who this is: protocol, version, build, os, clock, capabilities\n"
+    "  heartbeat   nothing but an answer; every line renews the lease\n"
+    "  clock       monotonic_ns, wall_ns\n"
+    "  facts       what this host is and how it is set; to=ADDRESS adds the route to that peer\n"
+    "  lock        owner=TEXT: one controller at a time in this network namespace\n"
+    "  unlock      gives the lock back\n"
+    "  receive     takes a stream in, measures it; keys below\n"
+    "  send        sends a stream; keys below\n"
+    "  ask         sends requests to a mirror, measures round trips; keys below\n"
+    "  mirror      answers them; keys below\n"
+    "  stop        test=ID [sent=N] [abort=1]: the sender ends; the receiver learns what was sent\n"
+    "  quit        ends all tests and the agent\n"
+    "\n"
+    "Keys of send and receive\n"
+    "  kind=stream|check       check: open the streams, one packet each way\n"
+    "  proto=tcp|udp\n"
+    "  open=listen|connect     who connects is independent of who sends; connect where `to` is given\n"
+    "  to=ADDRESS:PORT[,PORT]  peer, IPv6 in brackets; UDP: a port a stream\n"
+    "  bind=ADDRESS            local address; by hand a listener's default is loopback\n"
+    "  port=N|N-M              local port or range; 0: the system's choice\n"
+    "  interface=NAME          device to bind to\n"
+    "  token=HEX               32 digits; by hand from NETPROBE_TOKEN, else made by the listener\n"
+    "  message=BYTES           bytes a send call, 1 to 16777216 (1448)\n"
+    "  seconds=S | count=N     length of the window (10), or messages in all\n"
+    "  warm_up=S               before the window (0)\n"
+    "  deadline=S              the test ends then whatever happens (warm_up + seconds + 15)\n"
+    "  start_ns= window_open_ns= window_close_ns=   a common window in this host's monotonic clock\n"
+    "  socket_buffer=BYTES     SO_SNDBUF and SO_RCVBUF; absent: the system's own tuning\n"
+    "  congestion=NAME nodelay=1 dont_fragment=1 dscp=0..63\n"
+    "  rate=BIT/S | message_rate=1/S   open-loop pacing; burst=N messages at most to catch up\n"
+    "  method=plain|batch|packet   sending UDP: a message a call, many, or as frames of our own\n"
+    "  streams=N               1 to 64, a thread each\n"
+    "  cpu=N                   pins the test's threads\n"
+    "  spin=1                  receives without blocking\n"
+    "  poll=1                  receiving UDP: looks at intervals, and is never woken\n"
+    "  receive_call=BYTES      room of a TCP receive call (262144)\n"
+    "  drain=S                 receiving UDP: wait so long for what has not come\n"
+    "  interval=S              of the series (0.1)\n"
+    "\n"
+    "Keys of ask and mirror: those from proto to spin but for rate, burst, streams, window_*, and\n"
+    "  kind=round_trip|connect connect: a TCP connection for each\n"
+    "  message=BYTES           of a request (1448)\n"
+    "  response=BYTES          of a response (as the request)\n"
+    "  outstanding=N           ask: requests under way at once, 1 to 1024 (1)\n"
+    "  message_rate=1/S        ask: requests at times of their own, none skipped\n"
+    "  timeout=S               ask, UDP: a request is lost then, 0.001 to 10 (1)\n"
+    "  keep=N                  ask: the first N round trips are told one by one, at most 1000 (0)\n"
+    "  peer=probe|echo         ask: echo is any RFC 862 echo at `to`\n"
+    "  close=reset|orderly     ask, connect: how a connection ends (reset)\n"
+    "  hold=S                  mirror: waits between receive and send, at most 0.1 (0)\n"
+    "  stamps=1                mirror, UDP: time in the stack, by its stamps\n"
+    "  no_checksum=1           UDP over IPv4 without a checksum\n"
+    "\n"
+    "Records, one JSON object a line: hello, heartbeat, clock, facts, lock, unlock, stop, quit,\n"
+    "ready (the listener's port and, made by hand, its token), progress (once a second), window\n"
+    "(the receiver's window has closed), result, error (a word, errno, key, detail).\n"
+    "All keys are explained in docs/protocol.md.\n";
+
+/* `lease_s=N`, whole seconds; false: not that. */
+static bool read_lease(const char *word, uint64_t *lease_ns)
+{
+    char *end;
+    if (strncmp(word, "lease_s=", 8) != 0 || word[8] < '0' || word[8] > '9')
+        return false;
+    double seconds = strtod(word + 8, &end);
+    if (*end != 0 || !(seconds >= 0.1 && seconds <= 86400))
+        return false;
+    *lease_ns = (uint64_t)(seconds * 1e9);
+    return true;
+}
+
+static int wrong(const char *what)
+{
+    fprintf(stderr, "netprobe: %s; `netprobe --help` explains it\n", what);
+    return 2;
+}
+
+int main(int count, char **words)
+{
+    uint64_t lease_ns = AGENT_LEASE_NS;
+    if (count < 2)
+        return wrong("which verb?");
+    if (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)
+        return fputs(help, stdout) < 0;
+    if (strcmp(words[1], "--version") == 0)
+        return printf("netprobe %s (%s)\n", NETPROBE_VERSION, NETPROBE_BUILD) < 0;
+    if (plat_start() != 0)
+        return wrong("the system refuses what every program needs");
+    record_start();
+    calibration_start();
+    if (strcmp(words[1], "agent") != 0)
+        return agent_by_hand((unsigned)count - 1, words + 1);
+    if (count > 3 || (count == 3 && !read_lease(words[2], &lease_ns)))
+        return wrong("agent takes lease_s=SECONDS (0.1 to 86400) and nothing else");
+    return agent_run(lease_ns);
+}

@@ -1,0 +1,68 @@
+/* Numeric addresses read, written and compared: the same calls on every system. */
+#define _GNU_SOURCE /* getaddrinfo, where C11 alone is asked for */
+#include "platform/sockaddr.h"
+
+bool plat_address_parse(const char *text, unsigned port, struct plat_address *out)
+{
+    struct addrinfo wanted = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    /* Windows takes an empty name for this host, and brackets for a part of the address. */
+    if (text[0] == 0 || text[0] == '[' || getaddrinfo(text, NULL, &wanted, &found) != 0)
+        return false;
+    bool known = found->ai_family == AF_INET || found->ai_family == AF_INET6;
+    struct sockaddr *place = sockaddr_into(out);
+    if (known)
+        memcpy(place, found->ai_addr, found->ai_addrlen);
+    out->length = (unsigned)found->ai_addrlen;
+    freeaddrinfo(found);
+    if (known)
+        plat_address_set_port(out, port);
+    return known;
+}
+
+bool plat_address_v6(const struct plat_address *address)
+{
+    return sockaddr_of(address)->sa_family == AF_INET6;
+}
+
+static const struct sockaddr_in *v4(const struct plat_address *address)
+{
+    return (const struct sockaddr_in *)(const void *)address->at.bytes;
+}
+
+static const struct sockaddr_in6 *v6(const struct plat_address *address)
+{
+    return (const struct sockaddr_in6 *)(const void *)address->at.bytes;
+}
+
+unsigned plat_address_port(const struct plat_address *address)
+{
+    return plat_address_v6(address) ? ntohs(v6(address)->sin6_port) : ntohs(v4(address)->sin_port);
+}
+
+void plat_address_set_port(struct plat_address *address, unsigned port)
+{
+    void *bytes = address->at.bytes;
+    if (plat_address_v6(address))
+        ((struct sockaddr_in6 *)bytes)->sin6_port = htons((uint16_t)port);
+    else
+        ((struct sockaddr_in *)bytes)->sin_port = htons((uint16_t)port);
+}
+
+bool plat_address_equal(const struct plat_address *one, const struct plat_address *other)
+{
+    if (sockaddr_of(one)->sa_family != sockaddr_of(other)->sa_family)
+        return false;
+    if (plat_address_v6(one))
+        return v6(one)->sin6_port == v6(other)->sin6_port &&
+               memcmp(&v6(one)->sin6_addr, &v6(other)->sin6_addr, sizeof(struct in6_addr)) == 0;
+    return v4(one)->sin_port == v4(other)->sin_port &&
+           v4(one)->sin_addr.s_addr == v4(other)->sin_addr.s_addr;
+}
+
+void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRESS_TEXT])
+{
+    if (getnameinfo(sockaddr_of(address), (socklen_t)address->length, into, PLAT_ADDRESS_TEXT, NULL,
+                    0, NI_NUMERICHOST) != 0)
+        into[0] = 0;
+}

@@ -1,0 +1,131 @@
+/* macOS and FreeBSD: the process and the lock. Sockets: plat_bsd_socket.c, facts and interfaces:
+ * plat_bsd_facts.c; each one's own: plat_macos.c, plat_freebsd.c; what is shared with Linux:
+ * plat_posix*.c. */
+#include "platform/bsd/bsd.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* ---- the process ---- */
+
+/* `select`, for macOS cannot poll a terminal. */
+ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
+{
+    fd_set readable;
+    struct timeval patience = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+    FD_ZERO(&readable);
+    FD_SET(STDIN_FILENO, &readable);
+    int ready = select(STDIN_FILENO + 1, &readable, NULL, NULL, &patience);
+    if (ready <= 0)
+        return ready == 0 || errno == EINTR ? PLAT_TIMED_OUT : 0;
+    ssize_t got = read(STDIN_FILENO, into, capacity);
+    if (got < 0)
+        return errno == EINTR || errno == EAGAIN ? PLAT_TIMED_OUT : 0;
+    return got;
+}
+
+int plat_random(void *into, size_t length)
+{
+    arc4random_buf(into, length);
+    return 0;
+}
+
+/* The names that other systems give to the same processors. */
+static const char *architecture(const char *machine)
+{
+    if (strcmp(machine, "arm64") == 0)
+        return "aarch64";
+    return strcmp(machine, "amd64") == 0 ? "x86_64" : machine;
+}
+
+void plat_identify(struct plat_identity *out)
+{
+    struct utsname name;
+    memset(out, 0, sizeof *out);
+    out->os = bsd_name;
+    out->clock = "CLOCK_MONOTONIC";
+    out->capabilities = bsd_capabilities;
+    if (uname(&name) == 0) {
+        snprintf(out->os_release, sizeof out->os_release, "%.127s", name.release);
+        snprintf(out->architecture, sizeof out->architecture, "%.31s", architecture(name.machine));
+    }
+    bsd_machine_id(out->machine_id, sizeof out->machine_id);
+    out->pid = (unsigned)getpid();
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    out->cpu_count = bsd_usable_cpus();
+    if (out->cpu_count == 0)
+        out->cpu_count = online > 0 ? (unsigned)online : 1;
+}
+
+/* ---- the lock: a file that the kernel locks for this process, and unlocks when it ends ---- */
+
+static const char lock_path[] = "/tmp/netlab-host.lock";
+static int lock_file = -1;
+
+static void read_holder(int file, char *holder, size_t capacity)
+{
+    ssize_t got = pread(file, holder, capacity - 1, 0);
+    holder[got > 0 ? got : 0] = 0;
+    holder[strcspn(holder, "\n")] = 0;
+}
+
+/* The file stays: whoever removed it would let two processes lock two files of one name. */
+int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
+{
+    char line[256];
+    if (lock_file >= 0)
+        return 0;
+    int fresh = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fresh < 0)
+        return errno;
+    fchmod(fresh, 0666); /* so that all users exclude each other */
+    if (flock(fresh, LOCK_EX | LOCK_NB) != 0) {
+        int error = errno;
+        if (error == EWOULDBLOCK)
+            read_holder(fresh, holder, holder_capacity);
+        close(fresh);
+        return error == EWOULDBLOCK ? PLAT_LOCKED : error;
+    }
+    int length = snprintf(line, sizeof line, "%.250s\n", owner);
+    if (ftruncate(fresh, 0) != 0 || pwrite(fresh, line, (size_t)length, 0) != length) {
+        int error = errno;
+        close(fresh);
+        return error;
+    }
+    lock_file = fresh;
+    return 0;
+}
+
+void plat_lock_release(void)
+{
+    if (lock_file >= 0)
+        close(lock_file);
+    lock_file = -1;
+}
+
+/* Nothing: neither system ends sleeps late on purpose. */
+void posix_thread_begins(void)
+{
+}
+
+/* ---- what neither system tells ---- */
+
+bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
+{
+    (void)thread;
+    (void)out;
+    return false;
+}
+
+bool plat_throttling(struct plat_throttling *out)
+{
+    (void)out;
+    return false;
+}

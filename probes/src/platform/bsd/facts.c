@@ -1,0 +1,245 @@
+/* macOS and FreeBSD: facts of this host from sysctl, the route to a peer from the routing socket,
+ * interfaces from getifaddrs; what cannot be read is left out. */
+#include "platform/bsd/bsd.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <net/if_dl.h>
+#include <net/route.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/sysctl.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "platform/hypervisor.h"
+#include "pure/json.h"
+
+/* ---- sysctl ---- */
+
+static bool text_in(const char *name, char *into, size_t capacity)
+{
+    size_t length = capacity - 1;
+    memset(into, 0, capacity);
+    return sysctlbyname(name, into, &length, NULL, 0) == 0 && into[0] != 0;
+}
+
+static void text_of(struct json *out, const char *key, const char *name)
+{
+    char text[256];
+    if (text_in(name, text, sizeof text))
+        json_text(out, key, text);
+}
+
+static void number_of(struct json *out, const char *key, const char *name)
+{
+    union {
+        int32_t narrow;
+        int64_t wide;
+    } value = {.wide = 0};
+    size_t length = sizeof value;
+    if (sysctlbyname(name, &value, &length, NULL, 0) != 0)
+        return;
+    int64_t number = length == sizeof value.narrow ? value.narrow : value.wide;
+    if (number >= 0)
+        json_u64(out, key, (uint64_t)number);
+}
+
+/* ---- the route: one question to the kernel's routing table ---- */
+
+struct route_message {
+    struct rt_msghdr header;
+    char addresses[512];
+};
+
+static bool ask_route(const struct plat_address *to, struct route_message *message)
+{
+    static int number;
+    int asker = socket(PF_ROUTE, SOCK_RAW, 0), sent = ++number;
+    struct timeval patience = {.tv_sec = 1};
+    ssize_t got = -1;
+    if (asker < 0)
+        return false;
+    memset(message, 0, sizeof *message);
+    message->header.rtm_version = RTM_VERSION;
+    message->header.rtm_type = RTM_GET;
+    message->header.rtm_addrs = RTA_DST | RTA_IFP | RTA_IFA;
+    message->header.rtm_seq = sent;
+    memcpy(message->addresses, to->at.bytes, to->length);
+    size_t length = sizeof message->header + bsd_rounded(to->length);
+    message->header.rtm_msglen = (unsigned short)length;
+    setsockopt(asker, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (write(asker, message, length) == (ssize_t)length)
+        do
+            got = read(asker, message, sizeof *message);
+        while (got > 0 && (message->header.rtm_seq != sent || message->header.rtm_pid != getpid()));
+    close(asker);
+    return got >= (ssize_t)sizeof message->header && message->header.rtm_errno == 0;
+}
+
+/* The address of one kind that the answer carries; NULL: none. */
+static const struct sockaddr *in_route(const struct route_message *message, int wanted)
+{
+    const char *at = message->addresses, *end = (const char *)message + message->header.rtm_msglen;
+    for (int bit = 1; bit != 0 && bit <= RTA_BRD && at < end; bit <<= 1) {
+        const struct sockaddr *found = (const struct sockaddr *)(const void *)at;
+        if ((message->header.rtm_addrs & bit) == 0)
+            continue;
+        if (bit == wanted)
+            return found;
+        at += bsd_rounded(found->sa_len);
+    }
+    return NULL;
+}
+
+static bool name_of_route(const struct route_message *message, char into[PLAT_INTERFACE_NAME])
+{
+    char name[IF_NAMESIZE];
+    if (if_indextoname(message->header.rtm_index, name) == NULL)
+        return false;
+    snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
+    return true;
+}
+
+/* The table is asked for the peer alone: neither system has routes by source. */
+bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
+                            char into[PLAT_INTERFACE_NAME])
+{
+    struct route_message message;
+    (void)local;
+    return ask_route(peer, &message) && name_of_route(&message, into);
+}
+
+/* ---- interfaces ---- */
+
+bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
+{
+    struct bsd_interface_counters counters;
+    if (!bsd_interface_counters(name, &counters))
+        return false;
+    *sent = counters.sent_bytes;
+    *received = counters.received_bytes;
+    return true;
+}
+
+static void route_address(struct json *out, const char *key, const struct sockaddr *address)
+{
+    char text[PLAT_ADDRESS_TEXT];
+    struct plat_address copy;
+    if (address == NULL || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return;
+    memset(&copy, 0, sizeof copy);
+    memcpy(copy.at.bytes, address, address->sa_len);
+    copy.length = address->sa_len;
+    plat_address_text(&copy, text);
+    json_text(out, key, text[0] != 0 ? text : NULL);
+}
+
+static void route(struct json *out, const char *to)
+{
+    struct plat_address address;
+    struct route_message message;
+    struct bsd_interface_counters counters;
+    char name[PLAT_INTERFACE_NAME];
+    if (!plat_address_parse(to, 0, &address) || !ask_route(&address, &message))
+        return;
+    route_address(out, "route_source", in_route(&message, RTA_IFA));
+    if (message.header.rtm_flags & RTF_GATEWAY)
+        route_address(out, "route_gateway", in_route(&message, RTA_GATEWAY));
+    if (!name_of_route(&message, name))
+        return;
+    json_text(out, "route_interface", name);
+    if (!bsd_interface_counters(name, &counters))
+        return;
+    json_u64(out, "interface_mtu_bytes", counters.mtu_bytes);
+    if (counters.speed_bit_per_s > 0)
+        json_u64(out, "interface_speed_bit_per_s", counters.speed_bit_per_s);
+    json_u64(out, "interface_sent_bytes", counters.sent_bytes);
+    json_u64(out, "interface_received_bytes", counters.received_bytes);
+    json_u64(out, "interface_sent_packets", counters.sent_packets);
+    json_u64(out, "interface_received_packets", counters.received_packets);
+    json_u64(out, "interface_dropped_packets", counters.dropped);
+    json_u64(out, "interface_errors", counters.errors);
+}
+
+/* ---- addresses ---- */
+
+static unsigned prefix_of(const struct sockaddr *mask)
+{
+    const unsigned char *bytes = mask->sa_family == AF_INET6
+        ? (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)mask)->sin6_addr
+        : (const unsigned char *)&((const struct sockaddr_in *)(const void *)mask)->sin_addr;
+    unsigned bits = 0, most = mask->sa_family == AF_INET6 ? 128 : 32;
+    while (bits < most && (bytes[bits / 8] >> (7 - bits % 8) & 1) != 0)
+        bits++;
+    return bits;
+}
+
+static void addresses(struct json *out)
+{
+    struct ifaddrs *all;
+    char list[8192], text[INET6_ADDRSTRLEN];
+    size_t used = 0;
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
+        struct sockaddr_in6 v6;
+        struct sockaddr_in v4;
+        if (at->ifa_addr == NULL || at->ifa_netmask == NULL ||
+            (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6))
+            continue;
+        memcpy(&v4, at->ifa_addr, sizeof v4);
+        memcpy(&v6, at->ifa_addr, at->ifa_addr->sa_family == AF_INET6 ? sizeof v6 : sizeof v4);
+        if (inet_ntop(at->ifa_addr->sa_family,
+                      at->ifa_addr->sa_family == AF_INET6 ? (const void *)&v6.sin6_addr
+                                                          : (const void *)&v4.sin_addr,
+                      text, sizeof text) == NULL ||
+            used + strlen(at->ifa_name) + strlen(text) + 8 > sizeof list)
+            continue;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s=%s/%u",
+                                 used > 0 ? "," : "", at->ifa_name, text,
+                                 prefix_of(at->ifa_netmask));
+    }
+    freeifaddrs(all);
+    if (used > 0)
+        json_text_of(out, "addresses", list, used);
+}
+
+/* ---- the machine ---- */
+
+static void machine(struct json *out)
+{
+    struct utsname names;
+    struct plat_identity identity;
+    char text[256];
+    plat_identify(&identity);
+    if (uname(&names) == 0) {
+        json_text(out, "kernel", names.release);
+        json_text(out, "hostname", names.nodename);
+        bsd_distribution(text, sizeof text);
+        json_text(out, "distribution", text[0] != 0 ? text : NULL);
+    }
+    text_of(out, "cpu_model", bsd_cpu_model);
+    json_u64(out, "cpu_count", identity.cpu_count);
+    number_of(out, "memory_bytes", bsd_memory);
+    json_text(out, "machine_id", identity.machine_id[0] != 0 ? identity.machine_id : NULL);
+    json_text(out, "virtual", plat_hypervisor());
+    text_of(out, "congestion", "net.inet.tcp.cc.algorithm");
+    number_of(out, "ecn", "net.inet.tcp.ecn.enable");
+    number_of(out, "rmem_max_bytes", "kern.ipc.maxsockbuf");
+    number_of(out, "wmem_max_bytes", "kern.ipc.maxsockbuf");
+    number_of(out, "tcp_timestamps", "net.inet.tcp.rfc1323");
+}
+
+void plat_facts(struct json *out, const char *to)
+{
+    machine(out);
+    if (to != NULL)
+        route(out, to);
+    addresses(out);
+}

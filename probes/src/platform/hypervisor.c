@@ -1,0 +1,43 @@
+/* The hypervisor says who it is in CPUID leaf 0x40000000, where the hypervisor bit is set. */
+#include "platform/hypervisor.h"
+
+#include <stddef.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#include <string.h>
+
+const char *plat_hypervisor(void)
+{
+    static const struct {
+        const char *signature, *name;
+    } known[] = {{"KVMKVMKVM", "kvm"},       {"Linux KVM Hv", "kvm"},   {"Microsoft Hv", "hyper-v"},
+                 {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xen"},   {"TCGTCGTCGTCG", "qemu"},
+                 {"VBoxVBoxVBox", "virtualbox"}, {"bhyve bhyve ", "bhyve"}};
+    static _Thread_local char signature[13];
+    unsigned a, b, c, d, last;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return NULL;
+    if ((c >> 31 & 1) == 0)
+        return "none";
+    __cpuid(0x40000000, last, b, c, d);
+    memcpy(signature, &b, 4);
+    memcpy(signature + 4, &c, 4);
+    memcpy(signature + 8, &d, 4);
+    /* Windows itself runs on its hypervisor, in the partition that may create others. */
+    if (strcmp(signature, "Microsoft Hv") == 0 && last >= 0x40000003) {
+        __cpuid(0x40000003, a, b, c, d);
+        if (b & 1)
+            return "none";
+    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(signature, known[i].signature) == 0)
+            return known[i].name;
+    return signature[0] != 0 ? signature : "unknown";
+}
+#else
+const char *plat_hypervisor(void)
+{
+    return NULL;
+}
+#endif

@@ -1,0 +1,118 @@
+/* Linux: counters of the whole machine or network namespace, from /proc. */
+#define _GNU_SOURCE
+#include "platform/plat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void plat_cpu_times(struct plat_cpu_times *out)
+{
+    char line[512];
+    FILE *file = fopen("/proc/stat", "re");
+    out->count = 0;
+    out->tells_steal = true;
+    if (file == NULL)
+        return;
+    while (out->count < PLAT_CPUS && fgets(line, sizeof line, file) != NULL) {
+        unsigned cpu;
+        unsigned long long t[8] = {0}; /* user nice system idle iowait irq softirq steal */
+        if (strncmp(line, "cpu", 3) != 0)
+            break;
+        if (line[3] < '0' || line[3] > '9')
+            continue; /* the sum of all */
+        if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &t[0], &t[1],
+                   &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5)
+            continue;
+        uint64_t busy = t[0] + t[1] + t[2] + t[5] + t[6];
+        out->core[out->count].cpu = cpu;
+        out->core[out->count].busy = busy;
+        out->core[out->count].steal = t[7];
+        out->core[out->count].total = busy + t[3] + t[4] + t[7];
+        out->count++;
+    }
+    fclose(file);
+}
+
+bool plat_udp_receive_buffer_errors(uint64_t *out)
+{
+    char line[1024];
+    unsigned long long found;
+    bool any = false;
+    *out = 0;
+    FILE *file = fopen("/proc/self/net/snmp", "re");
+    if (file != NULL) {
+        /* Two lines begin with "Udp:", the names and the values. */
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line, "Udp: %*u %*u %*u %*u %llu", &found) == 1) {
+                *out += found;
+                any = true;
+            }
+        fclose(file);
+    }
+    file = fopen("/proc/self/net/snmp6", "re");
+    if (file != NULL) {
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line, "Udp6RcvbufErrors %llu", &found) == 1)
+                *out += found;
+        fclose(file);
+    }
+    return any;
+}
+
+bool plat_fragments(struct plat_fragments *out)
+{
+    char line[1024];
+    unsigned long long joined, unjoined, failed, created;
+    bool any = false;
+    memset(out, 0, sizeof *out);
+    FILE *file = fopen("/proc/self/net/snmp", "re");
+    if (file != NULL) {
+        /* The last five of the first nineteen: ReasmOKs ReasmFails FragOKs FragFails FragCreates. */
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line,
+                       "Ip: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu %llu %*u "
+                       "%llu %llu",
+                       &joined, &unjoined, &failed, &created) == 4) {
+                *out = (struct plat_fragments){created, failed, joined, unjoined};
+                any = true;
+            }
+        fclose(file);
+    }
+    file = fopen("/proc/self/net/snmp6", "re");
+    if (file != NULL) {
+        while (fgets(line, sizeof line, file) != NULL) {
+            out->created += sscanf(line, "Ip6FragCreates %llu", &created) == 1 ? created : 0;
+            out->failed += sscanf(line, "Ip6FragFails %llu", &failed) == 1 ? failed : 0;
+            out->reassembled += sscanf(line, "Ip6ReasmOKs %llu", &joined) == 1 ? joined : 0;
+            out->reassembly_failures +=
+                sscanf(line, "Ip6ReasmFails %llu", &unjoined) == 1 ? unjoined : 0;
+        }
+        fclose(file);
+    }
+    return any;
+}
+
+bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen("/proc/self/net/dev", "re");
+    if (file == NULL)
+        return false;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        unsigned long long in, out;
+        char *colon = strrchr(line, ':');
+        if (colon == NULL)
+            continue;
+        *colon = 0;
+        if (strcmp(line + strspn(line, " "), name) != 0)
+            continue;
+        found = sscanf(colon + 1, "%llu %*u %*u %*u %*u %*u %*u %*u %llu", &in, &out) == 2;
+        if (found) {
+            *received = in;
+            *sent = out;
+        }
+    }
+    fclose(file);
+    return found;
+}

@@ -1,0 +1,277 @@
+/* Linux: facts of this host, from /proc, /sys and system calls; what cannot be read is left out.
+ * CPUs: plat_linux_facts_cpu.c, route and interface: plat_linux_facts_interface.c. */
+#define _GNU_SOURCE
+#include "platform/linux/facts.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "platform/hypervisor.h"
+#include "platform/plat.h"
+
+/* ---- files of one line ---- */
+
+bool facts_line_of(const char *path, char *into, size_t capacity)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    bool got = fgets(into, (int)capacity, file) != NULL;
+    fclose(file);
+    if (!got)
+        return false;
+    into[strcspn(into, "\n")] = 0;
+    return into[0] != 0;
+}
+
+static void text_of(struct json *out, const char *key, const char *path)
+{
+    char line[256];
+    if (facts_line_of(path, line, sizeof line))
+        json_text(out, key, line);
+}
+
+bool facts_number_in(const char *path, uint64_t *value)
+{
+    char line[64], *end;
+    if (!facts_line_of(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
+        return false;
+    *value = strtoull(line, &end, 10);
+    return *end == 0;
+}
+
+static void number_of(struct json *out, const char *key, const char *path)
+{
+    uint64_t value;
+    if (facts_number_in(path, &value))
+        json_u64(out, key, value);
+}
+
+/* A list that the file separates by blanks, separated by `separator`. */
+static void list_of(struct json *out, const char *key, const char *path, char separator)
+{
+    char line[256], list[256];
+    size_t used = 0;
+    if (!facts_line_of(path, line, sizeof line))
+        return;
+    for (char *rest, *word = strtok_r(line, " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest)) {
+        if (used > 0)
+            list[used++] = separator;
+        size_t length = strlen(word);
+        memcpy(list + used, word, length);
+        used += length;
+    }
+    json_text_of(out, key, list, used);
+}
+
+/* ---- the machine ---- */
+
+/* PRETTY_NAME of os-release(5), whose values may stand in quotes. */
+static void distribution(struct json *out)
+{
+    char line[256];
+    FILE *file = fopen("/etc/os-release", "re");
+    if (file == NULL)
+        file = fopen("/usr/lib/os-release", "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "PRETTY_NAME=", 12) != 0)
+            continue;
+        char *value = line + 12;
+        value[strcspn(value, "\n")] = 0;
+        if (value[0] == '"' || value[0] == '\'') {
+            value[strcspn(value + 1, "\"'") + 1] = 0;
+            value++;
+        }
+        json_text(out, "distribution", value);
+        break;
+    }
+    fclose(file);
+}
+
+static void cpu_model(struct json *out)
+{
+    static const char *const names[] = {"model name", "cpu model", "Model", "Processor", "cpu"};
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    bool found = false;
+    if (file == NULL)
+        return;
+    while (!found && fgets(line, sizeof line, file) != NULL)
+        for (size_t i = 0; !found && i < sizeof names / sizeof names[0]; i++) {
+            size_t length = strlen(names[i]);
+            char *colon = strchr(line, ':');
+            found = colon != NULL && strncmp(line, names[i], length) == 0 &&
+                    strspn(line + length, " \t") == (size_t)(colon - line) - length;
+            if (!found)
+                continue;
+            colon[strcspn(colon, "\n")] = 0;
+            json_text(out, "cpu_model", colon + 1 + strspn(colon + 1, " \t"));
+        }
+    fclose(file);
+}
+
+/* Where the CPU cannot be asked, the firmware's tables name what they were made by. */
+static const char *maker(void)
+{
+    static const char *const makers[][2] = {{"QEMU", "qemu"},     {"KVM", "kvm"},
+                                            {"Amazon EC2", "kvm"}, {"VMware", "vmware"},
+                                            {"Microsoft Corporation", "hyper-v"}, {"Xen", "xen"}};
+    char line[128];
+    if (access("/proc/device-tree/hypervisor", F_OK) == 0)
+        return "kvm";
+    if (!facts_line_of("/sys/class/dmi/id/sys_vendor", line, sizeof line))
+        return NULL;
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        if (strncmp(line, makers[i][0], strlen(makers[i][0])) == 0)
+            return makers[i][1];
+    return "none";
+}
+
+static void virtual(struct json *out)
+{
+    const char *name = plat_hypervisor();
+    json_text(out, "virtual", name != NULL ? name : maker());
+}
+
+static void machine(struct json *out)
+{
+    struct utsname names;
+    struct plat_identity identity;
+    if (uname(&names) == 0) {
+        json_text(out, "kernel", names.release);
+        json_text(out, "hostname", names.nodename);
+    }
+    distribution(out);
+    cpu_model(out);
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+    if (cpus > 0)
+        json_u64(out, "cpu_count", (uint64_t)cpus);
+    if (pages > 0)
+        json_u64(out, "memory_bytes", (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE));
+    plat_identify(&identity);
+    if (identity.machine_id[0] != 0)
+        json_text(out, "machine_id", identity.machine_id);
+    if (identity.network_id != 0)
+        json_u64(out, "network_id", identity.network_id);
+    text_of(out, "boot_id", "/proc/sys/kernel/random/boot_id");
+    virtual(out);
+    facts_cpu(out);
+}
+
+/* ---- the network stack; /proc/sys/net is this network namespace's own ---- */
+
+#define IPV4 "/proc/sys/net/ipv4/"
+#define CORE "/proc/sys/net/core/"
+
+/* Frames that were dropped because a CPU's backlog was full: column 2, a row a CPU, hexadecimal. Of the
+ * whole machine, whichever namespace they were for. */
+static void softnet(struct json *out)
+{
+    char line[512];
+    unsigned long long dropped = 0;
+    bool told = false;
+    FILE *file = fopen("/proc/net/softnet_stat", "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        unsigned row = 0;
+        if (sscanf(line, "%*x %x", &row) != 1)
+            continue;
+        dropped += row;
+        told = true;
+    }
+    fclose(file);
+    if (told)
+        json_u64(out, "softnet_dropped_packets", dropped);
+}
+
+static void stack(struct json *out)
+{
+    softnet(out);
+    text_of(out, "congestion", IPV4 "tcp_congestion_control");
+    list_of(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
+    number_of(out, "ecn", IPV4 "tcp_ecn");
+    number_of(out, "rmem_max_bytes", CORE "rmem_max");
+    number_of(out, "wmem_max_bytes", CORE "wmem_max");
+    list_of(out, "tcp_rmem", IPV4 "tcp_rmem", ' ');
+    list_of(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
+    number_of(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
+    number_of(out, "tcp_timestamps", IPV4 "tcp_timestamps");
+    text_of(out, "default_qdisc", CORE "default_qdisc");
+}
+
+static unsigned prefix_of(const unsigned char *mask, size_t length)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < length * 8 && (mask[i / 8] >> (7 - i % 8) & 1) != 0; i++)
+        bits++;
+    return bits;
+}
+
+/* DEVICE=ADDRESS/PREFIX; false: of another family. */
+static bool address_word(const struct ifaddrs *at, char *into, size_t capacity)
+{
+    char text[INET6_ADDRSTRLEN];
+    const void *address, *mask;
+    size_t length;
+    if (at->ifa_addr == NULL || at->ifa_netmask == NULL)
+        return false;
+    if (at->ifa_addr->sa_family == AF_INET) {
+        address = &((const struct sockaddr_in *)(const void *)at->ifa_addr)->sin_addr;
+        mask = &((const struct sockaddr_in *)(const void *)at->ifa_netmask)->sin_addr;
+        length = 4;
+    } else if (at->ifa_addr->sa_family == AF_INET6) {
+        address = &((const struct sockaddr_in6 *)(const void *)at->ifa_addr)->sin6_addr;
+        mask = &((const struct sockaddr_in6 *)(const void *)at->ifa_netmask)->sin6_addr;
+        length = 16;
+    } else {
+        return false;
+    }
+    if (inet_ntop(at->ifa_addr->sa_family, address, text, sizeof text) == NULL)
+        return false;
+    snprintf(into, capacity, "%s=%s/%u", at->ifa_name, text, prefix_of(mask, length));
+    return true;
+}
+
+/* As many whole words as fit; a host has a handful. */
+static void addresses(struct json *out)
+{
+    struct ifaddrs *all;
+    char list[8192], word[IF_NAMESIZE + INET6_ADDRSTRLEN + 8];
+    size_t used = 0;
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
+        if (!address_word(at, word, sizeof word))
+            continue;
+        size_t length = strlen(word);
+        if (used + 1 + length > sizeof list)
+            break;
+        if (used > 0)
+            list[used++] = ',';
+        memcpy(list + used, word, length);
+        used += length;
+    }
+    freeifaddrs(all);
+    if (used > 0)
+        json_text_of(out, "addresses", list, used);
+}
+
+void plat_facts(struct json *out, const char *to)
+{
+    machine(out);
+    stack(out);
+    if (to != NULL)
+        facts_route(out, to);
+    addresses(out);
+}

@@ -1,0 +1,24 @@
+/* Linux: the parts of plat_facts (plat.h), each writing its keys of `facts`. */
+#ifndef PLAT_LINUX_FACTS_H
+#define PLAT_LINUX_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pure/json.h"
+
+/* The first line of a small file without its end. False: unreadable or empty. */
+bool facts_line_of(const char *path, char *into, size_t capacity);
+/* A file that holds one number and nothing else; a negative one is none. */
+bool facts_number_in(const char *path, uint64_t *value);
+
+/* Governor, turbo, idle states, memory nodes. */
+void facts_cpu(struct json *out);
+/* Of the card at a PCI address, as ethtool names its bus: its memory node and its interrupts. */
+void facts_bus(struct json *out, const char *bus);
+
+/* The route to a numeric address, and the interface that it leaves by. */
+void facts_route(struct json *out, const char *to);
+
+#endif

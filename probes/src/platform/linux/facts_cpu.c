@@ -1,0 +1,111 @@
+/* Linux: how the CPUs are clocked and how deep they sleep, from /sys/devices/system/cpu. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "platform/linux/facts.h"
+#include "platform/plat.h"
+
+#define CPU "/sys/devices/system/cpu/"
+#define IDLE_STATES 16
+
+static void turbo(struct json *out)
+{
+    uint64_t value;
+    if (facts_number_in(CPU "intel_pstate/no_turbo", &value))
+        json_text(out, "turbo", value == 0 ? "on" : "off");
+    else if (facts_number_in(CPU "cpufreq/boost", &value))
+        json_text(out, "turbo", value != 0 ? "on" : "off");
+}
+
+/* One more word of a list with commas, if it is not in it and there is room. */
+static void add_word(char *list, size_t capacity, const char *word)
+{
+    size_t used = strlen(list), length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == 0 || at[length] == ','))
+            return;
+    if (used + 1 + length < capacity)
+        snprintf(list + used, capacity - used, "%s%s", used > 0 ? "," : "", word);
+}
+
+/* Of every CPU that this process may use: one word where they are alike. */
+static void governors(struct json *out)
+{
+    char path[96], word[32], list[128] = "";
+    for (unsigned cpu = 0; cpu < PLAT_CPUS; cpu++) {
+        if (!plat_cpu_usable(cpu))
+            continue;
+        snprintf(path, sizeof path, CPU "cpu%u/cpufreq/scaling_governor", cpu);
+        if (facts_line_of(path, word, sizeof word))
+            add_word(list, sizeof list, word);
+    }
+    if (list[0] != 0)
+        json_text(out, "governor", list);
+}
+
+/* The state that a CPU may sleep in and takes longest to wake from. */
+struct deepest {
+    uint64_t latency_us;
+    char name[32];
+};
+
+/* False: there is no such state, and none after it. */
+static bool look_at_state(unsigned cpu, unsigned state, struct deepest *found)
+{
+    char path[96], name[32];
+    uint64_t disabled, latency_us;
+    int length = snprintf(path, sizeof path, CPU "cpu%u/cpuidle/state%u/", cpu, state);
+    char *end = path + length;
+    strcpy(end, "name");
+    if (!facts_line_of(path, name, sizeof name))
+        return false;
+    strcpy(end, "disable");
+    if (!facts_number_in(path, &disabled) || disabled != 0)
+        return true;
+    strcpy(end, "latency");
+    if (facts_number_in(path, &latency_us) &&
+        (found->name[0] == 0 || latency_us > found->latency_us)) {
+        found->latency_us = latency_us;
+        snprintf(found->name, sizeof found->name, "%s", name);
+    }
+    return true;
+}
+
+/* How long a packet may wait for a CPU to wake up. */
+static void idle(struct json *out)
+{
+    struct deepest found = {.latency_us = 0};
+    for (unsigned cpu = 0; cpu < PLAT_CPUS; cpu++)
+        if (plat_cpu_usable(cpu))
+            for (unsigned state = 0; state < IDLE_STATES; state++)
+                if (!look_at_state(cpu, state, &found))
+                    break;
+    if (found.name[0] == 0)
+        return;
+    json_text(out, "idle_state_deepest", found.name);
+    json_u64(out, "idle_state_latency_us", found.latency_us);
+}
+
+/* 1 where all memory is equally far from all CPUs. */
+static void nodes(struct json *out)
+{
+    char path[64];
+    struct stat folder;
+    uint64_t count = 0;
+    for (unsigned node = 0; node < 1024; node++) {
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%u", node);
+        count += stat(path, &folder) == 0;
+    }
+    if (count > 0)
+        json_u64(out, "numa_nodes", count);
+}
+
+void facts_cpu(struct json *out)
+{
+    governors(out);
+    turbo(out);
+    idle(out);
+    nodes(out);
+}

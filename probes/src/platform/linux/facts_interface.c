@@ -1,0 +1,332 @@
+/* Linux: the route to a peer and the interface that it leaves by, asked over netlink (which knows
+ * the network namespace that we are in, and counts in 64 bits) and by SIOCETHTOOL. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform/linux/facts.h"
+#include "platform/plat.h"
+
+/* ---- netlink: one question, one answer ---- */
+
+struct question {
+    struct nlmsghdr header;
+    union {
+        struct rtmsg route;
+        struct ifinfomsg link;
+        struct tcmsg queue;
+    } body;
+    char attributes[64];
+};
+
+union answer {
+    struct nlmsghdr header;
+    char bytes[16384];
+};
+
+static void begin_question(struct question *question, unsigned short type, size_t body)
+{
+    memset(question, 0, sizeof *question);
+    question->header.nlmsg_len = (uint32_t)NLMSG_LENGTH(body);
+    question->header.nlmsg_type = type;
+    question->header.nlmsg_flags = NLM_F_REQUEST;
+}
+
+static void add(struct question *question, unsigned short type, const void *value, size_t size)
+{
+    char *place = (char *)question + NLMSG_ALIGN(question->header.nlmsg_len);
+    struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(size), .rta_type = type};
+    memcpy(place, &attribute, sizeof attribute);
+    memcpy(place + RTA_LENGTH(0), value, size);
+    question->header.nlmsg_len =
+        (uint32_t)(NLMSG_ALIGN(question->header.nlmsg_len) + RTA_LENGTH(size));
+}
+
+/* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
+static bool ask(const struct question *question, union answer *answer, unsigned short expected,
+                size_t body, struct rtattr **found, unsigned types)
+{
+    ssize_t got = -1;
+    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (asker < 0)
+        return false;
+    if (send(asker, question, question->header.nlmsg_len, 0) > 0)
+        got = recv(asker, answer, sizeof *answer, 0);
+    close(asker);
+    if (got < (ssize_t)NLMSG_LENGTH(body) || answer->header.nlmsg_type != expected ||
+        answer->header.nlmsg_len > (size_t)got)
+        return false;
+    memset(found, 0, types * sizeof *found);
+    char *at = (char *)NLMSG_DATA(&answer->header) + NLMSG_ALIGN(body);
+    size_t left = answer->header.nlmsg_len - NLMSG_LENGTH(body);
+    for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, left);
+         attribute = RTA_NEXT(attribute, left))
+        if (attribute->rta_type < types)
+            found[attribute->rta_type] = attribute;
+    return true;
+}
+
+static bool number_in(const struct rtattr *attribute, uint32_t *value)
+{
+    if (attribute == NULL || RTA_PAYLOAD(attribute) < sizeof *value)
+        return false;
+    memcpy(value, RTA_DATA(attribute), sizeof *value);
+    return true;
+}
+
+/* ---- the route ---- */
+
+static void route_address(struct json *out, const char *key, int family,
+                          const struct rtattr *attribute)
+{
+    char text[INET6_ADDRSTRLEN];
+    size_t size = family == AF_INET6 ? 16 : 4;
+    if (attribute != NULL && RTA_PAYLOAD(attribute) >= size &&
+        inet_ntop(family, RTA_DATA(attribute), text, sizeof text) != NULL)
+        json_text(out, key, text);
+}
+
+/* Index of the interface by which packets to that address leave; 0: no route. */
+static unsigned route_to(struct json *out, const struct plat_address *to)
+{
+    union answer answer;
+    struct question question;
+    struct rtattr *found[RTA_MAX + 1];
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    int family = plat_address_v6(to) ? AF_INET6 : AF_INET;
+    uint32_t index;
+    begin_question(&question, RTM_GETROUTE, sizeof question.body.route);
+    question.body.route.rtm_family = (unsigned char)family;
+    if (family == AF_INET6) {
+        memcpy(&v6, to->at.bytes, sizeof v6);
+        question.body.route.rtm_dst_len = 128;
+        add(&question, RTA_DST, &v6.sin6_addr, 16);
+        if (v6.sin6_scope_id != 0)
+            add(&question, RTA_OIF, &v6.sin6_scope_id, 4);
+    } else {
+        memcpy(&v4, to->at.bytes, sizeof v4);
+        question.body.route.rtm_dst_len = 32;
+        add(&question, RTA_DST, &v4.sin_addr, 4);
+    }
+    if (!ask(&question, &answer, RTM_NEWROUTE, sizeof(struct rtmsg), found, RTA_MAX + 1) ||
+        !number_in(found[RTA_OIF], &index))
+        return 0;
+    route_address(out, "route_source", family, found[RTA_PREFSRC]);
+    route_address(out, "route_gateway", family, found[RTA_GATEWAY]);
+    return index;
+}
+
+/* ---- the interface's counters and settings ---- */
+
+static void statistics(struct json *out, const struct rtattr *attribute)
+{
+    struct rtnl_link_stats64 counted;
+    memset(&counted, 0, sizeof counted);
+    if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct rtnl_link_stats64, multicast))
+        return;
+    memcpy(&counted, RTA_DATA(attribute),
+           RTA_PAYLOAD(attribute) < sizeof counted ? RTA_PAYLOAD(attribute) : sizeof counted);
+    json_u64(out, "interface_sent_bytes", counted.tx_bytes);
+    json_u64(out, "interface_received_bytes", counted.rx_bytes);
+    json_u64(out, "interface_sent_packets", counted.tx_packets);
+    json_u64(out, "interface_received_packets", counted.rx_packets);
+    json_u64(out, "interface_dropped_packets", counted.rx_dropped + counted.tx_dropped);
+    json_u64(out, "interface_errors", counted.rx_errors + counted.tx_errors);
+}
+
+static void link_settings(struct json *out, unsigned index)
+{
+    union answer answer;
+    struct question question;
+    struct rtattr *found[IFLA_MAX + 1];
+    uint32_t value;
+    begin_question(&question, RTM_GETLINK, sizeof question.body.link);
+    question.body.link.ifi_index = (int)index;
+    if (!ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found, IFLA_MAX + 1))
+        return;
+    if (number_in(found[IFLA_MTU], &value))
+        json_u64(out, "interface_mtu_bytes", value);
+    if (number_in(found[IFLA_TXQLEN], &value))
+        json_u64(out, "interface_queue_length", value);
+    if (found[IFLA_QDISC] != NULL)
+        json_text_of(out, "interface_qdisc", RTA_DATA(found[IFLA_QDISC]),
+                     strnlen(RTA_DATA(found[IFLA_QDISC]), RTA_PAYLOAD(found[IFLA_QDISC])));
+    if (found[IFLA_CARRIER] != NULL && RTA_PAYLOAD(found[IFLA_CARRIER]) >= 1)
+        json_u64(out, "interface_carrier", *(const unsigned char *)RTA_DATA(found[IFLA_CARRIER]));
+    statistics(out, found[IFLA_STATS64]);
+}
+
+/* What the queue in front of the interface had no room for, which no counter of the interface has:
+ * a shaper, or a card that is slower than what is sent. */
+static void queue_drops(struct json *out, unsigned index)
+{
+    union answer answer;
+    struct question question;
+    struct rtattr *found[TCA_MAX + 1];
+    struct tc_stats counted;
+    begin_question(&question, RTM_GETQDISC, sizeof question.body.queue);
+    /* Older kernels answer the asker only with ECHO; with ACK something comes in any case. */
+    question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
+    question.body.queue.tcm_ifindex = (int)index;
+    question.body.queue.tcm_parent = TC_H_ROOT;
+    if (!ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), found, TCA_MAX + 1))
+        return;
+    const struct rtattr *attribute = found[TCA_STATS];
+    if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct tc_stats, overlimits))
+        return;
+    memset(&counted, 0, sizeof counted);
+    memcpy(&counted, RTA_DATA(attribute),
+           RTA_PAYLOAD(attribute) < sizeof counted ? RTA_PAYLOAD(attribute) : sizeof counted);
+    json_u64(out, "interface_queue_dropped_packets", counted.drops);
+}
+
+/* ---- the driver ---- */
+
+struct device {
+    int asker;
+    char name[IF_NAMESIZE];
+};
+
+/* `command` begins with its number, as all of ethtool's structures do. */
+static bool ethtool(const struct device *device, void *command)
+{
+    struct ifreq request;
+    memset(&request, 0, sizeof request);
+    memcpy(request.ifr_name, device->name, sizeof device->name);
+    request.ifr_data = command;
+    return ioctl(device->asker, SIOCETHTOOL, &request) == 0;
+}
+
+static void speed(struct json *out, const struct device *device)
+{
+    /* Three masks follow the structure, of a length that the kernel tells first. */
+    union {
+        struct ethtool_link_settings head;
+        char room[sizeof(struct ethtool_link_settings) + 3 * 127 * 4];
+    } link;
+    memset(&link, 0, sizeof link);
+    link.head.cmd = ETHTOOL_GLINKSETTINGS;
+    if (!ethtool(device, &link) || link.head.link_mode_masks_nwords >= 0)
+        return;
+    link.head.link_mode_masks_nwords = (signed char)-link.head.link_mode_masks_nwords;
+    link.head.cmd = ETHTOOL_GLINKSETTINGS;
+    if (!ethtool(device, &link))
+        return;
+    if (link.head.speed != 0 && link.head.speed != (uint32_t)SPEED_UNKNOWN)
+        json_u64(out, "interface_speed_bit_per_s", link.head.speed * UINT64_C(1000000));
+    if (link.head.duplex == DUPLEX_FULL || link.head.duplex == DUPLEX_HALF)
+        json_text(out, "interface_duplex", link.head.duplex == DUPLEX_FULL ? "full" : "half");
+}
+
+static void offloads(struct json *out, const struct device *device)
+{
+    static const struct {
+        uint32_t command, bit;
+        const char *name;
+    } known[] = {{ETHTOOL_GRXCSUM, 1, "rx-checksum"}, {ETHTOOL_GTXCSUM, 1, "tx-checksum"},
+                 {ETHTOOL_GSG, 1, "scatter-gather"},  {ETHTOOL_GTSO, 1, "tso"},
+                 {ETHTOOL_GGSO, 1, "gso"},            {ETHTOOL_GGRO, 1, "gro"},
+                 {ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro"}};
+    char list[128] = "";
+    bool any = false;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        struct ethtool_value value = {.cmd = known[i].command};
+        if (!ethtool(device, &value))
+            continue;
+        any = true;
+        if ((value.data & known[i].bit) == 0)
+            continue;
+        if (list[0] != 0)
+            strcat(list, ",");
+        strcat(list, known[i].name);
+    }
+    if (any)
+        json_text(out, "interface_offloads", list);
+}
+
+/* Between how many queues the card can share what arrives and what leaves (RSS, XPS). */
+static void queues(struct json *out, const struct device *device)
+{
+    struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+    struct ethtool_rxnfc rings = {.cmd = ETHTOOL_GRXRINGS};
+    if (ethtool(device, &channels)) {
+        json_u64(out, "interface_queues_rx", channels.rx_count + channels.combined_count);
+        json_u64(out, "interface_queues_tx", channels.tx_count + channels.combined_count);
+    }
+    if (ethtool(device, &rings))
+        json_u64(out, "interface_rss_queues", rings.data);
+}
+
+/* Energy-efficient Ethernet: a link that slept takes microseconds to wake up. */
+static void energy_saving(struct json *out, const struct device *device)
+{
+    struct ethtool_eee eee = {.cmd = ETHTOOL_GEEE};
+    if (ethtool(device, &eee))
+        json_text(out, "interface_eee",
+                  eee.eee_enabled == 0  ? "off"
+                  : eee.eee_active != 0 ? "active"
+                                        : "enabled");
+}
+
+static void driver(struct json *out, const struct device *device)
+{
+    struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+    struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
+    struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
+    struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
+    if (ethtool(device, &info)) {
+        json_text_of(out, "interface_driver", info.driver, strnlen(info.driver, sizeof info.driver));
+        info.bus_info[sizeof info.bus_info - 1] = 0;
+        facts_bus(out, info.bus_info);
+    }
+    speed(out, device);
+    offloads(out, device);
+    queues(out, device);
+    energy_saving(out, device);
+    if (ethtool(device, &rings)) {
+        json_u64(out, "interface_ring_rx", rings.rx_pending);
+        json_u64(out, "interface_ring_tx", rings.tx_pending);
+    }
+    if (ethtool(device, &coalesce))
+        json_u64(out, "interface_coalesce_rx_us", coalesce.rx_coalesce_usecs);
+    if (ethtool(device, &pause)) {
+        json_u64(out, "interface_pause_rx", pause.rx_pause != 0);
+        json_u64(out, "interface_pause_tx", pause.tx_pause != 0);
+    }
+}
+
+void facts_route(struct json *out, const char *to)
+{
+    struct plat_address address;
+    struct device device;
+    char steering[PLAT_STEERING];
+    memset(&device, 0, sizeof device);
+    if (!plat_address_parse(to, 0, &address))
+        return;
+    unsigned index = route_to(out, &address);
+    if (index == 0 || if_indextoname(index, device.name) == NULL)
+        return;
+    json_text(out, "route_interface", device.name);
+    link_settings(out, index);
+    queue_drops(out, index);
+    if (plat_receive_steering(device.name, steering))
+        json_text(out, "interface_rps_cpus", steering);
+    device.asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (device.asker < 0)
+        return;
+    driver(out, &device);
+    close(device.asker);
+}

@@ -1,0 +1,151 @@
+/* Linux: where the work of a network card is done: its queues, and the CPUs that its interrupts and
+ * the kernel's own spreading (RPS) take. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform/linux/facts.h"
+#include "platform/plat.h"
+
+struct cpus {
+    bool member[PLAT_CPUS];
+    bool known;
+};
+
+/* "0-3,8": as the kernel writes a list of CPUs. */
+static void add_list(struct cpus *cpus, const char *list)
+{
+    char *end;
+    for (const char *at = list; *at >= '0' && *at <= '9'; at = *end == ',' ? end + 1 : end) {
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (unsigned long cpu = first; cpu <= last && cpu < PLAT_CPUS; cpu++)
+            cpus->member[cpu] = true;
+    }
+    cpus->known = true;
+}
+
+/* "00000000,0000000f": hexadecimal words of 32 CPUs, the highest first. */
+static void add_mask(struct cpus *cpus, const char *mask)
+{
+    unsigned cpu = 0;
+    for (size_t at = strlen(mask); at-- > 0;) {
+        if (mask[at] == ',')
+            continue;
+        char digit[2] = {mask[at], 0};
+        unsigned bits = (unsigned)strtoul(digit, NULL, 16);
+        for (unsigned i = 0; i < 4; i++, cpu++)
+            if (cpu < PLAT_CPUS && (bits >> i & 1) != 0)
+                cpus->member[cpu] = true;
+    }
+    cpus->known = true;
+}
+
+/* Written as a list with ranges; "none" where there is no member. False: nothing is known. */
+static bool write_list(const struct cpus *cpus, char *into, size_t capacity)
+{
+    size_t used = 0;
+    snprintf(into, capacity, "%s", cpus->known ? "none" : "");
+    for (unsigned first = 0; first < PLAT_CPUS && used + 16 < capacity; first++) {
+        unsigned last = first;
+        if (!cpus->member[first])
+            continue;
+        while (last + 1 < PLAT_CPUS && cpus->member[last + 1])
+            last++;
+        used += (size_t)snprintf(into + used, capacity - used, first == last ? "%s%u" : "%s%u-%u",
+                                 used > 0 ? "," : "", first, last);
+        first = last;
+    }
+    return cpus->known;
+}
+
+/* ---- the card on its bus, which is the same one in every network namespace ---- */
+
+static void add_interrupt(struct cpus *cpus, const char *number)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/irq/%.16s/effective_affinity_list", number);
+    if (!facts_line_of(path, line, sizeof line)) {
+        snprintf(path, sizeof path, "/proc/irq/%.16s/smp_affinity_list", number);
+        if (!facts_line_of(path, line, sizeof line))
+            return;
+    }
+    add_list(cpus, line);
+}
+
+void facts_bus(struct json *out, const char *bus)
+{
+    char path[128], line[64], list[512];
+    struct cpus cpus = {.known = false};
+    if (bus[0] == 0 || strchr(bus, '/') != NULL || strlen(bus) > 32)
+        return;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus);
+    /* -1: the machine does not say, or has one node. */
+    uint64_t node;
+    if (facts_number_in(path, &node))
+        json_u64(out, "interface_numa_node", node);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/msi_irqs", bus);
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/irq", bus);
+        if (facts_line_of(path, line, sizeof line) && strcmp(line, "0") != 0)
+            add_interrupt(&cpus, line);
+    } else {
+        for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+            if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+                add_interrupt(&cpus, entry->d_name);
+        closedir(folder);
+    }
+    if (write_list(&cpus, list, sizeof list))
+        json_text(out, "interface_irq_cpus", list);
+}
+
+/* ---- the interface in /sys ---- */
+
+/* Which may have been mounted from another network namespace: the interface of that name there is
+ * ours when it has our number and our hardware address as well. */
+static bool is_ours(const char *name)
+{
+    struct ifreq request;
+    char path[96], address[64], ours[24];
+    uint64_t found;
+    int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (asker < 0)
+        return false;
+    memset(&request, 0, sizeof request);
+    strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+    const bool known = ioctl(asker, SIOCGIFHWADDR, &request) == 0;
+    close(asker);
+    const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
+    snprintf(ours, sizeof ours, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2], byte[3],
+             byte[4], byte[5]);
+    /* Loopback is the same everywhere. */
+    if (!known || strcmp(ours, "00:00:00:00:00:00") == 0)
+        return false;
+    snprintf(path, sizeof path, "/sys/class/net/%.32s/ifindex", name);
+    if (!facts_number_in(path, &found) || found != if_nametoindex(name))
+        return false;
+    snprintf(path, sizeof path, "/sys/class/net/%.32s/address", name);
+    return facts_line_of(path, address, sizeof address) && strcmp(address, ours) == 0;
+}
+
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
+{
+    char path[96], line[512];
+    struct cpus cpus = {.known = false};
+    const bool ours = is_ours(name);
+    for (unsigned queue = 0; queue < 1024 && ours; queue++) {
+        snprintf(path, sizeof path, "/sys/class/net/%.32s/queues/rx-%u/rps_cpus", name, queue);
+        if (!facts_line_of(path, line, sizeof line))
+            break;
+        add_mask(&cpus, line);
+    }
+    return write_list(&cpus, into, PLAT_STEERING);
+}

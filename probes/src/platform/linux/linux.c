@@ -1,0 +1,122 @@
+/* Linux: who we are, and which CPUs may be used. What it shares with others: plat_posix*.c, the
+ * lock: plat_linux_lock.c, counters: plat_linux_counters.c, sockets: plat_linux_socket.c. */
+#define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "platform/linux/linux.h"
+
+/* ---- the process ---- */
+
+ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
+{
+    struct pollfd wait = {.fd = STDIN_FILENO, .events = POLLIN};
+    int ready = poll(&wait, 1, timeout_ms);
+    if (ready <= 0)
+        return ready == 0 || errno == EINTR ? PLAT_TIMED_OUT : 0;
+    ssize_t got = read(STDIN_FILENO, into, capacity);
+    if (got < 0)
+        return errno == EINTR || errno == EAGAIN ? PLAT_TIMED_OUT : 0;
+    return got;
+}
+
+int plat_random(void *into, size_t length)
+{
+    return getrandom(into, length, 0) == (ssize_t)length ? 0 : EIO;
+}
+
+static void read_word(const char *path, char *into, size_t capacity)
+{
+    into[0] = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fgets(into, (int)capacity, file) == NULL)
+        into[0] = 0;
+    into[strcspn(into, " \t\r\n")] = 0;
+    fclose(file);
+}
+
+/* What an emulated Linux lacks, though its kernel has it, and what this account may not do, is found
+ * by trying. */
+static char capabilities[256];
+
+static void name_capabilities(void)
+{
+    int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(capabilities, sizeof capabilities,
+             "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
+             "queue-drops,raw-clock,lock,facts,cpu,poll,batch%s%s%s",
+             trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
+             trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
+             linux_frames_allowed() ? ",packet" : "");
+    if (trial >= 0)
+        close(trial);
+}
+
+void plat_identify(struct plat_identity *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    memset(out, 0, sizeof *out);
+    out->os = "linux";
+    out->clock = "CLOCK_MONOTONIC";
+    pthread_once(&once, name_capabilities);
+    out->capabilities = capabilities;
+    struct utsname name;
+    if (uname(&name) == 0) {
+        snprintf(out->os_release, sizeof out->os_release, "%s", name.release);
+        snprintf(out->architecture, sizeof out->architecture, "%.31s", name.machine);
+    }
+    read_word("/etc/machine-id", out->machine_id, sizeof out->machine_id);
+    if (out->machine_id[0] == 0)
+        read_word("/var/lib/dbus/machine-id", out->machine_id, sizeof out->machine_id);
+    struct stat netns;
+    if (stat("/proc/self/ns/net", &netns) == 0)
+        out->network_id = netns.st_ino;
+    out->pid = (unsigned)getpid();
+    cpu_set_t usable;
+    out->cpu_count = 1;
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
+        out->cpu_count = (unsigned)CPU_COUNT(&usable);
+}
+
+/* ---- clocks ---- */
+
+bool plat_raw_now_ns(uint64_t *out)
+{
+    *out = posix_clock_ns(CLOCK_MONOTONIC_RAW);
+    return true;
+}
+
+/* ---- threads ---- */
+
+/* Sleeps end 50 us late by default, for the sake of batteries. */
+void posix_thread_begins(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+int plat_pin(unsigned cpu)
+{
+    cpu_set_t one;
+    if (cpu >= CPU_SETSIZE)
+        return EINVAL;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+bool plat_cpu_usable(unsigned cpu)
+{
+    cpu_set_t usable;
+    return cpu < CPU_SETSIZE && sched_getaffinity(0, sizeof usable, &usable) == 0 &&
+           CPU_ISSET(cpu, &usable);
+}

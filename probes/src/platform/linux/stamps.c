@@ -1,0 +1,214 @@
+/* Linux: when datagrams passed the edge of the stack, by SO_TIMESTAMPING
+ * (Documentation/networking/timestamping.rst). Stamps of sending come back on the socket's error
+ * queue, without the datagram and with its number. */
+#define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
+#include <net/if.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <linux/errqueue.h>
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+
+#include "platform/linux/linux.h"
+
+#define KERNEL_TRIES 50 /* of a millisecond */
+
+/* ---- reading ---- */
+
+union control {
+    struct cmsghdr alignment;
+    char bytes[CMSG_SPACE(sizeof(struct scm_timestamping)) +
+               CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_in6))];
+};
+
+/* Of the three times, the first is software's and the third the card's; 0 where there is none. */
+static void read_times(const struct cmsghdr *header, struct plat_stamp *out)
+{
+    struct scm_timestamping times;
+    if (header->cmsg_len < CMSG_LEN(sizeof times))
+        return;
+    memcpy(&times, CMSG_DATA(header), sizeof times);
+    out->hardware = posix_in_ns(times.ts[2]) != 0;
+    out->ns = posix_in_ns(times.ts[out->hardware ? 2 : 0]);
+}
+
+/* Whether the error queue's entry is a stamp of sending, and of which datagram. */
+static bool read_number(const struct cmsghdr *header, struct plat_stamp *out)
+{
+    struct sock_extended_err entry;
+    if (header->cmsg_len < CMSG_LEN(sizeof entry))
+        return false;
+    memcpy(&entry, CMSG_DATA(header), sizeof entry);
+    out->number = entry.ee_data;
+    return entry.ee_origin == SO_EE_ORIGIN_TIMESTAMPING && entry.ee_info == SCM_TSTAMP_SND;
+}
+
+/* CMSG_NXTHDR, which musl writes as a comparison of different signs. */
+static struct cmsghdr *after(const struct msghdr *message, struct cmsghdr *at)
+{
+    char *next = (char *)at + CMSG_ALIGN(at->cmsg_len);
+    const char *end = (const char *)message->msg_control + message->msg_controllen;
+    if (at->cmsg_len < sizeof *at || next + sizeof *at > end)
+        return NULL;
+    return (struct cmsghdr *)(void *)next;
+}
+
+/* True: a stamp of sending. */
+static bool read_control(struct msghdr *message, struct plat_stamp *out)
+{
+    bool sending = false;
+    memset(out, 0, sizeof *out);
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at != NULL; at = after(message, at)) {
+        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_TIMESTAMPING)
+            read_times(at, out);
+        else if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
+                 (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
+            sending = read_number(at, out);
+    }
+    return sending && out->ns != 0;
+}
+
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
+                               struct plat_stamp *received)
+{
+    union control control;
+    struct iovec room = {.iov_base = into, .iov_len = capacity};
+    struct msghdr message = {.msg_iov = &room, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    memset(received, 0, sizeof *received);
+    ssize_t got = recvmsg((int)socket, &message, wait ? 0 : MSG_DONTWAIT);
+    if (got < 0)
+        return -(ptrdiff_t)errno;
+    read_control(&message, received);
+    return got;
+}
+
+enum taken { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
+
+/* One entry of the error queue, which also holds what came back of other datagrams. */
+static enum taken take(int socket, struct plat_stamp *sent)
+{
+    union control control;
+    char byte;
+    struct iovec room = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &room, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+        return errno == EINTR ? TOOK_SOMETHING_ELSE : TOOK_NOTHING;
+    return read_control(&message, sent) ? TOOK_A_STAMP : TOOK_SOMETHING_ELSE;
+}
+
+bool plat_sent_stamp(plat_socket given, uint64_t wait_ns, struct plat_stamp *sent)
+{
+    const uint64_t until_ns = plat_now_ns() + wait_ns;
+    struct pollfd wait = {.fd = (int)given};
+    for (int ready = 0;;) {
+        enum taken taken;
+        do
+            taken = take((int)given, sent);
+        while (taken == TOOK_SOMETHING_ELSE);
+        if (taken == TOOK_A_STAMP)
+            return true;
+        /* An error that is not of this queue stays, and would be polled without end. */
+        if (ready > 0)
+            plat_sleep_ns(10000);
+        uint64_t now = plat_now_ns();
+        if (now >= until_ns || (ready > 0 && (wait.revents & POLLHUP)))
+            return false;
+        struct timespec span = posix_timespec(until_ns - now);
+        ready = ppoll(&wait, 1, &span, NULL);
+    }
+}
+
+/* ---- switching on ---- */
+
+static bool asked(int socket, unsigned long request, const char *interface, void *data)
+{
+    struct ifreq question;
+    memset(&question, 0, sizeof question);
+    strncpy(question.ifr_name, interface, sizeof question.ifr_name - 1);
+    question.ifr_data = data;
+    return ioctl(socket, request, &question) == 0;
+}
+
+static bool card_offers(int socket, const char *interface)
+{
+    const uint32_t needed = SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
+                            SOF_TIMESTAMPING_RAW_HARDWARE;
+    struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
+    return asked(socket, SIOCETHTOOL, interface, &info) &&
+           (info.so_timestamping & needed) == needed && (info.tx_types >> HWTSTAMP_TX_ON & 1) &&
+           (info.rx_filters >> HWTSTAMP_FILTER_ALL & 1);
+}
+
+static bool stamps_all(const struct hwtstamp_config *config)
+{
+    return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
+}
+
+/* Switching it on takes CAP_NET_ADMIN; where an administrator has, it takes nothing. */
+static bool card_stamps(int socket, const char *interface)
+{
+    struct hwtstamp_config config;
+    if (interface == NULL || interface[0] == 0 || !card_offers(socket, interface))
+        return false;
+    memset(&config, 0, sizeof config);
+    if (asked(socket, SIOCGHWTSTAMP, interface, &config) && stamps_all(&config))
+        return true;
+    memset(&config, 0, sizeof config);
+    config.tx_type = HWTSTAMP_TX_ON;
+    config.rx_filter = HWTSTAMP_FILTER_ALL;
+    return asked(socket, SIOCSHWTSTAMP, interface, &config) && stamps_all(&config);
+}
+
+/* The kernel begins to stamp what arrives some time after it was asked to: a packet to ourselves
+ * tells. Without a way to ourselves there is only patience. */
+static void wait_for_the_kernel(void)
+{
+    struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof self;
+    const int on = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+    struct plat_stamp stamp = {.ns = 0};
+    char byte = 0;
+    int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (trial < 0)
+        return;
+    const bool looped = bind(trial, (struct sockaddr *)&self, length) == 0 &&
+                        getsockname(trial, (struct sockaddr *)&self, &length) == 0 &&
+                        connect(trial, (struct sockaddr *)&self, length) == 0 &&
+                        setsockopt(trial, SOL_SOCKET, SO_TIMESTAMPING, &on, sizeof on) == 0;
+    for (int i = 0; i < KERNEL_TRIES && stamp.ns == 0; i++) {
+        if (!looped || send(trial, &byte, 1, 0) != 1 ||
+            plat_receive_stamped(trial, &byte, 1, true, &stamp) != 1 || stamp.ns == 0)
+            plat_sleep_ns(1000000);
+    }
+    close(trial);
+}
+
+static int request(int socket, unsigned more)
+{
+    unsigned flags = more | SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
+                     SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID |
+                     SOF_TIMESTAMPING_OPT_TSONLY;
+    return posix_failed(setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags));
+}
+
+bool linux_stamps_known(int socket)
+{
+    return request(socket, 0) == 0;
+}
+
+int plat_stamps_on(plat_socket socket, const char *interface)
+{
+    const unsigned of_the_card = SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
+                                 SOF_TIMESTAMPING_RAW_HARDWARE;
+    int error = request((int)socket, card_stamps((int)socket, interface) ? of_the_card : 0);
+    if (error == 0)
+        wait_for_the_kernel();
+    return error;
+}

@@ -1,0 +1,124 @@
+/* Linux, macOS and FreeBSD: options of sockets. */
+#define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+
+bool posix_is_v6(int socket)
+{
+    struct plat_address address;
+    return plat_local_address(socket, &address) == 0 && plat_address_v6(&address);
+}
+
+/* Level and name of the options that are one integer of the system's. */
+static bool plain_option(int socket, enum plat_option option, int *level, int *name)
+{
+    *level = SOL_SOCKET;
+    switch (option) {
+    case PLAT_SEND_BUFFER:
+        *name = SO_SNDBUF;
+        return true;
+    case PLAT_RECEIVE_BUFFER:
+        *name = SO_RCVBUF;
+        return true;
+    case PLAT_RECEIVE_LOW_WATER:
+        *name = SO_RCVLOWAT;
+        return true;
+    case PLAT_REUSE:
+        *name = SO_REUSEADDR;
+        return true;
+    case PLAT_NODELAY:
+        *level = IPPROTO_TCP;
+        *name = TCP_NODELAY;
+        return true;
+    case PLAT_DSCP:
+        *level = posix_is_v6(socket) ? IPPROTO_IPV6 : IPPROTO_IP;
+        *name = *level == IPPROTO_IPV6 ? IPV6_TCLASS : IP_TOS;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int set_time(int socket, int name, int milliseconds)
+{
+    struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+    return posix_failed(setsockopt(socket, SOL_SOCKET, name, &time, sizeof time));
+}
+
+int plat_option_set(plat_socket given, enum plat_option option, int value)
+{
+    int socket = (int)given, level, name;
+    if (option == PLAT_BLOCKING) {
+        int nonblocking = !value;
+        return posix_failed(ioctl(socket, FIONBIO, &nonblocking));
+    }
+    if (option == PLAT_SEND_TIMEOUT_MS)
+        return set_time(socket, SO_SNDTIMEO, value);
+    if (option == PLAT_RECEIVE_TIMEOUT_MS)
+        return set_time(socket, SO_RCVTIMEO, posix_receive_timeout_ms(value));
+    if (option == PLAT_RESET_ON_CLOSE) {
+        struct linger linger = {.l_onoff = value, .l_linger = 0};
+        return posix_failed(setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
+    }
+    if (option == PLAT_DONT_FRAGMENT)
+        return posix_set_dont_fragment(socket, value != 0);
+    if (option == PLAT_REPORT_DROPS)
+        return posix_set_report_drops(socket, value != 0);
+    if (!plain_option(socket, option, &level, &name))
+        return ENOPROTOOPT;
+    if (option == PLAT_DSCP)
+        value <<= 2;
+    return posix_failed(setsockopt(socket, level, name, &value, sizeof value));
+}
+
+int plat_option_get(plat_socket given, enum plat_option option, int *value)
+{
+    int socket = (int)given, level, name;
+    socklen_t length = sizeof *value;
+    if (option == PLAT_DONT_FRAGMENT)
+        return posix_get_dont_fragment(socket, value);
+    if (!plain_option(socket, option, &level, &name))
+        return ENOPROTOOPT;
+    if (getsockopt(socket, level, name, value, &length) < 0)
+        return errno;
+    if (option == PLAT_DSCP)
+        *value >>= 2;
+    else if (option == PLAT_NODELAY || option == PLAT_REUSE)
+        *value = *value != 0; /* a flag reads as its own bit, on some */
+    return 0;
+}
+
+/* macOS has no such option. */
+#if defined(TCP_CONGESTION)
+int plat_congestion_set(plat_socket socket, const char *name)
+{
+    return posix_failed(
+        setsockopt((int)socket, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)));
+}
+
+int plat_congestion_get(plat_socket socket, char *into, size_t capacity)
+{
+    socklen_t length = (socklen_t)capacity - 1;
+    int error = posix_failed(getsockopt((int)socket, IPPROTO_TCP, TCP_CONGESTION, into, &length));
+    into[error == 0 ? length : 0] = 0;
+    return error;
+}
+#else
+int plat_congestion_set(plat_socket socket, const char *name)
+{
+    (void)socket;
+    (void)name;
+    return ENOPROTOOPT;
+}
+
+int plat_congestion_get(plat_socket socket, char *into, size_t capacity)
+{
+    (void)socket;
+    (void)capacity;
+    into[0] = 0;
+    return ENOPROTOOPT;
+}
+#endif

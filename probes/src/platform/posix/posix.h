@@ -1,0 +1,58 @@
+/* Linux, macOS and FreeBSD: what their platform files share, and what each gives to the shared
+ * rooms, plat_posix*.c. */
+#ifndef PLAT_POSIX_H
+#define PLAT_POSIX_H
+
+#include <errno.h>
+#include <time.h>
+
+#include "platform/sockaddr.h"
+
+#define SECOND_NS 1000000000ULL
+
+/* ---- shared ---- */
+
+static inline int posix_failed(int result)
+{
+    return result < 0 ? errno : 0;
+}
+
+static inline ptrdiff_t posix_moved(ssize_t result)
+{
+    return result < 0 ? -(ptrdiff_t)errno : result;
+}
+
+static inline uint64_t posix_in_ns(struct timespec time)
+{
+    return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
+static inline struct timespec posix_timespec(uint64_t nanoseconds)
+{
+    return (struct timespec){.tv_sec = (time_t)(nanoseconds / SECOND_NS),
+                             .tv_nsec = (long)(nanoseconds % SECOND_NS)};
+}
+
+static inline uint64_t posix_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return posix_in_ns(now);
+}
+
+bool posix_is_v6(int socket);
+
+/* ---- given by each system ---- */
+
+/* What a thread of ours does first. */
+void posix_thread_begins(void);
+/* What a socket gets as soon as it is there. */
+void posix_prepare_socket(int socket);
+/* How long a receive that blocks may wait where so much was asked for; 0: without end. */
+int posix_receive_timeout_ms(int asked_ms);
+/* PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have a name of their own everywhere. */
+int posix_set_dont_fragment(int socket, bool on);
+int posix_get_dont_fragment(int socket, int *on);
+int posix_set_report_drops(int socket, bool on);
+
+#endif

@@ -1,0 +1,171 @@
+/* Linux, macOS and FreeBSD: sockets are opened, connected, sent on and received from. Options:
+ * plat_posix_option.c. */
+#define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+/* ---- opening and closing ---- */
+
+int plat_socket_open(plat_socket *out, bool udp, const struct plat_address *family)
+{
+    int fresh = socket(sockaddr_of(family)->sa_family, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
+    *out = fresh;
+    if (fresh < 0)
+        return errno;
+    fcntl(fresh, F_SETFD, FD_CLOEXEC);
+    posix_prepare_socket(fresh);
+    return 0;
+}
+
+void plat_close(plat_socket socket)
+{
+    if (socket != PLAT_NO_SOCKET)
+        close((int)socket);
+}
+
+int plat_bind(plat_socket socket, const struct plat_address *address)
+{
+    return posix_failed(bind((int)socket, sockaddr_of(address), (socklen_t)address->length));
+}
+
+int plat_listen(plat_socket socket, int backlog)
+{
+    return posix_failed(listen((int)socket, backlog));
+}
+
+int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
+{
+    struct sockaddr *place = sockaddr_into(peer);
+    socklen_t length = (socklen_t)peer->length;
+    int fresh = accept((int)socket, place, &length);
+    *out = fresh;
+    if (fresh < 0)
+        return errno;
+    peer->length = (unsigned)length;
+    fcntl(fresh, F_SETFD, FD_CLOEXEC);
+    posix_prepare_socket(fresh);
+    /* Some systems hand the listener's mode on. */
+    int error = plat_option_set(fresh, PLAT_BLOCKING, 1);
+    if (error != 0)
+        close(fresh);
+    return error;
+}
+
+static int until_ms(uint64_t until_ns)
+{
+    uint64_t now = plat_now_ns();
+    uint64_t left_ms = until_ns > now ? (until_ns - now + 999999) / 1000000 : 0;
+    return left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns)
+{
+    int error = plat_option_set(socket, PLAT_BLOCKING, 0);
+    if (error != 0)
+        return error;
+    error = posix_failed(connect((int)socket, sockaddr_of(peer), (socklen_t)peer->length));
+    if (error == EINPROGRESS) {
+        struct pollfd wait = {.fd = (int)socket, .events = POLLOUT};
+        socklen_t length = sizeof error;
+        int ready;
+        do
+            ready = poll(&wait, 1, until_ms(until_ns));
+        while (ready < 0 && errno == EINTR);
+        if (ready == 0)
+            return ETIMEDOUT;
+        if (getsockopt((int)socket, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+            return errno;
+    }
+    return error != 0 ? error : plat_option_set(socket, PLAT_BLOCKING, 1);
+}
+
+static int name_of(int (*ask)(int, struct sockaddr *restrict, socklen_t *restrict),
+                   plat_socket socket, struct plat_address *out)
+{
+    struct sockaddr *place = sockaddr_into(out);
+    socklen_t length = (socklen_t)out->length;
+    int error = posix_failed(ask((int)socket, place, &length));
+    out->length = (unsigned)length;
+    return error;
+}
+
+int plat_local_address(plat_socket socket, struct plat_address *out)
+{
+    return name_of(getsockname, socket, out);
+}
+
+int plat_peer_address(plat_socket socket, struct plat_address *out)
+{
+    return name_of(getpeername, socket, out);
+}
+
+/* ---- sending and receiving; plat_start has switched the signal of a broken pipe off ---- */
+
+ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
+{
+    return posix_moved(send((int)socket, bytes, length, 0));
+}
+
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
+{
+    return posix_moved(send((int)socket, bytes, length, MSG_DONTWAIT));
+}
+
+ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
+{
+    return posix_moved(recv((int)socket, into, capacity, 0));
+}
+
+ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity)
+{
+    return posix_moved(recv((int)socket, into, capacity, MSG_DONTWAIT));
+}
+
+ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity)
+{
+    return posix_moved(recv((int)socket, into, capacity, MSG_DONTWAIT | MSG_PEEK));
+}
+
+ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
+                            struct plat_address *from)
+{
+    struct sockaddr *place = sockaddr_into(from);
+    socklen_t length = (socklen_t)from->length;
+    ssize_t got = recvfrom((int)socket, into, capacity, MSG_DONTWAIT, place, &length);
+    from->length = (unsigned)length;
+    return posix_moved(got);
+}
+
+ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
+                       const struct plat_address *to)
+{
+    return posix_moved(
+        sendto((int)socket, bytes, length, 0, sockaddr_of(to), (socklen_t)to->length));
+}
+
+void plat_finish(plat_socket socket)
+{
+    shutdown((int)socket, SHUT_WR);
+}
+
+void plat_wake(plat_socket socket)
+{
+    /* Works on connected UDP sockets, too: blocked calls return 0 or EPIPE. */
+    shutdown((int)socket, SHUT_RDWR);
+}
+
+void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
+{
+    struct pollfd polls[96];
+    if (count > sizeof polls / sizeof polls[0])
+        count = sizeof polls / sizeof polls[0];
+    for (unsigned i = 0; i < count; i++)
+        polls[i] = (struct pollfd){.fd = (int)waits[i].socket,
+                                   .events = waits[i].sending ? POLLIN | POLLOUT : POLLIN};
+    int ready = poll(polls, count, until_ms(until_ns));
+    for (unsigned i = 0; i < count; i++)
+        waits[i].ready = ready > 0 && polls[i].revents != 0;
+}

@@ -1,0 +1,123 @@
+/* Windows: the lock of this host, a named pipe. The kernel lets one process alone make the first
+ * instance of a name, and forgets the name with that process; who opens it reads the owner. */
+#include "platform/windows/windows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const wchar_t lock_name[] = L"\\\\.\\pipe\\netlab-host";
+static const DWORD patience_ms = 200;
+
+static HANDLE lock_pipe = INVALID_HANDLE_VALUE;
+static HANDLE lock_over; /* event: the lock is given back */
+static char lock_owner[256];
+static plat_thread lock_thread;
+
+/* Waits for what was begun on the pipe. False: it is to end, or has failed. */
+static bool finished(OVERLAPPED *call, BOOL begun, DWORD timeout_ms)
+{
+    HANDLE events[2] = {lock_over, call->hEvent};
+    DWORD error = begun ? ERROR_SUCCESS : GetLastError(), moved;
+    if (begun || error == ERROR_PIPE_CONNECTED)
+        return true;
+    if (error != ERROR_IO_PENDING)
+        return false;
+    if (WaitForMultipleObjects(2, events, FALSE, timeout_ms) == WAIT_OBJECT_0 + 1)
+        return GetOverlappedResult(lock_pipe, call, &moved, FALSE);
+    CancelIoEx(lock_pipe, call);
+    GetOverlappedResult(lock_pipe, call, &moved, TRUE);
+    return false;
+}
+
+/* Tells everybody who opens the pipe who holds the lock, and waits a little until he has read it,
+ * for what is unread goes with the connection. */
+static void answer_for_the_lock(void *argument)
+{
+    OVERLAPPED call;
+    char nothing;
+    memset(&call, 0, sizeof call);
+    call.hEvent = (HANDLE)argument;
+    while (WaitForSingleObject(lock_over, 0) == WAIT_TIMEOUT) {
+        if (!finished(&call, ConnectNamedPipe(lock_pipe, &call), INFINITE)) {
+            /* Somebody came and left again before he was heard, or the lock is given back. */
+            DisconnectNamedPipe(lock_pipe);
+            WaitForSingleObject(lock_over, 1);
+            continue;
+        }
+        if (finished(&call, WriteFile(lock_pipe, lock_owner, (DWORD)strlen(lock_owner), NULL, &call),
+                     patience_ms))
+            finished(&call, ReadFile(lock_pipe, &nothing, 1, NULL, &call), patience_ms);
+        DisconnectNamedPipe(lock_pipe);
+    }
+    CloseHandle(call.hEvent);
+}
+
+/* False: there is no such pipe (any more). */
+static bool ask_the_holder(char *holder, size_t capacity)
+{
+    DWORD got = 0;
+    holder[0] = 0;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        HANDLE pipe = CreateFileW(lock_name, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+        if (pipe == INVALID_HANDLE_VALUE) {
+            if (GetLastError() == ERROR_FILE_NOT_FOUND)
+                return false;
+            WaitNamedPipeW(lock_name, patience_ms); /* another one is asking */
+            continue;
+        }
+        if (!ReadFile(pipe, holder, (DWORD)capacity - 1, &got, NULL))
+            got = 0;
+        CloseHandle(pipe);
+        holder[got] = 0;
+        holder[strcspn(holder, "\n")] = 0;
+        return true;
+    }
+    return true;
+}
+
+static HANDLE make_pipe(void)
+{
+    /* The default rights let everybody read, and remote clients are refused. */
+    return CreateNamedPipeW(lock_name,
+                            PIPE_ACCESS_DUPLEX | FILE_FLAG_FIRST_PIPE_INSTANCE |
+                                FILE_FLAG_OVERLAPPED,
+                            PIPE_TYPE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS, 1,
+                            sizeof lock_owner, 0, 0, NULL);
+}
+
+int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
+{
+    if (lock_pipe != INVALID_HANDLE_VALUE)
+        return 0;
+    HANDLE fresh = make_pipe();
+    if (fresh == INVALID_HANDLE_VALUE) {
+        DWORD error = GetLastError();
+        if (error != ERROR_ACCESS_DENIED && error != ERROR_PIPE_BUSY)
+            return (int)error;
+        ask_the_holder(holder, holder_capacity);
+        return PLAT_LOCKED;
+    }
+    HANDLE event = CreateEventW(NULL, TRUE, FALSE, NULL);
+    lock_over = CreateEventW(NULL, TRUE, FALSE, NULL);
+    snprintf(lock_owner, sizeof lock_owner, "%.250s\n", owner);
+    lock_pipe = fresh;
+    int error = event == NULL || lock_over == NULL ? (int)GetLastError() : 0;
+    if (error == 0)
+        error = plat_thread_start(&lock_thread, answer_for_the_lock, event);
+    if (error != 0) {
+        CloseHandle(fresh);
+        lock_pipe = INVALID_HANDLE_VALUE;
+    }
+    return error;
+}
+
+void plat_lock_release(void)
+{
+    if (lock_pipe == INVALID_HANDLE_VALUE)
+        return;
+    SetEvent(lock_over);
+    plat_thread_join(lock_thread);
+    CloseHandle(lock_pipe);
+    CloseHandle(lock_over);
+    lock_pipe = INVALID_HANDLE_VALUE;
+}

@@ -1,0 +1,195 @@
+/* Windows: options of sockets, what stands in their queues, and what it does not have: stamps and
+ * frames of our own. */
+#include "platform/windows/windows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const int plat_buffer_factor = 1;
+
+/* Level and name of the options that are one integer of Winsock's. Not among them: PLAT_DSCP, for
+ * IP_TOS is accepted and ignored; PLAT_REPORT_DROPS, for Windows does not tell. */
+static bool plain_option(const struct windows_socket *own, enum plat_option option, int *level,
+                         int *name)
+{
+    *level = SOL_SOCKET;
+    switch (option) {
+    case PLAT_SEND_BUFFER:
+        *name = SO_SNDBUF;
+        return true;
+    case PLAT_RECEIVE_BUFFER:
+        *name = SO_RCVBUF;
+        return true;
+    case PLAT_SEND_TIMEOUT_MS:
+        *name = SO_SNDTIMEO;
+        return true;
+    case PLAT_RECEIVE_TIMEOUT_MS:
+        *name = SO_RCVTIMEO;
+        return true;
+    case PLAT_NODELAY:
+        *level = IPPROTO_TCP;
+        *name = TCP_NODELAY;
+        return true;
+    case PLAT_DONT_FRAGMENT:
+        *level = own->v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+        *name = own->v6 ? IPV6_DONTFRAG : IP_DONTFRAGMENT;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int plat_option_set(plat_socket socket, enum plat_option option, int value)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int level, name;
+    if (option == PLAT_BLOCKING) {
+        own->listening = !value;
+        return windows_set_mode(own, !value);
+    }
+    if (option == PLAT_REUSE)
+        return 0; /* as it is without: SO_REUSEADDR means here to take a port over */
+    if (option == PLAT_RESET_ON_CLOSE) {
+        struct linger linger = {.l_onoff = value != 0, .l_linger = 0};
+        return windows_failed(setsockopt(own->socket, SOL_SOCKET, SO_LINGER, (const char *)&linger,
+                                         sizeof linger));
+    }
+    if (!plain_option(own, option, &level, &name))
+        return WSAENOPROTOOPT;
+    /* A send buffer of 0 means that calls wait for the network card. */
+    if ((option == PLAT_SEND_BUFFER || option == PLAT_RECEIVE_BUFFER) && value <= 0)
+        return WSAEINVAL;
+    /* A call that waits longer than its own limit is not sure to hear of plat_wake. */
+    if (option == PLAT_RECEIVE_TIMEOUT_MS && (value <= 0 || value > WINDOWS_RECEIVE_TIMEOUT_MS))
+        value = WINDOWS_RECEIVE_TIMEOUT_MS;
+    return windows_failed(setsockopt(own->socket, level, name, (const char *)&value, sizeof value));
+}
+
+int plat_option_get(plat_socket socket, enum plat_option option, int *value)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int level, name, length = sizeof *value;
+    if (!plain_option(own, option, &level, &name))
+        return WSAENOPROTOOPT;
+    *value = 0; /* some options fill one byte of it */
+    return windows_failed(getsockopt(own->socket, level, name, (char *)value, &length));
+}
+
+/* Windows takes its congestion control from templates of the administrator's. */
+int plat_congestion_set(plat_socket socket, const char *name)
+{
+    (void)socket;
+    (void)name;
+    return WSAENOPROTOOPT;
+}
+
+int plat_congestion_get(plat_socket socket, char *into, size_t capacity)
+{
+    (void)socket;
+    (void)capacity;
+    into[0] = 0;
+    return WSAENOPROTOOPT;
+}
+
+void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity)
+{
+    char text[120];
+    plat_describe(error, text, sizeof text);
+    snprintf(into, capacity, "congestion control %s: %s", name, text);
+}
+
+/* Winsock's documentation allows a provider to take note of it and do nothing: a capture tells. */
+int plat_set_no_checksum(plat_socket socket)
+{
+    const BOOL on = TRUE;
+    SOCKET own = windows_socket(socket)->socket;
+    int error = windows_failed(setsockopt(own, IPPROTO_UDP, UDP_NOCHECKSUM, (const char *)&on,
+                                          sizeof on));
+    return error == WSAEINVAL ? WSAENOPROTOOPT : error; /* in whichever way it is not known */
+}
+
+bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
+{
+    struct windows_socket *own = windows_socket(socket);
+    DWORD mtu = 0;
+    int length = sizeof mtu;
+    if (getsockopt(own->socket, own->v6 ? IPPROTO_IPV6 : IPPROTO_IP, own->v6 ? IPV6_MTU : IP_MTU,
+                   (char *)&mtu, &length) == SOCKET_ERROR ||
+        mtu == 0 || mtu == MAXDWORD)
+        return false;
+    *mtu_bytes = mtu;
+    return true;
+}
+
+/* ---- stamps: Windows has them from Server 2022 and Windows 11 on (SIO_TIMESTAMPING), on cards
+ * whose drivers do; netprobe does not ask for them ---- */
+
+int plat_stamps_on(plat_socket socket, const char *interface)
+{
+    (void)socket;
+    (void)interface;
+    return WSAENOPROTOOPT;
+}
+
+ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
+                               struct plat_stamp *received_at)
+{
+    memset(received_at, 0, sizeof *received_at);
+    return wait ? plat_receive(socket, into, capacity) : plat_receive_now(socket, into, capacity);
+}
+
+bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent_at)
+{
+    (void)socket;
+    memset(sent_at, 0, sizeof *sent_at);
+    plat_sleep_ns(wait_ns);
+    return false;
+}
+
+/* ---- frames of our own: Windows has no such socket ---- */
+
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers)
+{
+    (void)udp;
+    (void)bytes;
+    (void)length;
+    (void)headers;
+    *out = PLAT_NO_SOCKET;
+    return WSAENOPROTOOPT;
+}
+
+bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
+{
+    (void)name;
+    into[0] = 0;
+    return false;
+}
+
+/* ---- queues ---- */
+
+/* UDP: what stands in the queue as payload. */
+bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
+{
+    u_long queued = 0;
+    (void)udp;
+    if (ioctlsocket(windows_socket(socket)->socket, (long)FIONREAD, &queued) == SOCKET_ERROR)
+        return false;
+    *out = queued;
+    return true;
+}
+
+bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes)
+{
+    (void)socket;
+    (void)memory_bytes;
+    (void)most_bytes;
+    return false;
+}
+
+bool plat_queue_drops(plat_socket socket, uint64_t *out)
+{
+    (void)socket;
+    (void)out;
+    return false;
+}

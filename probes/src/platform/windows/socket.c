@@ -1,0 +1,350 @@
+/* Windows: sockets are opened, connected, sent on and received from, with Winsock 2 itself.
+ * Options: plat_windows_option.c, errors: plat_windows_error.c, addresses: plat_address.c. */
+#include "platform/sockaddr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef SIO_UDP_CONNRESET
+#define SIO_UDP_CONNRESET _WSAIOW(IOC_VENDOR, 12)
+#endif
+#ifndef SIO_UDP_NETRESET
+#define SIO_UDP_NETRESET _WSAIOW(IOC_VENDOR, 15)
+#endif
+#ifndef WSA_FLAG_NO_HANDLE_INHERIT
+#define WSA_FLAG_NO_HANDLE_INHERIT 0x80
+#endif
+
+/* ---- opening and closing ---- */
+
+/* Takes the socket over, also where it fails. */
+static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
+{
+    const DWORD timeout_ms = WINDOWS_RECEIVE_TIMEOUT_MS;
+    struct windows_socket *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        closesocket(fresh);
+        return ERROR_NOT_ENOUGH_MEMORY;
+    }
+    made->socket = fresh;
+    made->udp = udp;
+    made->v6 = is_v6;
+    setsockopt(fresh, SOL_SOCKET, SO_RCVTIMEO, (const char *)&timeout_ms, sizeof timeout_ms);
+    *out = (plat_socket)made;
+    return 0;
+}
+
+int plat_socket_open(plat_socket *out, bool udp, const struct plat_address *family)
+{
+    SOCKET fresh = WSASocketW(sockaddr_of(family)->sa_family, udp ? SOCK_DGRAM : SOCK_STREAM,
+                              udp ? IPPROTO_UDP : IPPROTO_TCP, NULL, 0,
+                              WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+    if (fresh == INVALID_SOCKET)
+        return WSAGetLastError();
+    if (udp) {
+        /* Or an ICMP message makes receive calls fail, of sockets that are not connected, too.
+         * Where this is refused, `quiet` below does it. */
+        BOOL report = FALSE;
+        DWORD nothing;
+        WSAIoctl(fresh, SIO_UDP_CONNRESET, &report, sizeof report, NULL, 0, &nothing, NULL, NULL);
+        WSAIoctl(fresh, SIO_UDP_NETRESET, &report, sizeof report, NULL, 0, &nothing, NULL, NULL);
+    }
+    return adopt(fresh, udp, plat_address_v6(family), out);
+}
+
+void plat_close(plat_socket socket)
+{
+    if (socket == PLAT_NO_SOCKET)
+        return;
+    closesocket(windows_socket(socket)->socket);
+    free(windows_socket(socket));
+}
+
+/* Without SO_EXCLUSIVEADDRUSE another program could take the same port over, and one that listens
+ * on all addresses would share it silently. Windows lets go of old connections' ports by itself. */
+int plat_bind(plat_socket socket, const struct plat_address *address)
+{
+    BOOL exclusive = TRUE;
+    SOCKET own = windows_socket(socket)->socket;
+    setsockopt(own, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&exclusive, sizeof exclusive);
+    return windows_failed(bind(own, sockaddr_of(address), (int)address->length));
+}
+
+int plat_listen(plat_socket socket, int backlog)
+{
+    return windows_failed(listen(windows_socket(socket)->socket, backlog));
+}
+
+int windows_set_mode(struct windows_socket *own, bool nonblocking)
+{
+    u_long value = nonblocking;
+    if (own->nonblocking == nonblocking)
+        return 0;
+    if (ioctlsocket(own->socket, (long)FIONBIO, &value) == SOCKET_ERROR)
+        return WSAGetLastError();
+    own->nonblocking = nonblocking;
+    return 0;
+}
+
+int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
+{
+    struct windows_socket *own = windows_socket(socket);
+    struct sockaddr *place = sockaddr_into(peer);
+    int length = (int)peer->length, error = windows_set_mode(own, own->listening);
+    u_long blocking = 0;
+    if (error != 0)
+        return error;
+    SOCKET fresh = accept(own->socket, place, &length);
+    if (fresh == INVALID_SOCKET)
+        return WSAGetLastError();
+    peer->length = (unsigned)length;
+    /* It has inherited the listener's mode. */
+    SetHandleInformation((HANDLE)fresh, HANDLE_FLAG_INHERIT, 0);
+    if (ioctlsocket(fresh, (long)FIONBIO, &blocking) == SOCKET_ERROR) {
+        error = WSAGetLastError();
+        closesocket(fresh);
+        return error;
+    }
+    return adopt(fresh, false, own->v6, out);
+}
+
+static uint64_t left_ns(uint64_t until_ns)
+{
+    const uint64_t hour_ns = UINT64_C(3600000000000);
+    uint64_t now = plat_now_ns();
+    uint64_t left = until_ns > now ? until_ns - now : 0;
+    return left < hour_ns ? left : hour_ns;
+}
+
+/* WSAPoll does not tell of refused connections before Windows 10 2004; select always has. */
+static int finish_connect(SOCKET own, uint64_t until_ns)
+{
+    fd_set writable, refused;
+    uint64_t left_us = (left_ns(until_ns) + 999) / 1000;
+    struct timeval patience = {.tv_sec = (long)(left_us / 1000000),
+                               .tv_usec = (long)(left_us % 1000000)};
+    int error = 0, length = sizeof error;
+    FD_ZERO(&writable);
+    writable.fd_array[writable.fd_count++] = own;
+    refused = writable;
+    int ready = select(0, NULL, &writable, &refused, &patience);
+    if (ready == 0)
+        return WSAETIMEDOUT;
+    if (ready < 0)
+        return WSAGetLastError();
+    if (getsockopt(own, SOL_SOCKET, SO_ERROR, (char *)&error, &length) == SOCKET_ERROR)
+        return WSAGetLastError();
+    if (error == 0 && refused.fd_count > 0)
+        return WSAECONNREFUSED;
+    return error;
+}
+
+int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int error = windows_set_mode(own, true);
+    if (error != 0)
+        return error;
+    error = windows_failed(connect(own->socket, sockaddr_of(peer), (int)peer->length));
+    if (error == WSAEWOULDBLOCK)
+        error = finish_connect(own->socket, until_ns);
+    return error != 0 ? error : windows_set_mode(own, false);
+}
+
+int plat_local_address(plat_socket socket, struct plat_address *out)
+{
+    struct sockaddr *place = sockaddr_into(out);
+    int length = (int)out->length;
+    int error = windows_failed(getsockname(windows_socket(socket)->socket, place, &length));
+    out->length = (unsigned)length;
+    return error;
+}
+
+int plat_peer_address(plat_socket socket, struct plat_address *out)
+{
+    struct sockaddr *place = sockaddr_into(out);
+    int length = (int)out->length;
+    int error = windows_failed(getpeername(windows_socket(socket)->socket, place, &length));
+    out->length = (unsigned)length;
+    return error;
+}
+
+/* ---- sending and receiving ---- */
+
+/* What an ICMP message made of an earlier datagram of ours, and says nothing about this call. */
+static bool quiet(const struct windows_socket *own, int error)
+{
+    return own->udp && (error == WSAECONNRESET || error == WSAENETRESET);
+}
+
+static int clamped(size_t length)
+{
+    return length > INT_MAX ? INT_MAX : (int)length;
+}
+
+static ptrdiff_t sent(const struct windows_socket *own, int put)
+{
+    if (put != SOCKET_ERROR)
+        return put;
+    int error = WSAGetLastError();
+    /* Linux says "would block" for a send time-out; on TCP, where there is none, it is the
+     * connection's. */
+    return own->udp && error == WSAETIMEDOUT ? -WSAEWOULDBLOCK : -error;
+}
+
+static ptrdiff_t send_one(const struct windows_socket *own, const void *bytes, size_t length)
+{
+    int put = send(own->socket, bytes, clamped(length), 0);
+    if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
+        put = send(own->socket, bytes, clamped(length), 0);
+    return sent(own, put);
+}
+
+ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
+{
+    struct windows_socket *own = windows_socket(socket);
+    /* A datagram mostly finds room: a socket that answers and receives without blocking is spared
+     * two switches of its mode each time. */
+    if (own->udp && own->nonblocking) {
+        ptrdiff_t put = send_one(own, bytes, length);
+        if (put != -WSAEWOULDBLOCK)
+            return put;
+    }
+    int error = windows_set_mode(own, false);
+    return error != 0 ? -error : send_one(own, bytes, length);
+}
+
+ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int error = windows_set_mode(own, true);
+    return error != 0 ? -error : send_one(own, bytes, length);
+}
+
+ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
+                       const struct plat_address *to)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
+    if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
+        put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
+    return sent(own, put);
+}
+
+/* A datagram longer than the room fills it and is an error here; elsewhere it is the room's bytes. */
+static ptrdiff_t received(const struct windows_socket *own, int got, size_t capacity)
+{
+    if (got != SOCKET_ERROR)
+        return got;
+    int error = WSAGetLastError();
+    if (own->udp && error == WSAEMSGSIZE)
+        return clamped(capacity);
+    return quiet(own, error) ? -WSAEWOULDBLOCK : -error;
+}
+
+static ptrdiff_t receive_now(plat_socket socket, void *into, size_t capacity, int flags)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int error = windows_set_mode(own, true);
+    if (error != 0)
+        return -error;
+    return received(own, recv(own->socket, into, clamped(capacity), flags), capacity);
+}
+
+ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity)
+{
+    return receive_now(socket, into, capacity, 0);
+}
+
+ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity)
+{
+    return receive_now(socket, into, capacity, MSG_PEEK);
+}
+
+ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
+{
+    struct windows_socket *own = windows_socket(socket);
+    int error = windows_set_mode(own, false);
+    if (error != 0)
+        return -error;
+    ptrdiff_t got = received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
+    /* Our own time-out, or a connection that is dead: only another look tells. */
+    return got == -WSAETIMEDOUT ? plat_receive_now(socket, into, capacity) : got;
+}
+
+/* `select` takes microseconds, and waits for as many milliseconds as the timer knows. What it calls
+ * readable is received in the mode that the socket is in: that costs no call. */
+ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
+{
+    struct windows_socket *own = windows_socket(socket);
+    const uint64_t limit_us = (limit_ns + 999) / 1000;
+    struct timeval span = {.tv_sec = (long)(limit_us / 1000000),
+                           .tv_usec = (long)(limit_us % 1000000)};
+    fd_set readable;
+    FD_ZERO(&readable);
+    readable.fd_array[readable.fd_count++] = own->socket;
+    int ready = select(0, &readable, NULL, NULL, &span);
+    if (ready == SOCKET_ERROR)
+        return -WSAGetLastError();
+    if (ready == 0)
+        return -WSAEWOULDBLOCK;
+    ptrdiff_t got = received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
+    return got == -WSAETIMEDOUT && own->udp ? -WSAEWOULDBLOCK : got;
+}
+
+/* No call here takes more than one. */
+ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
+{
+    ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
+                         : plat_receive_now(socket, batch->bytes, batch->room);
+    batch->length[0] = got > 0 ? (size_t)got : 0;
+    return got < 0 ? got : 1;
+}
+
+ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                         unsigned count)
+{
+    (void)count;
+    ptrdiff_t put = plat_send(socket, batch->bytes + (size_t)first * batch->room, batch->room);
+    return put < 0 ? put : 1;
+}
+
+ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
+                            struct plat_address *from)
+{
+    struct windows_socket *own = windows_socket(socket);
+    struct sockaddr *place = sockaddr_into(from);
+    int length = (int)from->length, error = windows_set_mode(own, true);
+    if (error != 0)
+        return -error;
+    int got = recvfrom(own->socket, into, clamped(capacity), 0, place, &length);
+    from->length = (unsigned)length;
+    return received(own, got, capacity);
+}
+
+void plat_finish(plat_socket socket)
+{
+    shutdown(windows_socket(socket)->socket, SD_SEND);
+}
+
+/* `shutdown` makes later calls fail; a call that waits already is not sure to hear of it. */
+void plat_wake(plat_socket socket)
+{
+    SOCKET own = windows_socket(socket)->socket;
+    shutdown(own, SD_BOTH);
+    CancelIoEx((HANDLE)own, NULL);
+}
+
+void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns)
+{
+    WSAPOLLFD polls[96];
+    if (count > sizeof polls / sizeof polls[0])
+        count = sizeof polls / sizeof polls[0];
+    for (unsigned i = 0; i < count; i++)
+        polls[i] = (WSAPOLLFD){.fd = windows_socket(waits[i].socket)->socket, .events = POLLRDNORM};
+    for (unsigned i = 0; i < count; i++)
+        polls[i].events |= waits[i].sending ? POLLWRNORM : 0;
+    int ready = WSAPoll(polls, count, (int)((left_ns(until_ns) + 999999) / 1000000));
+    for (unsigned i = 0; i < count; i++)
+        waits[i].ready = ready > 0 && polls[i].revents != 0;
+}

@@ -1,0 +1,232 @@
+/* Windows: the process and who we are. Clocks and threads: plat_windows_thread.c, CPUs:
+ * plat_windows_cpu.c, the lock: plat_windows_lock.c, sockets: plat_windows_socket.c, facts:
+ * plat_windows_facts.c. */
+#include "platform/windows/windows.h"
+
+#include <bcrypt.h>
+#include <fcntl.h>
+#include <io.h>
+#include <stdio.h>
+#include <string.h>
+#include <timeapi.h>
+
+#define SECOND_NS 1000000000ULL
+#define MILLISECOND_NS 1000000ULL
+
+/* ---- the process ---- */
+
+int plat_start(void)
+{
+    WSADATA data;
+    int error = WSAStartup(MAKEWORD(2, 2), &data);
+    _setmode(_fileno(stdin), _O_BINARY);
+    _setmode(_fileno(stdout), _O_BINARY);
+    /* Time-outs and waits tick at 15.6 ms otherwise. Where this is refused, they do. */
+    timeBeginPeriod(1);
+    return error;
+}
+
+/* Standard input is a pipe, a file or a console; only a thread of its own can wait for all three,
+ * and a pipe's synchronous read cannot be given a time-out. */
+static struct {
+    plat_mutex lock;
+    plat_cond changed;
+    bool started, ended;
+    size_t begin, used;
+    char bytes[65536];
+} input;
+
+static void read_input(void *argument)
+{
+    HANDLE handle = GetStdHandle(STD_INPUT_HANDLE);
+    char bytes[4096];
+    DWORD got;
+    (void)argument;
+    while (ReadFile(handle, bytes, sizeof bytes, &got, NULL) && got > 0) {
+        plat_mutex_lock(&input.lock);
+        while (sizeof input.bytes - input.used < got)
+            plat_cond_wait(&input.changed, &input.lock, plat_now_ns() + SECOND_NS);
+        for (DWORD i = 0; i < got; i++)
+            input.bytes[(input.begin + input.used++) % sizeof input.bytes] = bytes[i];
+        plat_cond_wake(&input.changed);
+        plat_mutex_unlock(&input.lock);
+    }
+    plat_mutex_lock(&input.lock);
+    input.ended = true;
+    plat_cond_wake(&input.changed);
+    plat_mutex_unlock(&input.lock);
+}
+
+/* One caller, the control thread. The reader is never joined: it may be waiting when the process
+ * ends, and ends with it. */
+static bool start_input(void)
+{
+    plat_thread reader;
+    if (input.started)
+        return true;
+    input.started = plat_thread_start(&reader, read_input, NULL) == 0;
+    if (input.started)
+        CloseHandle(reader);
+    return input.started;
+}
+
+ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
+{
+    const uint64_t until_ns = plat_now_ns() + (uint64_t)timeout_ms * MILLISECOND_NS;
+    char *next = into;
+    if (!start_input())
+        return 0;
+    plat_mutex_lock(&input.lock);
+    while (input.used == 0 && !input.ended && plat_now_ns() < until_ns)
+        plat_cond_wait(&input.changed, &input.lock, until_ns);
+    ptrdiff_t got = input.used < capacity ? (ptrdiff_t)input.used : (ptrdiff_t)capacity;
+    for (ptrdiff_t i = 0; i < got; i++)
+        next[i] = input.bytes[(input.begin + (size_t)i) % sizeof input.bytes];
+    input.begin = (input.begin + (size_t)got) % sizeof input.bytes;
+    input.used -= (size_t)got;
+    bool ended = input.ended;
+    plat_cond_wake(&input.changed);
+    plat_mutex_unlock(&input.lock);
+    return got == 0 && !ended ? PLAT_TIMED_OUT : got;
+}
+
+int plat_output_write(const void *bytes, size_t length)
+{
+    HANDLE handle = GetStdHandle(STD_OUTPUT_HANDLE);
+    const char *next = bytes;
+    while (length > 0) {
+        DWORD put = 0;
+        if (!WriteFile(handle, next, (DWORD)length, &put, NULL))
+            return (int)GetLastError();
+        next += put;
+        length -= put;
+    }
+    return 0;
+}
+
+int plat_random(void *into, size_t length)
+{
+    NTSTATUS status = BCryptGenRandom(NULL, into, (ULONG)length, BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+    return status == 0 ? 0 : ERROR_GEN_FAILURE;
+}
+
+void windows_text(const wchar_t *wide, char *into, size_t capacity)
+{
+    into[0] = 0;
+    if (WideCharToMultiByte(CP_UTF8, 0, wide, -1, into, (int)capacity, NULL, NULL) == 0)
+        into[0] = 0;
+}
+
+bool windows_registry_text(const wchar_t *key, const wchar_t *name, char *into, size_t capacity)
+{
+    wchar_t wide[256];
+    DWORD bytes = sizeof wide;
+    into[0] = 0;
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, key, name, RRF_RT_REG_SZ | RRF_SUBKEY_WOW6464KEY, NULL,
+                     wide, &bytes) != ERROR_SUCCESS)
+        return false;
+    windows_text(wide, into, capacity);
+    return into[0] != 0;
+}
+
+bool windows_registry_number(const wchar_t *key, const wchar_t *name, uint64_t *value)
+{
+    DWORD number, bytes = sizeof number;
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, key, name, RRF_RT_REG_DWORD | RRF_SUBKEY_WOW6464KEY, NULL,
+                     &number, &bytes) != ERROR_SUCCESS)
+        return false;
+    *value = number;
+    return true;
+}
+
+/* ---- functions of the system that no import library names ---- */
+
+typedef LONG(WINAPI *get_version)(OSVERSIONINFOW *);
+
+/* A data pointer on its way to a function pointer, the way that every compiler accepts. */
+void *windows_native(const char *name)
+{
+    HMODULE library = GetModuleHandleW(L"ntdll.dll");
+    FARPROC found = library != NULL ? GetProcAddress(library, name) : NULL;
+    void *pointer;
+    memcpy(&pointer, &found, sizeof pointer);
+    return pointer;
+}
+
+void windows_version(unsigned *major, unsigned *minor, unsigned *build)
+{
+    OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
+    void *found = windows_native("RtlGetVersion");
+    get_version get;
+    memcpy(&get, &found, sizeof get);
+    if (get != NULL)
+        get(&version);
+    *major = version.dwMajorVersion;
+    *minor = version.dwMinorVersion;
+    *build = version.dwBuildNumber;
+}
+
+/* ---- who we are ---- */
+
+static bool has_ipv6(void)
+{
+    SOCKET probe = socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP);
+    if (probe == INVALID_SOCKET)
+        return false;
+    closesocket(probe);
+    return true;
+}
+
+static bool has_no_checksum(void)
+{
+    SOCKET probe = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+    BOOL on = TRUE;
+    if (probe == INVALID_SOCKET)
+        return false;
+    int refused = setsockopt(probe, IPPROTO_UDP, UDP_NOCHECKSUM, (const char *)&on, sizeof on);
+    closesocket(probe);
+    return refused == 0;
+}
+
+static const char *architecture(void)
+{
+    SYSTEM_INFO info;
+    GetNativeSystemInfo(&info);
+    switch (info.wProcessorArchitecture) {
+    case PROCESSOR_ARCHITECTURE_AMD64:
+        return "x86_64";
+    case PROCESSOR_ARCHITECTURE_ARM64:
+        return "aarch64";
+    case PROCESSOR_ARCHITECTURE_INTEL:
+        return "x86";
+    default:
+        return "";
+    }
+}
+
+void plat_identify(struct plat_identity *out)
+{
+    static char capabilities[128];
+    unsigned major, minor, build;
+    memset(out, 0, sizeof *out);
+    out->os = "windows";
+    out->clock = "QueryPerformanceCounter";
+    /* Absent: congestion and dscp, which Windows takes from its policies alone; queue-drops, which
+     * it does not tell; raw-clock, for the performance counter is not disciplined. */
+    snprintf(capabilities, sizeof capabilities,
+             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu%s",
+             has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "",
+             has_no_checksum() ? ",no-checksum" : "");
+    out->capabilities = capabilities;
+    windows_version(&major, &minor, &build);
+    snprintf(out->os_release, sizeof out->os_release, "%u.%u.%u", major, minor, build);
+    snprintf(out->architecture, sizeof out->architecture, "%s", architecture());
+    windows_registry_text(L"SOFTWARE\\Microsoft\\Cryptography", L"MachineGuid", out->machine_id,
+                          sizeof out->machine_id);
+    out->pid = GetCurrentProcessId();
+    DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    for (unsigned cpu = 0; cpu < cpus; cpu++)
+        out->cpu_count += plat_cpu_usable(cpu);
+    if (out->cpu_count == 0)
+        out->cpu_count = 1;
+}

@@ -1,0 +1,70 @@
+/* Windows: what its platform files share. */
+#ifndef PLAT_WINDOWS_H
+#define PLAT_WINDOWS_H
+
+/* Windows 10 and Server 2016 and later; what came later still is asked for while running. */
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0A00
+#endif
+#define WIN32_LEAN_AND_MEAN
+#include <winsock2.h>
+#include <ws2tcpip.h>
+#include <windows.h>
+
+#include "platform/plat.h"
+
+/* A blocked receive looks up this often. plat_wake ends it at once; this is for the call that a
+ * thread was about to make just then. */
+#define WINDOWS_RECEIVE_TIMEOUT_MS 250
+
+/* What stands behind a plat_socket. Winsock has no call that does not block on a socket that does:
+ * the mode is the socket's, and it is switched where a call needs the other one. */
+struct windows_socket {
+    SOCKET socket;
+    bool udp, v6;
+    bool listening;            /* accept without blocking */
+    _Atomic bool nonblocking; /* its mode now */
+};
+
+static inline struct windows_socket *windows_socket(plat_socket socket)
+{
+    return (struct windows_socket *)socket;
+}
+
+/* 0, or Winsock's last error. */
+static inline int windows_failed(int result)
+{
+    return result == SOCKET_ERROR ? WSAGetLastError() : 0;
+}
+
+/* Puts the socket into the mode that a call needs. */
+int windows_set_mode(struct windows_socket *own, bool nonblocking);
+
+/* The Windows version as it really is, without the compatibility that GetVersionEx pretends. */
+void windows_version(unsigned *major, unsigned *minor, unsigned *build);
+
+/* UTF-8 of a UTF-16 text; empty where it does not fit. */
+void windows_text(const wchar_t *wide, char *into, size_t capacity);
+
+/* A value of HKEY_LOCAL_MACHINE, of the 64-bit registry. False: not there, or of another type. */
+bool windows_registry_text(const wchar_t *key, const wchar_t *name, char *into, size_t capacity);
+bool windows_registry_number(const wchar_t *key, const wchar_t *name, uint64_t *value);
+
+/* Whether SIO_TCP_INFO answers here. */
+bool windows_tcp_info_known(void);
+
+/* CPU times of the system's, in units of 100 ns. */
+static inline uint64_t windows_hundred_ns(FILETIME time)
+{
+    return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
+}
+
+/* A function of ntdll that no import library names, as a data pointer; NULL: not there. */
+void *windows_native(const char *name);
+
+struct json;
+/* Keys of `facts` about the way to a peer and about all interfaces' addresses. */
+void windows_facts_route(struct json *out, const struct plat_address *to);
+void windows_facts_addresses(struct json *out);
+
+#endif

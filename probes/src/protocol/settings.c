@@ -1,0 +1,260 @@
+/* Request → settings: every key has its type, its range and its default here. */
+#include "protocol/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/settings_keys.h"
+#include "pure/pacing.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define YEAR_NS (31536000 * SECOND_NS)
+#define DEADLINE_SLACK_NS (15 * SECOND_NS)
+#define UDP_MAX_V4 65507
+#define UDP_MAX_V6 65527
+
+#define COMMON_KEYS                                                                                \
+    "kind", "proto", "open", "to", "bind", "port", "interface", "token", "message", "seconds",     \
+        "count", "warm_up", "deadline", "start_ns", "socket_buffer", "congestion", "nodelay",      \
+        "dont_fragment", "dscp", "cpu", "spin"
+
+const char *const settings_keys[] = {
+    COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
+    "burst",     "streams",        "receive_call",    "interval", "drain",
+    "method",    "poll",           NULL};
+const char *const settings_ask_keys[] = {
+    COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
+    "keep",      "peer",     "no_checksum", "close",        NULL};
+const char *const settings_mirror_keys[] = {
+    COMMON_KEYS, "response", "hold", "stamps", "no_checksum", NULL};
+
+struct complaint complaint_about(const char *word, const char *key, const char *detail)
+{
+    struct complaint complaint = {.word = word};
+    snprintf(complaint.key, sizeof complaint.key, "%s", key);
+    snprintf(complaint.detail, sizeof complaint.detail, "%s", detail);
+    return complaint;
+}
+
+/* ---- keys ---- */
+
+void keys_note(struct keys *keys, const char *word, const char *key, const char *detail)
+{
+    if (word != NULL && keys->first.word == NULL)
+        keys->first = complaint_about(word, key, detail);
+}
+
+bool keys_given(const struct keys *keys, const char *key)
+{
+    return request_value(keys->request, key) != NULL;
+}
+
+uint64_t keys_number(struct keys *keys, struct key_range range)
+{
+    char detail[80];
+    uint64_t value = range.otherwise;
+    const char *word = request_u64(keys->request, range.key, range.least, range.most, &value);
+    snprintf(detail, sizeof detail, "a whole number from %llu to %llu",
+             (unsigned long long)range.least, (unsigned long long)range.most);
+    keys_note(keys, word, range.key, detail);
+    return value;
+}
+
+uint64_t keys_seconds(struct keys *keys, struct key_range range)
+{
+    char detail[100];
+    uint64_t value = range.otherwise;
+    const char *word =
+        request_seconds_ns(keys->request, range.key, range.least, range.most, &value);
+    snprintf(detail, sizeof detail, "decimal seconds from %.10g to %.10g, at most nine decimals",
+             (double)range.least / 1e9, (double)range.most / 1e9);
+    keys_note(keys, word, range.key, detail);
+    return value;
+}
+
+bool keys_flag(struct keys *keys, const char *key)
+{
+    bool value = false;
+    keys_note(keys, request_flag(keys->request, key, &value), key, "0 or 1");
+    return value;
+}
+
+/* ---- numbers ---- */
+
+static void read_numbers(struct keys *keys, struct settings *out)
+{
+    static const struct key_range message = {"message", 1, MESSAGE_MAX_BYTES, 1448},
+                                  receive_call = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144},
+                                  socket_buffer = {"socket_buffer", 1, UINT32_C(1) << 30, 0},
+                                  count = {"count", 1, UINT64_C(1) << 62, 0},
+                                  streams = {"streams", 1, STREAMS_MAX, 1},
+                                  burst = {"burst", 1, UINT64_C(1) << 32, 0},
+                                  dscp = {"dscp", 0, 63, 64}, cpu = {"cpu", 0, 65535, 65536};
+    struct key_range time = {"start_ns", 1, INT64_MAX, 0};
+    out->message_bytes = (uint32_t)keys_number(keys, message);
+    out->count = keys_number(keys, count);
+    out->socket_buffer_bytes = (uint32_t)keys_number(keys, socket_buffer);
+    out->receive_call_bytes = (uint32_t)keys_number(keys, receive_call);
+    out->streams = (unsigned)keys_number(keys, streams);
+    out->burst = keys_number(keys, burst);
+    out->dscp = keys_given(keys, "dscp") ? (int)keys_number(keys, dscp) : -1;
+    out->cpu = keys_given(keys, "cpu") ? (int)keys_number(keys, cpu) : -1;
+    out->start_ns = keys_number(keys, time);
+    time.key = "window_open_ns";
+    out->open_ns = keys_number(keys, time);
+    time.key = "window_close_ns";
+    out->close_ns = keys_number(keys, time);
+}
+
+/* ---- times and rates ---- */
+
+static void read_times(struct keys *keys, struct settings *out)
+{
+    struct key_range range = {"seconds", 1, YEAR_NS, 10 * SECOND_NS};
+    uint64_t now = plat_now_ns();
+    out->seconds_ns = keys_seconds(keys, range);
+    range = (struct key_range){"warm_up", 0, YEAR_NS, 0};
+    out->warm_up_ns = keys_seconds(keys, range);
+    range = (struct key_range){"interval", 1000000, YEAR_NS, SECOND_NS / 10};
+    out->interval_ns = keys_seconds(keys, range);
+    range = (struct key_range){"drain", 1000000, 60 * SECOND_NS, 0};
+    out->drain_ns = keys_seconds(keys, range);
+    uint64_t usual_ns = out->warm_up_ns + out->seconds_ns + DEADLINE_SLACK_NS;
+    if (out->close_ns > now)
+        usual_ns = out->close_ns - now + DEADLINE_SLACK_NS;
+    range = (struct key_range){"deadline", 1, 10 * YEAR_NS, usual_ns};
+    out->deadline_ns = keys_seconds(keys, range);
+    if (out->count > 0 && keys_given(keys, "seconds"))
+        keys_note(keys, "bad-value", "count", "seconds or count, not both");
+    if ((out->open_ns == 0) != (out->close_ns == 0))
+        keys_note(keys, "missing-key", out->open_ns == 0 ? "window_open_ns" : "window_close_ns",
+                  "a common window has both of its ends");
+    if (out->open_ns >= out->close_ns && out->close_ns != 0)
+        keys_note(keys, "bad-value", "window_close_ns", "closes before it opens");
+    if (out->count > 0 && out->close_ns != 0)
+        keys_note(keys, "bad-value", "count", "a common window has no count");
+}
+
+static void read_rate(struct keys *keys, struct settings *out)
+{
+    struct pacing trial;
+    uint64_t numerator = 0, denominator = 1;
+    if (keys_given(keys, "rate") && keys_given(keys, "message_rate"))
+        keys_note(keys, "bad-value", "message_rate", "rate or message_rate, not both");
+    keys_note(keys, request_decimal(keys->request, "rate", &numerator, &denominator), "rate",
+              "a decimal above 0, in bit/s");
+    if (numerator != 0)
+        pacing_of_bit_rate(numerator, denominator, out->message_bytes, &out->rate_numerator,
+                           &out->rate_denominator);
+    const char *word = request_decimal(keys->request, "message_rate", &out->rate_numerator,
+                                       &out->rate_denominator);
+    keys_note(keys, word, "message_rate", "a decimal above 0, in messages a second");
+    if (out->rate_numerator == 0 || keys->first.word != NULL)
+        return;
+    /* Each stream has its own schedule, of its own part. */
+    out->rate_denominator *= out->streams;
+    if (!pacing_init(&trial, 0, out->rate_numerator, out->rate_denominator, out->burst))
+        keys_note(keys, "bad-value", numerator != 0 ? "rate" : "message_rate",
+                  "more than a message a nanosecond, or hardly ever one");
+}
+
+/* ---- all of it ---- */
+
+static bool asks_or_mirrors(const struct settings *settings)
+{
+    return settings->role == ROLE_ASK || settings->role == ROLE_MIRROR;
+}
+
+static void read_role(struct keys *keys, struct settings *out)
+{
+    static const struct {
+        const char *verb;
+        enum role role;
+    } roles[] = {{"receive", ROLE_RECEIVE},
+                 {"send", ROLE_SEND},
+                 {"ask", ROLE_ASK},
+                 {"mirror", ROLE_MIRROR}};
+    static const char *const of_streams[] = {"stream", "check"};
+    static const char *const of_round_trips[] = {"round_trip", "connect"};
+    unsigned kind = 0;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (strcmp(keys->request->verb, roles[i].verb) == 0)
+            out->role = roles[i].role;
+    const char *const *words = asks_or_mirrors(out) ? of_round_trips : of_streams;
+    keys_note(keys, request_choice(keys->request, "kind", words, 2, &kind), "kind",
+              asks_or_mirrors(out) ? "round_trip or connect" : "stream or check");
+    out->kind = asks_or_mirrors(out) ? (kind == 0 ? KIND_ROUND_TRIP : KIND_CONNECT)
+                                     : (kind == 0 ? KIND_STREAM : KIND_CHECK);
+}
+
+static void read_methods(struct keys *keys, struct settings *out)
+{
+    static const char *const methods[] = {"plain", "batch", "packet"};
+    unsigned method = METHOD_PLAIN;
+    keys_note(keys, request_choice(keys->request, "method", methods, 3, &method), "method",
+              "plain, batch or packet");
+    out->method = (enum method)method;
+    out->poll = keys_flag(keys, "poll");
+    if (out->method != METHOD_PLAIN && (!out->udp || out->role != ROLE_SEND))
+        keys_note(keys, "bad-value", "method", "batch and packet only of who sends over UDP");
+    if (out->poll && (!out->udp || out->role != ROLE_RECEIVE))
+        keys_note(keys, "bad-value", "poll", "only of who receives over UDP");
+    if (out->poll && out->spin)
+        keys_note(keys, "bad-value", "poll", "who spins looks all the time");
+}
+
+/* What protocols and this combination of keys cannot do. */
+static void check_together(struct keys *keys, const struct settings *out)
+{
+    const struct plat_address *family = out->listen ? &out->bind : &out->to[0];
+    if (keys->first.word != NULL)
+        return;
+    uint32_t most = plat_address_v6(family) ? UDP_MAX_V6 : UDP_MAX_V4;
+    if (out->udp && out->message_bytes > most) {
+        char detail[80];
+        snprintf(detail, sizeof detail, "a UDP message has at most %u bytes here", most);
+        keys_note(keys, "message-too-long", "message", detail);
+    }
+    if (out->udp && out->congestion[0] != 0)
+        keys_note(keys, "bad-value", "congestion", "UDP has none");
+    if (out->udp && out->nodelay)
+        keys_note(keys, "bad-value", "nodelay", "UDP does not delay");
+    if (!out->udp && out->dont_fragment)
+        keys_note(keys, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
+    if (out->count > 0 && out->count < out->streams)
+        keys_note(keys, "bad-value", "count", "fewer messages than streams");
+    if (keys_given(keys, "drain") && (!out->udp || out->role != ROLE_RECEIVE))
+        keys_note(keys, "bad-value", "drain", "only of who receives over UDP");
+    if (keys_given(keys, "burst") && out->rate_numerator == 0)
+        keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
+}
+
+struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out)
+{
+    static const char *const protocols[] = {"tcp", "udp"};
+    struct keys keys = {.request = request, .by_hand = by_hand, .first = {.word = NULL}};
+    unsigned protocol = 0;
+    memset(out, 0, sizeof *out);
+    snprintf(out->id, sizeof out->id, "%s", request->id);
+    out->by_hand = by_hand;
+    read_role(&keys, out);
+    keys_note(&keys, request_choice(request, "proto", protocols, 2, &protocol), "proto",
+              "tcp or udp");
+    out->udp = protocol == 1;
+    out->nodelay = keys_flag(&keys, "nodelay");
+    out->dont_fragment = keys_flag(&keys, "dont_fragment");
+    out->spin = keys_flag(&keys, "spin");
+    const char *word =
+        request_text(request, "congestion", out->congestion, sizeof out->congestion);
+    keys_note(&keys, word, "congestion", "not the name of a congestion control");
+    read_methods(&keys, out);
+    read_numbers(&keys, out);
+    read_times(&keys, out);
+    read_rate(&keys, out);
+    settings_read_addresses(&keys, out);
+    check_together(&keys, out);
+    if (asks_or_mirrors(out))
+        settings_read_round_trip(&keys, out);
+    return keys.first;
+}

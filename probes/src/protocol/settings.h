@@ -1,0 +1,91 @@
+/* What a request for a test asks for: its keys, checked, in the units of the code. */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/plat.h"
+#include "protocol/request.h"
+#include "pure/data_port.h"
+
+#define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
+#define MESSAGE_MAX_BYTES 16777216u
+#define KEEP_MAX 1000 /* round trips told one by one */
+
+/* Verb and role: which of the four loops this side runs. */
+enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
+
+enum kind {
+    KIND_STREAM,
+    KIND_CHECK,      /* the streams are opened, one packet goes each way */
+    KIND_ROUND_TRIP, /* of `ask` and `mirror` */
+    KIND_CONNECT     /* the same, with a TCP connection for each */
+};
+
+/* How a sender of datagrams hands them to its system. */
+enum method {
+    METHOD_PLAIN,
+    METHOD_BATCH, /* many by one call */
+    METHOD_PACKET /* the same as frames of our own */
+};
+
+struct settings {
+    char id[REQUEST_ID_MAX + 1];
+    enum role role;
+    enum kind kind;
+    enum method method;
+    bool by_hand; /* there is no controller */
+    bool udp, listen;
+    bool nodelay, dont_fragment, spin, no_checksum;
+    bool poll; /* a receiver looks at intervals, and is never woken */
+    uint32_t message_bytes; /* of a round trip: the request's */
+    uint64_t count;       /* 0: `seconds` bounds the test */
+    uint64_t seconds_ns, warm_up_ns;
+    uint64_t deadline_ns; /* from the request on */
+    uint64_t drain_ns;    /* how long a receiver waits for what may still be on its way; 0: the usual */
+    uint64_t start_ns, open_ns, close_ns; /* of our own clock; 0: not given */
+    uint32_t socket_buffer_bytes; /* 0: the system's own tuning */
+    uint32_t receive_call_bytes;
+    uint64_t interval_ns;
+    /* Messages a second and stream as a fraction; rate_numerator 0: as fast as the socket takes
+     * them. */
+    uint64_t rate_numerator, rate_denominator;
+    uint64_t burst; /* 0: the default */
+    unsigned streams;
+    int cpu, dscp; /* -1: not given */
+    /* Round trips. */
+    uint32_t response_bytes;
+    unsigned outstanding; /* requests under way at once */
+    uint64_t timeout_ns;  /* UDP: a request without an answer is lost then */
+    unsigned keep;        /* round trips whose time is told one by one */
+    bool echo;            /* the peer is any RFC 862 echo, and knows nothing of us */
+    bool orderly;         /* connections are closed in order, not by reset */
+    bool stamps;
+    uint64_t hold_ns; /* between a mirror's receive and its send */
+    char congestion[32], interface[PLAT_INTERFACE_NAME];
+    unsigned char token[DATAPORT_TOKEN];
+    bool token_made;
+    struct plat_address bind; /* length 0: not given */
+    struct plat_address to[STREAMS_MAX];
+    unsigned to_count;
+    unsigned port_first, port_last;
+};
+
+/* What is wrong with a request: a word of docs/protocol.md, the key at fault, a sentence. */
+struct complaint {
+    const char *word; /* NULL: nothing is wrong */
+    char key[32];
+    char detail[400];
+    int error; /* the system's number; 0: none */
+};
+
+/* All keys of `send` and `receive`, of `ask`, of `mirror`; NULL behind them. */
+extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
+
+struct complaint complaint_about(const char *word, const char *key, const char *detail);
+
+/* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
+struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* Reading keys with their range and default; the first complaint is kept. Of settings*.c alone. */
+#ifndef SETTINGS_KEYS_H
+#define SETTINGS_KEYS_H
+
+#include "protocol/settings.h"
+
+struct keys {
+    const struct request *request;
+    bool by_hand;
+    struct complaint first; /* word NULL: nothing is wrong so far */
+};
+
+/* A NULL word is no complaint. */
+void keys_note(struct keys *keys, const char *word, const char *key, const char *detail);
+bool keys_given(const struct keys *keys, const char *key);
+
+struct key_range {
+    const char *key;
+    uint64_t least, most, otherwise;
+};
+/* A whole number; decimal seconds, in ns, as is their range; 0 or 1, else 0. */
+uint64_t keys_number(struct keys *keys, struct key_range range);
+uint64_t keys_seconds(struct keys *keys, struct key_range range);
+bool keys_flag(struct keys *keys, const char *key);
+
+/* The parts of settings_read. The last two need all that comes before them. */
+void settings_read_addresses(struct keys *keys, struct settings *out);
+void settings_read_round_trip(struct keys *keys, struct settings *out);
+
+#endif

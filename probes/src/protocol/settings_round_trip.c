@@ -1,0 +1,82 @@
+/* The keys that `ask` and `mirror` have for themselves, and what they exclude. */
+#include "protocol/settings_keys.h"
+#include "pure/in_flight.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+#define LEAST_WITH_HEADER_BYTES 16
+
+static void read_keys(struct keys *keys, struct settings *out)
+{
+    static const char *const closes[] = {"reset", "orderly"};
+    const struct key_range response = {"response", 1, MESSAGE_MAX_BYTES, out->message_bytes};
+    static const struct key_range outstanding = {"outstanding", 1, UNDERWAY_MAX, 1},
+                                  keep = {"keep", 0, KEEP_MAX, 0},
+                                  timeout = {"timeout", MILLISECOND_NS, 10000 * MILLISECOND_NS,
+                                             1000 * MILLISECOND_NS},
+                                  hold = {"hold", 0, 100 * MILLISECOND_NS, 0};
+    unsigned close = 0;
+    out->response_bytes = (uint32_t)keys_number(keys, response);
+    out->outstanding = (unsigned)keys_number(keys, outstanding);
+    out->keep = (unsigned)keys_number(keys, keep);
+    out->timeout_ns = keys_seconds(keys, timeout);
+    out->hold_ns = keys_seconds(keys, hold);
+    out->stamps = keys_flag(keys, "stamps");
+    out->no_checksum = keys_flag(keys, "no_checksum");
+    keys_note(keys, request_choice(keys->request, "close", closes, 2, &close), "close",
+              "reset or orderly");
+    out->orderly = close == 1;
+}
+
+static void check_udp(struct keys *keys, const struct settings *out)
+{
+    const struct plat_address *family = out->listen ? &out->bind : &out->to[0];
+    bool bare = out->message_bytes < LEAST_WITH_HEADER_BYTES ||
+                out->response_bytes < LEAST_WITH_HEADER_BYTES;
+    if (out->response_bytes > out->message_bytes)
+        keys_note(keys, "bad-value", "response",
+                  "a UDP response is not longer than its request: a mirror is no amplifier");
+    if (out->outstanding > 1 && bare)
+        keys_note(keys, "bad-value", "outstanding",
+                  "more than one needs messages and responses of 16 bytes and more");
+    /* After a time-out the asker has to take another port, and only who connects can. */
+    if (bare && out->listen != (out->role == ROLE_MIRROR))
+        keys_note(keys, "bad-value", "open", "under 16 bytes the asker has to connect");
+    if (out->no_checksum && plat_address_v6(family))
+        keys_note(keys, "bad-value", "no_checksum", "UDP over IPv6 always has a checksum");
+    if (out->kind == KIND_CONNECT)
+        keys_note(keys, "bad-value", "kind", "UDP has no connections");
+}
+
+static void check_tcp(struct keys *keys, const struct settings *out)
+{
+    if (out->no_checksum)
+        keys_note(keys, "bad-value", "no_checksum", "TCP always has a checksum");
+    if (out->stamps)
+        keys_note(keys, "bad-value", "stamps", "only datagrams are stamped");
+    if (keys_given(keys, "timeout"))
+        keys_note(keys, "bad-value", "timeout", "TCP sees to lost requests itself");
+}
+
+static void check_connections(struct keys *keys, const struct settings *out)
+{
+    if (out->outstanding > 1)
+        keys_note(keys, "bad-value", "outstanding", "connections are made one after the other");
+    if (out->listen != (out->role == ROLE_MIRROR))
+        keys_note(keys, "bad-value", "open", "who asks is who connects");
+}
+
+void settings_read_round_trip(struct keys *keys, struct settings *out)
+{
+    read_keys(keys, out);
+    if (keys->first.word != NULL)
+        return;
+    (out->udp ? check_udp : check_tcp)(keys, out);
+    if (out->kind == KIND_CONNECT)
+        check_connections(keys, out);
+    else if (keys_given(keys, "close"))
+        keys_note(keys, "bad-value", "close", "only with kind=connect");
+    if (out->echo && out->response_bytes != out->message_bytes)
+        keys_note(keys, "bad-value", "response", "an echo is as long as its request");
+    if (out->echo && out->listen)
+        keys_note(keys, "bad-value", "open", "an echo does not connect");
+}

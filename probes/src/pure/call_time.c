@@ -1,0 +1,98 @@
+/* What one send call takes, in buckets: below 16 ns one each, above it 16 an octave. */
+#include "pure/call_time.h"
+
+#include <string.h>
+
+#define OCTAVE (UINT64_C(1) << CALLTIME_BITS)
+
+void calltime_init(struct calltime *calls, uint32_t seed)
+{
+    memset(calls, 0, sizeof *calls);
+    calls->random = seed | 1;
+    calltime_step(calls);
+    calls->left++;
+}
+
+/* Marsaglia's xorshift of 32 bits ("Xorshift RNGs", 2003): never 0 from a seed that is not. */
+void calltime_step(struct calltime *calls)
+{
+    uint32_t x = calls->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    const uint32_t step = calls->quick ? CALLTIME_STEP : CALLTIME_SLOW_STEP;
+    calls->random = x;
+    calls->left = 1 + (uint32_t)((uint64_t)x * (2 * step - 1) >> 32);
+}
+
+static unsigned bucket_of(uint64_t ns)
+{
+    unsigned octave = 0;
+    while (ns >= 2 * OCTAVE) {
+        ns >>= 1;
+        octave++;
+    }
+    uint64_t bucket = octave * OCTAVE + ns;
+    return bucket < CALLTIME_BUCKETS ? (unsigned)bucket : CALLTIME_BUCKETS - 1;
+}
+
+static uint64_t middle_of(unsigned bucket)
+{
+    if (bucket < OCTAVE)
+        return bucket;
+    unsigned octave = bucket / (unsigned)OCTAVE - 1;
+    uint64_t lowest = (OCTAVE + bucket % OCTAVE) << octave;
+    return lowest + ((UINT64_C(1) << octave) - 1) / 2;
+}
+
+void calltime_add(struct calltime *calls, uint64_t elapsed_ns)
+{
+    uint64_t median_ns;
+    calls->sampled++;
+    calls->bucket[bucket_of(elapsed_ns)]++;
+    if (calls->sampled == CALLTIME_FIRST && calltime_percentile(calls, 500, &median_ns))
+        calls->quick = median_ns < CALLTIME_SLOW_NS;
+}
+
+bool calltime_look_due(const struct calltime *calls)
+{
+    return calls->sampled % CALLTIME_LOOK == 1;
+}
+
+void calltime_merge(struct calltime *into, const struct calltime *from)
+{
+    into->sampled += from->sampled;
+    into->looks += from->looks;
+    into->rooms += from->rooms;
+    for (unsigned i = 0; i < CALLTIME_BUCKETS; i++)
+        into->bucket[i] += from->bucket[i];
+}
+
+bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint64_t *ns)
+{
+    if (calls->sampled == 0)
+        return false;
+    /* The rank, rounded up, without an overflow at 1000 of 1000. */
+    uint64_t below = calls->sampled / 1000 * per_mille +
+                     (calls->sampled % 1000 * per_mille + 999) / 1000;
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < CALLTIME_BUCKETS; i++) {
+        seen += calls->bucket[i];
+        if (seen >= below && seen > 0) {
+            *ns = middle_of(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned calltime_pairs(const struct calltime *calls, uint64_t pairs[2 * CALLTIME_BUCKETS])
+{
+    unsigned written = 0;
+    for (unsigned i = 0; i < CALLTIME_BUCKETS; i++)
+        if (calls->bucket[i] > 0) {
+            pairs[written++] = i;
+            pairs[written++] = calls->bucket[i];
+        }
+    return written;
+}

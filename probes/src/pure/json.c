@@ -1,0 +1,169 @@
+/* Writing records. Every value is written whole or taken back whole. */
+#include "pure/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END_BYTES 2 /* "}\n" always fits */
+
+static bool put(struct json *json, const char *bytes, size_t length)
+{
+    if (length > sizeof json->line - END_BYTES - json->length)
+        return false;
+    memcpy(json->line + json->length, bytes, length);
+    json->length += length;
+    return true;
+}
+
+static bool put_text(struct json *json, const char *text)
+{
+    return put(json, text, strlen(text));
+}
+
+/* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: none. */
+static size_t sequence_length(const unsigned char *bytes, size_t left)
+{
+    unsigned char lead = bytes[0], low = 0x80, high = 0xbf;
+    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (lead > 0xf4 || length == 0 || length > left)
+        return 0;
+    if (lead == 0xe0)
+        low = 0xa0; /* overlong */
+    else if (lead == 0xed)
+        high = 0x9f; /* surrogates */
+    else if (lead == 0xf0)
+        low = 0x90; /* overlong */
+    else if (lead == 0xf4)
+        high = 0x8f; /* beyond U+10FFFF */
+    for (size_t i = 1; i < length; i++) {
+        if (bytes[i] < low || bytes[i] > high)
+            return 0;
+        low = 0x80;
+        high = 0xbf;
+    }
+    return length;
+}
+
+static bool put_quoted(struct json *json, const unsigned char *bytes, size_t length)
+{
+    bool fits = put(json, "\"", 1);
+    for (size_t i = 0; fits && i < length;) {
+        size_t whole = sequence_length(bytes + i, length - i);
+        char escape[8];
+        if (whole == 0) {
+            fits = put_text(json, "\xef\xbf\xbd"); /* U+FFFD */
+            whole = 1;
+        } else if (bytes[i] == '"' || bytes[i] == '\\') {
+            escape[0] = '\\';
+            escape[1] = (char)bytes[i];
+            fits = put(json, escape, 2);
+        } else if (bytes[i] < 0x20 || bytes[i] == 0x7f) {
+            snprintf(escape, sizeof escape, "\\u%04x", bytes[i]);
+            fits = put(json, escape, 6);
+        } else {
+            fits = put(json, (const char *)bytes + i, whole);
+        }
+        i += whole;
+    }
+    return fits && put(json, "\"", 1);
+}
+
+static bool put_key(struct json *json, const char *key)
+{
+    return put(json, ",", 1) && put_quoted(json, (const unsigned char *)key, strlen(key)) &&
+           put(json, ":", 1);
+}
+
+/* Takes a value back that did not fit. */
+static void settle(struct json *json, size_t began, bool fits)
+{
+    if (fits)
+        return;
+    json->length = began;
+    json->left_out++;
+}
+
+static void put_number(struct json *json, const char *key, const char *digits)
+{
+    size_t began = json->length;
+    settle(json, began, put_key(json, key) && put_text(json, digits));
+}
+
+void json_begin(struct json *json, const char *type, const char *id)
+{
+    json->length = 0;
+    json->left_out = 0;
+    put_text(json, "{\"type\":");
+    put_quoted(json, (const unsigned char *)type, strlen(type));
+    json_text(json, "id", id);
+}
+
+void json_text_of(struct json *json, const char *key, const void *bytes, size_t length)
+{
+    size_t began = json->length;
+    settle(json, began, put_key(json, key) && put_quoted(json, bytes, length));
+}
+
+void json_text(struct json *json, const char *key, const char *text)
+{
+    if (text != NULL)
+        json_text_of(json, key, text, strlen(text));
+}
+
+void json_u64(struct json *json, const char *key, uint64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    put_number(json, key, digits);
+}
+
+void json_i64(struct json *json, const char *key, int64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)value);
+    put_number(json, key, digits);
+}
+
+void json_double(struct json *json, const char *key, double value)
+{
+    char digits[40];
+    if (!isfinite(value)) {
+        json->left_out++;
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) >= value && strtod(digits, NULL) <= value)
+            break;
+    }
+    put_number(json, key, digits);
+}
+
+void json_flag(struct json *json, const char *key, bool value)
+{
+    if (value)
+        put_number(json, key, "1");
+}
+
+void json_u64s(struct json *json, const char *key, const uint64_t *values, size_t count)
+{
+    size_t began = json->length;
+    bool fits = put_key(json, key) && put(json, "[", 1);
+    for (size_t i = 0; fits && i < count; i++) {
+        char digits[24];
+        snprintf(digits, sizeof digits, "%s%llu", i > 0 ? "," : "", (unsigned long long)values[i]);
+        fits = put_text(json, digits);
+    }
+    settle(json, began, fits && put(json, "]", 1));
+}
+
+const char *json_end(struct json *json)
+{
+    memcpy(json->line + json->length, "}\n", END_BYTES);
+    json->length += END_BYTES;
+    if (json->length < sizeof json->line)
+        json->line[json->length] = 0;
+    return json->line;
+}

@@ -1,0 +1,321 @@
+/* The edges of the window: all that is not done for every mark. */
+#include "pure/window.h"
+
+#include <string.h>
+
+static uint64_t read_relaxed(const _Atomic uint64_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static uint64_t later_by(uint64_t time_ns, uint64_t by_ns)
+{
+    return time_ns > WINDOW_NEVER_NS - 1 - by_ns ? WINDOW_NEVER_NS - 1 : time_ns + by_ns;
+}
+
+static void set_edge(struct window *window, uint64_t edge_ns)
+{
+    atomic_store_explicit(&window->edge_ns, edge_ns, memory_order_relaxed);
+}
+
+void window_init(struct window *window, const struct window_plan *plan,
+                 struct window_stream *const *streams)
+{
+    memset(window, 0, sizeof *window);
+    window->plan = *plan;
+    for (unsigned i = 0; i < plan->streams; i++)
+        window->stream[i] = streams[i];
+    window->w0_ns = window->w1_ns = WINDOW_NEVER_NS;
+    window->interval_ns = plan->interval_ns > 0 ? plan->interval_ns : 1;
+    if (!plan->by_count && plan->open_ns > 0) {
+        window->w0_ns = plan->open_ns;
+        window->w1_ns =
+            plan->close_ns > 0 ? plan->close_ns : later_by(plan->open_ns, plan->duration_ns);
+    }
+    if (!plan->by_count) {
+        uint64_t length_ns = window->w0_ns == WINDOW_NEVER_NS ? plan->duration_ns
+                             : window->w1_ns > window->w0_ns  ? window->w1_ns - window->w0_ns
+                                                              : 0;
+        uint64_t least_ns = length_ns / WINDOW_INTERVALS_MAX +
+                            (length_ns % WINDOW_INTERVALS_MAX > 0);
+        if (window->interval_ns < least_ns)
+            window->interval_ns = least_ns;
+    }
+    set_edge(window, window->w0_ns);
+}
+
+/* The bytes are read before the time, against the order in which window_mark writes them. */
+static struct window_sum sum_until(const struct window *window, uint64_t *last_ns)
+{
+    struct window_sum sum = {0, 0, 0};
+    *last_ns = 0;
+    for (unsigned i = 0; i < window->plan.streams; i++) {
+        const struct window_stream *stream = window->stream[i];
+        sum.bytes += atomic_load_explicit(&stream->bytes, memory_order_acquire);
+        sum.messages += read_relaxed(&stream->messages);
+        sum.marks += read_relaxed(&stream->marks);
+        uint64_t last = read_relaxed(&stream->last_ns);
+        if (last > *last_ns)
+            *last_ns = last;
+    }
+    return sum;
+}
+
+struct window_sum window_total(const struct window *window)
+{
+    uint64_t last_ns;
+    return sum_until(window, &last_ns);
+}
+
+/* ---- the series ---- */
+
+/* Twice as long intervals, half as many. */
+static void lengthen(struct window *window)
+{
+    unsigned pairs = window->intervals / 2;
+    for (unsigned i = 0; i < pairs; i++)
+        window->interval_bytes[i] =
+            window->interval_bytes[2 * i] + window->interval_bytes[2 * i + 1];
+    window->intervals = pairs;
+    window->interval_ns *= 2;
+}
+
+/* Where the interval that is being filled ends. */
+static uint64_t interval_end_ns(const struct window *window)
+{
+    if (window->interval_ns > (WINDOW_NEVER_NS - 1) / (window->intervals + 1))
+        return WINDOW_NEVER_NS - 1;
+    return later_by(window->a_ns, (window->intervals + 1) * window->interval_ns);
+}
+
+/* Ends the intervals that lie before t_ns, by when `bytes` had come. */
+static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
+{
+    while (interval_end_ns(window) <= t_ns && interval_end_ns(window) < WINDOW_NEVER_NS - 1) {
+        if (window->intervals == WINDOW_INTERVALS_MAX) {
+            lengthen(window);
+            continue;
+        }
+        window->interval_bytes[window->intervals++] = bytes - window->interval_base_bytes;
+        window->interval_base_bytes = bytes;
+    }
+}
+
+/* The rest up to b: an interval of its own from half a length on, else a part of the one before. */
+static void end_intervals(struct window *window)
+{
+    uint64_t rest_bytes = window->b.bytes - window->interval_base_bytes;
+    for (;;) {
+        uint64_t rest_ns = window->b_ns - window->a_ns - window->intervals * window->interval_ns;
+        if (window->intervals > 0 && rest_ns < window->interval_ns / 2) {
+            window->interval_bytes[window->intervals - 1] += rest_bytes;
+            return;
+        }
+        if (window->intervals < WINDOW_INTERVALS_MAX) {
+            window->interval_bytes[window->intervals++] = rest_bytes;
+            return;
+        }
+        lengthen(window);
+    }
+}
+
+/* ---- the edges ---- */
+
+static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
+{
+    window->opened = true;
+    window->begun_at_open = window->begun;
+    window->a_ns = t_ns;
+    window->a = sum;
+    window->interval_base_bytes = sum.bytes;
+}
+
+static void raise(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+/* From a mark, or from a where that is later, to another time in the window. */
+static uint64_t gap_ns(const struct window *window, uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns < window->a_ns)
+        from_ns = window->a_ns;
+    return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+/* The streams' own extremes, and the silence that lasts until b. */
+static void gather_extremes(struct window *window)
+{
+    for (unsigned i = 0; i < window->plan.streams; i++) {
+        const struct window_stream *stream = window->stream[i];
+        raise(&window->longest_gap_ns, gap_ns(window, read_relaxed(&stream->last_ns), window->b_ns));
+        if (!atomic_load_explicit(&stream->within, memory_order_relaxed))
+            continue;
+        raise(&window->longest_gap_ns, read_relaxed(&stream->longest_gap_ns));
+        raise(&window->largest_bytes, read_relaxed(&stream->largest_bytes));
+    }
+}
+
+/* A stream's extremes begin anew where it first notices that the window is open. */
+static void note_extremes(const struct window *window, struct window_stream *stream, uint64_t t_ns,
+                          uint64_t bytes)
+{
+    bool within = atomic_load_explicit(&stream->within, memory_order_relaxed);
+    uint64_t longest_ns = within ? read_relaxed(&stream->longest_gap_ns) : 0;
+    uint64_t largest = within ? read_relaxed(&stream->largest_bytes) : 0;
+    raise(&longest_ns, gap_ns(window, stream->gap_from_ns, t_ns));
+    if (t_ns > window->a_ns) /* a's own bytes are not counted */
+        raise(&largest, bytes);
+    atomic_store_explicit(&stream->longest_gap_ns, longest_ns, memory_order_relaxed);
+    atomic_store_explicit(&stream->largest_bytes, largest, memory_order_relaxed);
+    atomic_store_explicit(&stream->within, true, memory_order_relaxed);
+}
+
+static void close_at(struct window *window, uint64_t t_ns, struct window_sum sum, uint64_t before)
+{
+    window->closed = true;
+    window->b_ns = t_ns;
+    window->b = sum;
+    set_edge(window, WINDOW_NEVER_NS);
+    if (!window->opened)
+        return;
+    fill_intervals(window, t_ns, before);
+    end_intervals(window);
+    gather_extremes(window);
+}
+
+static void next_edge(struct window *window)
+{
+    uint64_t edge_ns = interval_end_ns(window);
+    set_edge(window, edge_ns < window->w1_ns ? edge_ns : window->w1_ns);
+}
+
+/* How long after w1 a mark still counts. Where not even one more mark would make a figure, the
+ * shortest time will do. */
+static uint64_t silence_ns(const struct window *window, uint64_t marks)
+{
+    uint64_t inside = window->opened ? marks - window->a.marks + 1 : 0;
+    if (inside + 1 < WINDOW_MARKS_MIN)
+        return WINDOW_SILENCE_NS;
+    uint64_t mean_ns = (window->w1_ns - window->a_ns) / (inside - 1);
+    return mean_ns > WINDOW_SILENCE_NS / WINDOW_SILENCE_GAPS ? mean_ns * WINDOW_SILENCE_GAPS
+                                                            : WINDOW_SILENCE_NS;
+}
+
+static void close_by_silence(struct window *window, struct window_sum sum)
+{
+    window->closed_by_silence = true;
+    close_at(window, window->w1_ns, sum, sum.bytes);
+}
+
+/* ---- marks ---- */
+
+/* The stream's first mark; the last stream's sets the window. */
+static void begin_stream(struct window *window, struct window_stream *stream, uint64_t t_ns)
+{
+    stream->begun = true;
+    window->begun++;
+    if (window->plan.by_count || window->plan.open_ns > 0 ||
+        window->begun < window->plan.streams)
+        return;
+    window->w0_ns = later_by(t_ns, window->plan.warm_up_ns);
+    window->w1_ns = later_by(window->w0_ns, window->plan.duration_ns);
+    set_edge(window, window->w0_ns);
+}
+
+/* A mark of the open window at or after an edge: of the series, or the window's end. */
+static unsigned pass_edge(struct window *window, struct window_stream *stream, uint64_t t_ns,
+                          uint64_t bytes, struct window_sum sum, struct window_sum before)
+{
+    if (t_ns < window->w1_ns) {
+        note_extremes(window, stream, t_ns, bytes);
+        fill_intervals(window, t_ns, before.bytes);
+        next_edge(window);
+        return WINDOW_NOTHING;
+    }
+    if (window->w1_ns > window->a_ns &&
+        t_ns - window->w1_ns > silence_ns(window, before.marks)) {
+        raise(&window->longest_gap_ns, gap_ns(window, stream->gap_from_ns, window->w1_ns));
+        close_by_silence(window, before);
+        return WINDOW_CLOSED;
+    }
+    note_extremes(window, stream, t_ns, bytes);
+    close_at(window, t_ns, sum, before.bytes);
+    return WINDOW_CLOSED;
+}
+
+unsigned window_cross(struct window *window, struct window_stream *stream, uint64_t t_ns,
+                      uint64_t bytes, uint64_t messages)
+{
+    unsigned event = WINDOW_NOTHING;
+    if (!stream->begun)
+        begin_stream(window, stream, t_ns);
+    struct window_sum sum = window_total(window), before = sum;
+    before.bytes -= bytes;
+    before.messages -= messages;
+    before.marks--;
+    if (!window->opened && !window->closed && (window->plan.by_count || t_ns >= window->w0_ns)) {
+        open_at(window, t_ns, sum);
+        event = WINDOW_OPENED;
+    }
+    if (window->opened && !window->closed)
+        event |= pass_edge(window, stream, t_ns, bytes, sum, before);
+    stream->edge_seen_ns = read_relaxed(&window->edge_ns);
+    return event;
+}
+
+/* ---- without a mark ---- */
+
+uint64_t window_look_at_ns(const struct window *window)
+{
+    if (window->closed || window->plan.by_count || window->w1_ns == WINDOW_NEVER_NS)
+        return WINDOW_NEVER_NS;
+    return later_by(window->w1_ns, silence_ns(window, window_total(window).marks));
+}
+
+unsigned window_look(struct window *window, uint64_t now_ns)
+{
+    uint64_t last_ns;
+    struct window_sum sum = sum_until(window, &last_ns);
+    if (now_ns < window_look_at_ns(window) || window->closed || window->plan.by_count ||
+        last_ns >= window->w1_ns) /* its thread is on the way to window_cross */
+        return WINDOW_NOTHING;
+    close_by_silence(window, sum);
+    return WINDOW_CLOSED;
+}
+
+unsigned window_finish(struct window *window)
+{
+    uint64_t last_ns;
+    struct window_sum sum = sum_until(window, &last_ns);
+    if (!window->plan.by_count || window->closed || !window->opened)
+        return WINDOW_NOTHING;
+    close_at(window, last_ns, sum, sum.bytes);
+    return WINDOW_CLOSED;
+}
+
+/* ---- figures ---- */
+
+uint64_t window_marks(const struct window *window)
+{
+    return window->opened && window->closed ? window->b.marks - window->a.marks + 1 : 0;
+}
+
+bool window_throughput_bit_per_s(const struct window *window, double *out)
+{
+    if (window_marks(window) < WINDOW_MARKS_MIN || window->b_ns <= window->a_ns)
+        return false;
+    *out = 8e9 * (double)(window->b.bytes - window->a.bytes) /
+           (double)(window->b_ns - window->a_ns);
+    return true;
+}
+
+bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
+                   uint64_t queue_close_bytes)
+{
+    uint64_t change = queue_open_bytes > queue_close_bytes ? queue_open_bytes - queue_close_bytes
+                                                           : queue_close_bytes - queue_open_bytes;
+    uint64_t uncertain = largest_bytes > UINT64_MAX - change ? UINT64_MAX : largest_bytes + change;
+    return uncertain > bytes / 1000 || uncertain * 1000 > bytes;
+}

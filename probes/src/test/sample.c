@@ -1,0 +1,118 @@
+/* Reading counters at the edges of a window. */
+#include "test/sample.h"
+
+#include <string.h>
+
+#include "test/test.h"
+
+static void sample_tcp(struct test *test, struct edge *edge)
+{
+    const uint64_t bit = UINT64_C(1) << PLAT_TCP_BYTES_ACKED;
+    edge->acked = true;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        struct plat_tcp_info info;
+        plat_tcp_info(test->stream[i].socket, &info);
+        if (i == 0)
+            edge->tcp = info;
+        edge->acked = edge->acked && (info.present & bit) != 0;
+        edge->acked_bytes += info.value[PLAT_TCP_BYTES_ACKED];
+    }
+}
+
+void sample_edge(struct test *test, struct edge *edge)
+{
+    memset(edge, 0, offsetof(struct edge, cpu));
+    edge->now_ns = plat_now_ns();
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        struct stream *stream = &test->stream[i];
+        edge->bytes += atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
+        edge->messages += atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
+        edge->thread[i] = stream->running &&
+                          plat_thread_cpu_ns(stream->thread, &edge->thread_ns[i]);
+    }
+    edge->clock_ns = plat_now_ns();
+    edge->raw = plat_raw_now_ns(&edge->raw_ns);
+    edge->wall_ns = plat_wall_ns();
+    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
+        sample_tcp(test, edge);
+    edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        edge->delay[i] = test->stream[i].running &&
+                         plat_thread_delay_ns(test->stream[i].thread, &edge->delay_ns[i]);
+    edge->throttling = plat_throttling(&edge->throttled);
+    plat_cpu_times(&edge->cpu);
+    if (test->settings.udp && test->settings.role != ROLE_SEND)
+        edge->errors = plat_udp_receive_buffer_errors(&edge->receive_buffer_errors);
+    edge->taken = true;
+}
+
+void sample_queues(struct test *test, struct queue *queue)
+{
+    queue->known = true;
+    queue->bytes = 0;
+    for (unsigned i = 0; queue->known && i < test->settings.streams; i++) {
+        uint64_t bytes = 0;
+        queue->known = plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
+        queue->bytes += bytes;
+    }
+}
+
+void sample_fill(struct test *test, struct fill *fill)
+{
+    uint64_t memory_bytes = 0, most_bytes = 0;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        uint64_t memory, most;
+        if (!plat_queue_fill(test->stream[i].socket, &memory, &most))
+            return;
+        memory_bytes += memory;
+        most_bytes += most;
+    }
+    fill->looks++;
+    fill->full += memory_bytes * 100 >= most_bytes * QUEUE_FULL_PERCENT;
+}
+
+static int option_of(plat_socket socket, enum plat_option option)
+{
+    int value;
+    bool told = socket != PLAT_NO_SOCKET && plat_option_get(socket, option, &value) == 0;
+    return told ? value : -1;
+}
+
+void sample_opened(struct test *test, struct opened *opened)
+{
+    plat_socket socket = test->stream[0].socket;
+    memset(opened, 0, sizeof *opened);
+    opened->send_buffer_bytes = option_of(socket, PLAT_SEND_BUFFER);
+    opened->receive_buffer_bytes = option_of(socket, PLAT_RECEIVE_BUFFER);
+    opened->dscp = option_of(socket, PLAT_DSCP);
+    opened->nodelay = test->settings.udp ? -1 : option_of(socket, PLAT_NODELAY);
+    opened->dont_fragment = test->settings.udp ? option_of(socket, PLAT_DONT_FRAGMENT) : -1;
+    if (!test->settings.udp) {
+        plat_congestion_get(socket, opened->congestion, sizeof opened->congestion);
+        if (test->settings.kind != KIND_CONNECT || test->settings.role == ROLE_ASK)
+            plat_tcp_info(socket, &opened->tcp); /* of a listener it says nothing */
+    }
+    if (plat_interface_between(&test->local, &test->peer, opened->interface))
+        opened->counted =
+            plat_interface_bytes(opened->interface, &opened->interface_sent_bytes,
+                                 &opened->interface_received_bytes);
+    else
+        opened->interface[0] = 0;
+    if (!test->settings.udp || test->settings.role != ROLE_RECEIVE ||
+        !plat_receive_steering(opened->interface, opened->steering))
+        opened->steering[0] = 0;
+}
+
+void sample_closing(struct test *test, const struct opened *opened, struct closing *closing)
+{
+    memset(closing, 0, sizeof *closing);
+    if (opened->counted)
+        closing->counted = plat_interface_bytes(opened->interface, &closing->interface_sent_bytes,
+                                                &closing->interface_received_bytes);
+    closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
+    for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
+        uint64_t drops;
+        closing->drops = plat_queue_drops(test->stream[i].socket, &drops);
+        closing->queue_drops += closing->drops ? drops : 0;
+    }
+}

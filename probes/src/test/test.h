@@ -1,0 +1,126 @@
+/* One test: its streams, a thread each, and the conductor's thread that owns their lives. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/plat.h"
+#include "protocol/settings.h"
+#include "pure/call_time.h"
+#include "pure/low_water.h"
+#include "pure/pacing.h"
+#include "pure/sequence.h"
+#include "pure/window.h"
+#include "test/sample.h"
+
+#define NEVER_NS UINT64_MAX
+#define SECOND_NS UINT64_C(1000000000)
+#define MILLISECOND_NS UINT64_C(1000000)
+#define TAIL_NS (100 * MILLISECOND_NS)        /* a sender that nobody stops goes on for this long */
+#define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
+#define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
+#define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
+#define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
+#define CACHE_LINE 64
+
+struct test;
+struct ask;
+struct mirror;
+struct send_batch;
+
+/* One data flow. Counters have one writer, the stream's own thread; others only read them. */
+struct stream {
+    struct test *test;
+    unsigned number;
+    plat_socket socket;
+    plat_thread thread;
+    bool running; /* its thread has been started and not joined */
+    bool begun;   /* its first message has come */
+    unsigned char *buffer;
+    uint32_t tag;
+
+    unsigned char apart_before[CACHE_LINE];
+    /* Bytes and messages so far: first copies that came, or what send calls took. */
+    struct window_stream marks;
+    _Atomic uint64_t last_send_ns;    /* the return of the last send call */
+    _Atomic uint64_t marked_messages; /* what the peer's end marker says it sent */
+    _Atomic bool marked;
+    unsigned char apart_after[CACHE_LINE];
+
+    uint64_t tried_ns, first_ns; /* before the first send call; before the first that succeeded */
+    uint64_t cpu_ns;             /* of the whole thread, once it has ended */
+    bool cpu_known;
+    uint64_t partial_bytes; /* of a message that was cut off by the end */
+    uint64_t foreign, strangers, local_drops, refused;
+    uint64_t answers;  /* to hellos that came again */
+    unsigned refusals; /* by the peer's host, in a row */
+    struct pacing pacing;
+    struct calltime calls; /* of a sender: what its send calls take */
+    struct sequence sequence;
+    struct send_batch *batch; /* of a sender of many messages a call, else NULL */
+    struct ask *ask;       /* of an asker, else NULL */
+    struct mirror *mirror; /* of a mirror, else NULL */
+    struct low_water low_water; /* of a TCP receiver that does not spin */
+};
+
+struct test {
+    struct settings settings;
+    uint64_t requested_ns, setup_ns;
+    plat_thread thread; /* the conductor */
+    struct stream *stream;
+    struct plat_address local, peer; /* of the first stream */
+    uint64_t strangers;
+    unsigned spinners;       /* threads that this test may spin with */
+    uint64_t worst_sleep_ns; /* only where paced */
+    unsigned path_mtu_bytes; /* UDP, as the system knows it at the end; 0: it does not tell */
+    struct samples samples;
+
+    _Atomic bool halt;     /* all loops end */
+    _Atomic bool in_tail;  /* a sender's, or an asker's, window is over: the peer may leave */
+    _Atomic bool answered; /* the last record is being printed */
+
+    /* The conductor's own. */
+    uint64_t begun_ns, next_progress_ns, drain_ns;
+    uint64_t sent_messages; /* as the peer told it */
+    bool sent_known;
+
+    plat_mutex lock; /* over all that follows */
+    plat_cond changed;
+    bool told_stop, told_count;
+    uint64_t told_messages;
+    unsigned begun; /* streams that have sent or received their first message */
+    unsigned ended; /* stream threads that have returned */
+    struct window window;
+    struct complaint failure;
+};
+
+/* Gives the stream another socket, between calls of its own thread, and returns the one it had.
+ * A halt wakes the socket that the stream has then: look for one afterwards. */
+plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
+
+/* Takes over a copy of `settings`; the conductor's thread runs from here on. 0 or an error number,
+ * -1 for no memory. */
+int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
+/* From the control thread: a stop, with the sender's count where it has one, or an abort. */
+void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
+/* Whether its last record has been printed, or is about to be. */
+bool test_answered(const struct test *test);
+/* Waits for the conductor and frees the test. False: its last record was an error. */
+bool test_join(struct test *test);
+
+/* The first failure of a test is the one that is told; it halts the test. */
+void test_fail(struct test *test, const char *word, int error, const char *detail);
+/* The same with the word that the system's number stands for. */
+void test_fail_system(struct test *test, int error, const char *call);
+/* The same for a key of the request, for a reason of our own. */
+void test_fail_saying(struct test *test, const char *word, int error, const char *key,
+                      const char *detail);
+/* The same for a key of the request that cannot be had here. */
+void test_fail_key(struct test *test, const char *word, int error, const char *key);
+bool test_failed(struct test *test);
+bool test_halted(const struct test *test);
+bool test_told_stop(struct test *test);
+
+#endif

@@ -1,0 +1,79 @@
+/* Addresses and interfaces. */
+#include "contract/contract.h"
+
+TEST(addresses_are_read_written_and_compared)
+{
+    struct plat_address one, other;
+    char text[PLAT_ADDRESS_TEXT];
+    CHECK(plat_address_parse("192.0.2.7", 5001, &one));
+    CHECK(!plat_address_v6(&one));
+    CHECK_U64(plat_address_port(&one), 5001);
+    plat_address_text(&one, text);
+    CHECK_TEXT(text, "192.0.2.7");
+    CHECK(plat_address_parse("192.0.2.7", 5001, &other));
+    CHECK(plat_address_equal(&one, &other));
+    plat_address_set_port(&other, 65535);
+    CHECK_U64(plat_address_port(&other), 65535);
+    CHECK(!plat_address_equal(&one, &other));
+    CHECK(plat_address_parse("192.0.2.8", 5001, &other));
+    CHECK(!plat_address_equal(&one, &other));
+}
+
+TEST(addresses_of_the_sixth_version_too)
+{
+    struct plat_address one, other;
+    char text[PLAT_ADDRESS_TEXT];
+    CHECK(plat_address_parse("2001:db8:0:0::1", 80, &one));
+    CHECK(plat_address_v6(&one));
+    CHECK_U64(plat_address_port(&one), 80);
+    plat_address_text(&one, text);
+    CHECK_TEXT(text, "2001:db8::1");
+    CHECK(plat_address_parse("2001:db8::2", 80, &other));
+    CHECK(!plat_address_equal(&one, &other));
+    CHECK(plat_address_parse("192.0.2.7", 80, &other));
+    CHECK(!plat_address_equal(&one, &other));
+}
+
+TEST(names_and_nonsense_are_no_addresses)
+{
+    static const char *const wrong[] = {"", "localhost", "192.0.2.256", "2001:db8::g", "[::1]",
+                                        "192.0.2.7:80"};
+    struct plat_address address;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bool taken = plat_address_parse(wrong[i], 0, &address);
+        if (taken)
+            printf("  taken for an address: \"%s\"\n", wrong[i]);
+        CHECK(!taken);
+    }
+}
+
+TEST(the_way_to_ourselves_has_an_interface_that_counts)
+{
+    struct plat_address here;
+    char name[PLAT_INTERFACE_NAME] = "";
+    uint64_t sent, received;
+    CHECK(plat_address_parse("127.0.0.1", 9, &here));
+    bool known = plat_interface_between(&here, &here, name);
+    CHECK(!known || name[0] != 0);
+    if (known)
+        printf("  %s, %s\n", name,
+               plat_interface_bytes(name, &sent, &received) ? "counted" : "not counted");
+    CHECK(!plat_interface_bytes("no such interface", &sent, &received));
+}
+
+TEST(nobody_steers_what_comes_to_an_interface_that_is_not_there)
+{
+    char steering[PLAT_STEERING] = "?";
+    CHECK(!plat_receive_steering("no such interface", steering));
+    CHECK(steering[0] == 0);
+    CHECK(!plat_receive_steering("", steering));
+}
+
+const struct unit_test contract_address_tests[] = {
+    ENTRY(addresses_are_read_written_and_compared),
+    ENTRY(addresses_of_the_sixth_version_too),
+    ENTRY(names_and_nonsense_are_no_addresses),
+    ENTRY(the_way_to_ourselves_has_an_interface_that_counts),
+    ENTRY(nobody_steers_what_comes_to_an_interface_that_is_not_there),
+    {NULL, NULL},
+};

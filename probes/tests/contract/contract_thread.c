@@ -1,0 +1,134 @@
+/* Threads, and what they wait with. */
+#include "contract/contract.h"
+
+struct meeting {
+    plat_mutex lock;
+    plat_cond changed;
+    unsigned count;
+    bool over;
+};
+
+static void count_to_a_thousand(void *argument)
+{
+    struct meeting *meeting = argument;
+    for (int i = 0; i < 1000; i++) {
+        plat_mutex_lock(&meeting->lock);
+        meeting->count++;
+        plat_cond_wake(&meeting->changed);
+        plat_mutex_unlock(&meeting->lock);
+    }
+    plat_mutex_lock(&meeting->lock);
+    while (!meeting->over)
+        plat_cond_wait(&meeting->changed, &meeting->lock, soon_ns(20000));
+    plat_mutex_unlock(&meeting->lock);
+}
+
+TEST(threads_count_together_and_wait_for_each_other)
+{
+    struct meeting meeting = {.count = 0};
+    plat_thread threads[4];
+    uint64_t used = 0;
+    plat_mutex_init(&meeting.lock);
+    plat_cond_init(&meeting.changed);
+    for (int i = 0; i < 4; i++)
+        CHECK_ERROR(plat_thread_start(&threads[i], count_to_a_thousand, &meeting));
+    plat_mutex_lock(&meeting.lock);
+    uint64_t until = soon_ns(20000);
+    while (meeting.count < 4000 && plat_now_ns() < until)
+        plat_cond_wait(&meeting.changed, &meeting.lock, until);
+    CHECK_U64(meeting.count, 4000);
+    CHECK(plat_thread_cpu_ns(threads[0], &used));
+    meeting.over = true;
+    plat_cond_wake(&meeting.changed);
+    plat_mutex_unlock(&meeting.lock);
+    for (int i = 0; i < 4; i++)
+        plat_thread_join(threads[i]);
+    plat_cond_destroy(&meeting.changed);
+    plat_mutex_destroy(&meeting.lock);
+}
+
+TEST(a_wait_that_nobody_ends_ends_by_its_time)
+{
+    struct meeting meeting = {.count = 0};
+    plat_mutex_init(&meeting.lock);
+    plat_cond_init(&meeting.changed);
+    plat_mutex_lock(&meeting.lock);
+    uint64_t before = plat_now_ns(), until = before + 40 * MILLISECOND_NS;
+    unsigned rounds = 0;
+    while (plat_now_ns() < until && rounds++ < 1000)
+        plat_cond_wait(&meeting.changed, &meeting.lock, until);
+    CHECK(rounds < 1000); /* it waits, and does not spin */
+    CHECK(plat_now_ns() - before < 10 * SECOND_NS);
+    plat_cond_wait(&meeting.changed, &meeting.lock, before);
+    plat_mutex_unlock(&meeting.lock);
+    plat_cond_destroy(&meeting.changed);
+    plat_mutex_destroy(&meeting.lock);
+}
+
+static void pin_to_a_usable_cpu(void *argument)
+{
+    int *error = argument;
+    for (unsigned cpu = 0; cpu < 1024; cpu++)
+        if (plat_cpu_usable(cpu)) {
+            *error = plat_pin(cpu);
+            return;
+        }
+}
+
+TEST(a_thread_is_tied_to_a_cpu_where_the_system_does_that)
+{
+    plat_thread thread;
+    int error = -1;
+    CHECK_ERROR(plat_thread_start(&thread, pin_to_a_usable_cpu, &error));
+    plat_thread_join(thread);
+    if (capable("pin"))
+        CHECK_U64((uint64_t)error, 0);
+    else
+        CHECK(error != 0);
+    CHECK(!plat_cpu_usable(100000));
+    CHECK(plat_pin(100000) != 0);
+}
+
+struct rivals {
+    unsigned cpu;
+    _Atomic bool over;
+};
+
+static void keep_a_cpu_busy(void *argument)
+{
+    struct rivals *rivals = argument;
+    plat_pin(rivals->cpu);
+    for (uint64_t until = soon_ns(20000); !rivals->over && plat_now_ns() < until;)
+        ;
+}
+
+TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
+{
+    struct rivals rivals = {.over = false};
+    plat_thread threads[2];
+    uint64_t before[2] = {0}, after[2] = {0}, waited_ns = 0;
+    bool told = true;
+    while (rivals.cpu < 1024 && !plat_cpu_usable(rivals.cpu))
+        rivals.cpu++;
+    for (int i = 0; i < 2; i++)
+        CHECK_ERROR(plat_thread_start(&threads[i], keep_a_cpu_busy, &rivals));
+    for (int i = 0; i < 2; i++)
+        told = plat_thread_delay_ns(threads[i], &before[i]) && told;
+    plat_sleep_ns(200 * MILLISECOND_NS);
+    for (int i = 0; i < 2; i++) {
+        CHECK(plat_thread_delay_ns(threads[i], &after[i]) == told);
+        waited_ns += after[i] - before[i];
+    }
+    rivals.over = true;
+    for (int i = 0; i < 2; i++)
+        plat_thread_join(threads[i]);
+    CHECK(!told || !capable("pin") || waited_ns >= 50 * MILLISECOND_NS);
+}
+
+const struct unit_test contract_thread_tests[] = {
+    ENTRY(threads_count_together_and_wait_for_each_other),
+    ENTRY(a_wait_that_nobody_ends_ends_by_its_time),
+    ENTRY(a_thread_is_tied_to_a_cpu_where_the_system_does_that),
+    ENTRY(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells),
+    {NULL, NULL},
+};

@@ -1,0 +1,256 @@
+/* UDP sockets over loopback. */
+#include "contract/contract.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static void open_udp(plat_socket *socket, struct plat_address *address)
+{
+    CHECK(plat_address_parse("127.0.0.1", 0, address));
+    CHECK_ERROR(plat_socket_open(socket, true, address));
+    CHECK_ERROR(plat_bind(*socket, address));
+    CHECK_ERROR(plat_local_address(*socket, address));
+}
+
+static bool wait_for(plat_socket socket, uint64_t milliseconds)
+{
+    struct plat_wait wait = {.socket = socket};
+    plat_wait_any(&wait, 1, soon_ns(milliseconds));
+    return wait.ready;
+}
+
+TEST(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone)
+{
+    plat_socket one, other, stranger;
+    struct plat_address here, there, elsewhere, from;
+    char text[16];
+    uint64_t queued = 0;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    open_udp(&stranger, &elsewhere);
+    CHECK(plat_is_transient(-(int)plat_receive_from(one, text, sizeof text, &from)));
+    CHECK_U64((uint64_t)plat_send_to(other, "hello", 5, &here), 5);
+    CHECK(wait_for(one, 5000));
+    CHECK(plat_queue_bytes(one, true, &queued) ? queued >= 5 : true);
+    CHECK_U64((uint64_t)plat_receive_from(one, text, sizeof text, &from), 5);
+    CHECK(plat_address_equal(&from, &there));
+    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
+    CHECK_U64((uint64_t)plat_send_to(stranger, "psst", 4, &here), 4);
+    CHECK(!wait_for(one, 100));
+    CHECK_U64((uint64_t)plat_send_to(other, "again", 5, &here), 5);
+    CHECK(wait_for(one, 5000));
+    CHECK_U64((uint64_t)plat_peek_now(one, text, sizeof text), 5);
+    CHECK_U64((uint64_t)plat_receive(one, text, sizeof text), 5);
+    CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
+    plat_close(one);
+    plat_close(other);
+    plat_close(stranger);
+}
+
+TEST(a_datagram_longer_than_the_room_fills_the_room)
+{
+    plat_socket one, other;
+    struct plat_address here, there, from;
+    char text[16];
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    for (int i = 0; i < 3; i++)
+        CHECK_U64((uint64_t)plat_send_to(other, "more than seven", 15, &here), 15);
+    CHECK(wait_for(one, 5000));
+    CHECK_U64((uint64_t)plat_receive_from(one, text, 7, &from), 7);
+    CHECK(memcmp(text, "more th", 7) == 0);
+    CHECK_U64((uint64_t)plat_peek_now(one, text, 7), 7);
+    CHECK_U64((uint64_t)plat_receive_now(one, text, 7), 7);
+    CHECK(wait_for(one, 5000));
+    CHECK_U64((uint64_t)plat_receive(one, text, 15), 15);
+    plat_close(one);
+    plat_close(other);
+}
+
+/* As many as have come, in order, each in its place with its length; one that is too long fills
+ * its place. */
+TEST(datagrams_that_stand_in_the_queue_are_taken_together)
+{
+    static const char *const said[] = {"one", "twenty-two", "three and more", "4"};
+    static unsigned char bytes[3 * 11];
+    static struct plat_batch batch = {.bytes = bytes, .room = 11, .count = 3};
+    const size_t expected[] = {3, 10, 11, 1};
+    plat_socket one, other;
+    struct plat_address here, there;
+    unsigned taken = 0;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    ptrdiff_t got = plat_receive_many(one, &batch, false);
+    CHECK(got < 0 && plat_is_transient((int)-got));
+    for (unsigned i = 0; i < 4; i++)
+        CHECK(plat_send_to(other, said[i], strlen(said[i]), &here) == (ptrdiff_t)strlen(said[i]));
+    CHECK(wait_for(one, 5000));
+    while (taken < 4 && (got = plat_receive_many(one, &batch, true)) > 0) {
+        CHECK(got <= 3);
+        for (ptrdiff_t i = 0; i < got && taken < 4; i++, taken++) {
+            CHECK_U64(batch.length[i], expected[taken]);
+            CHECK(memcmp(bytes + i * 11, said[taken], expected[taken]) == 0);
+        }
+    }
+    CHECK_U64(taken, 4);
+    plat_close(one);
+    plat_close(other);
+}
+
+/* Each place as long as the room, from any place on; who connects has an order. */
+TEST(places_of_a_batch_are_sent_in_their_order)
+{
+    static unsigned char bytes[] = "onetwotenend";
+    struct plat_batch batch = {.bytes = bytes, .room = 3, .count = 4};
+    plat_socket one, other;
+    struct plat_address here, there;
+    char text[16];
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    for (unsigned sent = 1; sent < 4;) {
+        ptrdiff_t put = plat_send_many(other, &batch, sent, 4 - sent);
+        CHECK(put >= 1 && put <= (ptrdiff_t)(4 - sent));
+        if (put < 1)
+            break;
+        CHECK(put == (ptrdiff_t)(4 - sent) || !capable("batch"));
+        sent += (unsigned)put;
+    }
+    for (unsigned i = 1; i < 4 && wait_for(one, 5000); i++) {
+        CHECK_U64((uint64_t)plat_receive_now(one, text, sizeof text), 3);
+        CHECK(memcmp(text, bytes + 3 * (size_t)i, 3) == 0);
+    }
+    CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
+    plat_close(one);
+    plat_close(other);
+}
+
+/* A host passes no frame of ours to itself; where there are none, a word says so. */
+TEST(there_are_no_frames_of_our_own_over_loopback)
+{
+    struct plat_headers headers;
+    plat_socket one, other, frames;
+    struct plat_address here, there;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    int error = plat_frames_open(&frames, other, "which way?", 10, &headers);
+    CHECK(frames == PLAT_NO_SOCKET);
+    if (capable("packet"))
+        CHECK(error == PLAT_NO_WIRE || emulated);
+    else
+        CHECK(error > 0 && (strcmp(plat_word(error), "capability-missing") == 0 ||
+                            strcmp(plat_word(error), "permission-denied") == 0));
+    plat_close(one);
+    plat_close(other);
+}
+
+TEST(what_no_datagram_can_carry_is_too_long)
+{
+    static char much[70000];
+    plat_socket one;
+    struct plat_address here;
+    open_udp(&one, &here);
+    ptrdiff_t put = plat_send_to(one, much, 65508, &here);
+    CHECK(put < 0 && plat_is_too_long((int)-put));
+    CHECK(put < 0 && strcmp(plat_word((int)-put), "message-too-long") == 0);
+    plat_close(one);
+}
+
+/* The host answers that nobody is there; the socket may say so, and goes on. */
+TEST(a_closed_port_does_not_break_the_socket)
+{
+    plat_socket one, other;
+    struct plat_address here, there;
+    char text[16];
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    plat_close(other);
+    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
+    for (int i = 0; i < 5; i++) {
+        ptrdiff_t put = plat_send(one, "anybody?", 8);
+        CHECK(put == 8 || plat_is_peer_gone((int)-put));
+        plat_sleep_ns(5 * MILLISECOND_NS);
+        ptrdiff_t got = plat_receive_now(one, text, sizeof text);
+        CHECK(got < 0 && (plat_is_transient((int)-got) || plat_is_peer_gone((int)-got)));
+    }
+    plat_close(one);
+}
+
+TEST(options_of_datagrams_are_set_and_read_back)
+{
+    plat_socket one;
+    struct plat_address here;
+    int value = -1;
+    uint64_t drops = 0, memory = 0, most = 0;
+    open_udp(&one, &here);
+    CHECK_ERROR(plat_option_get(one, PLAT_DONT_FRAGMENT, &value));
+    CHECK(value == 0);
+    CHECK_ERROR(plat_option_set(one, PLAT_DONT_FRAGMENT, 1));
+    CHECK_ERROR(plat_option_get(one, PLAT_DONT_FRAGMENT, &value));
+    CHECK(value == 1);
+    CHECK_ERROR(plat_option_set(one, PLAT_SEND_TIMEOUT_MS, 20));
+    CHECK_ERROR(plat_option_set(one, PLAT_RECEIVE_BUFFER, 65536));
+    CHECK_ERROR(plat_option_get(one, PLAT_RECEIVE_BUFFER, &value));
+    CHECK(value >= 65536);
+    int error = plat_option_set(one, PLAT_REPORT_DROPS, 1);
+    CHECK(error == 0 || strcmp(plat_word(error), "capability-missing") == 0);
+    bool known = plat_queue_drops(one, &drops);
+    CHECK(known == capable("queue-drops") || (emulated && !known));
+    CHECK_U64(drops, 0);
+    CHECK(!plat_queue_fill(one, &memory, &most) || (memory == 0 && most >= 65536));
+    plat_close(one);
+}
+
+struct blocked {
+    plat_socket socket;
+    _Atomic bool at_work, done;
+};
+
+static void receive_until_woken(void *argument)
+{
+    struct blocked *blocked = argument;
+    char text[16];
+    ptrdiff_t got;
+    blocked->at_work = true;
+    uint64_t until = soon_ns(20000);
+    do
+        got = plat_receive(blocked->socket, text, sizeof text);
+    while (plat_now_ns() < until && got < 0 && plat_is_transient((int)-got));
+    blocked->done = true;
+}
+
+TEST(a_blocked_receiver_of_datagrams_is_woken)
+{
+    plat_socket one, other;
+    struct plat_address here, there;
+    plat_thread thread;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
+    struct blocked blocked = {.socket = one};
+    CHECK_ERROR(plat_thread_start(&thread, receive_until_woken, &blocked));
+    while (!blocked.at_work)
+        plat_sleep_ns(MILLISECOND_NS);
+    plat_sleep_ns(50 * MILLISECOND_NS);
+    CHECK(!blocked.done);
+    uint64_t woken = plat_now_ns();
+    plat_wake(one);
+    plat_thread_join(thread);
+    CHECK(plat_now_ns() - woken < 2 * SECOND_NS);
+    plat_close(one);
+    plat_close(other);
+}
+
+const struct unit_test contract_udp_tests[] = {
+    ENTRY(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone),
+    ENTRY(a_datagram_longer_than_the_room_fills_the_room),
+    ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
+    ENTRY(places_of_a_batch_are_sent_in_their_order),
+    ENTRY(there_are_no_frames_of_our_own_over_loopback),
+    ENTRY(what_no_datagram_can_carry_is_too_long),
+    ENTRY(a_closed_port_does_not_break_the_socket),
+    ENTRY(options_of_datagrams_are_set_and_read_back),
+    ENTRY(a_blocked_receiver_of_datagrams_is_woken),
+    {NULL, NULL},
+};

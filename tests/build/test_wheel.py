@@ -1,0 +1,140 @@
+"""A wheel made here and installed where there is no compiler measures, for every system."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from folders import ROOT
+
+from netlab.build import local
+from netlab.build.targets import TARGETS
+
+NEEDED = ("netlab", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
+WAIT_S = 900.0
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs("zig", "cc"),
+]
+
+
+def done(argv: list[str], **more: object) -> str:
+    ended = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+        stdin=subprocess.DEVNULL,
+        **more,  # type: ignore[call-overload]
+    )
+    assert ended.returncode == 0, f"{argv}:\n{ended.stdout[-2000:]}\n{ended.stderr[-4000:]}"
+    return str(ended.stdout)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made by ``make wheel`` in a copy of the checkout, with the probes that were built already."""
+    copy = tmp_path_factory.mktemp("checkout")
+    skip = shutil.ignore_patterns("__pycache__", "made", "objects", "cross", "making-*", ".[0-9]*")
+    for name in NEEDED:
+        path = ROOT / name
+        if path.is_dir():
+            shutil.copytree(path, copy / name, ignore=skip)
+        else:
+            shutil.copy(path, copy / name)
+    shutil.copytree(ROOT / "probes", copy / "probes", ignore=skip)
+    # This environment, taken as set up: its stamp is not looked at.
+    stamp = f"{sys.prefix}/cross"
+    done(["make", "-C", str(copy), f"VENV={sys.prefix}", "-o", stamp, "wheel"])
+    # What was built is the checkout's as well: the next time it is there.
+    for target in TARGETS:
+        shutil.copytree(
+            copy / "probes" / "build" / target.name,
+            ROOT / "probes" / "build" / target.name,
+            dirs_exist_ok=True,
+        )
+    (made,) = (copy / "dist").glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with nothing but the wheel in it, and the libraries of this one beside it."""
+    venv = tmp_path_factory.mktemp("installed") / "venv"
+    done([sys.executable, "-m", "venv", "--without-pip", str(venv)])
+    python = str(venv / "bin" / "python")
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", *quiet]
+    done([*pip, "--no-deps", "--no-index", str(wheel)])
+    (site,) = venv.glob("lib/python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return venv
+
+
+def without_programs(folder: Path) -> dict[str, str]:
+    """Surroundings in which no program is found: no compiler, no make."""
+    nothing = folder / "nothing"
+    nothing.mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PATH": str(nothing), "HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
+
+
+def test_the_wheel_carries_every_probe_and_every_data_file(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        carried = set(archive.namelist())
+        rights = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
+    probes = {f"netlab/probes/{target.name}/{target.file_name}" for target in TARGETS}
+    assert {name for name in carried if name.startswith("netlab/probes/")} == probes
+    assert all(rights[probe] & 0o111 for probe in probes)
+    data = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "netlab").rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert "netlab/matrix.schema.json" in data
+    assert data <= carried
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_the_loopback_matrix_is_measured_where_there_is_no_compiler(
+    installed: Path, tmp_path: Path
+) -> None:
+    netlab = str(installed / "bin" / "netlab")
+    matrix = tmp_path / "loopback.yaml"
+    shutil.copy(ROOT / "matrices" / "loopback.yaml", matrix)
+    around = without_programs(tmp_path)
+    # Other tests on this machine may be measuring.
+    words = ["run", str(matrix), "--into", "measured", "--json", "--wait", "120"]
+    said = done([netlab, *words], cwd=tmp_path, env=around)
+    states = [json.loads(line)["status"] for line in said.splitlines()]
+    assert states == ["ok"] * 12
+    assert (tmp_path / "measured" / "index.html").is_file()
+
+
+def test_an_installed_netlab_has_the_probes_of_other_systems_ready(
+    installed: Path, wheel: Path, tmp_path: Path
+) -> None:
+    asked = "from netlab.build.local import probe_for; print(probe_for({!r}, {!r}))"
+    around = without_programs(tmp_path)
+    for target in TARGETS:
+        script = asked.format(target.os, target.architecture)
+        python = str(installed / "bin" / "python")
+        path = Path(done([python, "-c", script], cwd=tmp_path, env=around).strip())
+        assert path.is_relative_to(installed)
+        with ZipFile(wheel) as archive:
+            carried = archive.read(f"netlab/probes/{target.name}/{target.file_name}")
+        assert path.read_bytes() == carried
+
+
+def test_this_checkout_builds_from_its_sources() -> None:
+    assert local.has_sources()
+    assert not local.PACKAGED.exists()

@@ -1,0 +1,268 @@
+"""netlab check: met, not met, or it cannot be judged; what cannot be judged is never a pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_readings import of_round_trips, planned
+from made_streams import Mbit, netlab, run_of, stream, stream_run, stream_values
+
+from netlab.compare.check import Checked, check
+from netlab.errors import ExpectationError, IncompleteRun, UsageError
+from netlab.results.frame import Run, load
+
+STEADY = (94.10, 94.12, 94.11, 94.09, 94.13)
+MATRIX = """\
+link: {rate: 100Mbit}
+pairings: [LL]
+tests: [{test: stream, protocol: TCP, message_size: 1448}]
+"""
+CEILING = "throughput: {at_least: 90 % of the ceiling}"
+NO_WORSE = "baseline: {no_worse_by: 5 %}"
+
+
+def expecting(*sections: str) -> str:
+    return MATRIX + "expect:\n" + "".join(f"  - {section}\n" for section in sections)
+
+
+def streams(path: Path, figures: Sequence[Mbit], expect: str = CEILING, **more: Any) -> Run:
+    cell = stream(**more.pop("cell", {}))
+    return stream_run(path, (cell, figures), matrix_text=expecting(expect), **more)
+
+
+def only(checked: Checked) -> tuple[str, str]:
+    (judged,) = checked.judgements
+    return judged.verdict, judged.words
+
+
+def test_every_trial_has_to_keep_to_a_limit(tmp_path: Path) -> None:
+    checked = check(streams(tmp_path / "a", STEADY))
+    assert only(checked) == ("met", "99.9 % of the ceiling or better, 5 figures")
+    assert checked.met
+    checked.raise_for_unmet()
+    checked = check(streams(tmp_path / "b", (*STEADY[:3], 70.0, 80.0)))
+    assert only(checked) == ("not met", "74.4 % of the ceiling in trial 4, 2 of 5 figures")
+    with pytest.raises(ExpectationError, match="0 met, 1 not met, 0 cannot be judged"):
+        checked.raise_for_unmet()
+
+
+def test_a_trial_without_a_figure_cannot_be_judged_unless_another_is_below(tmp_path: Path) -> None:
+    checked = check(streams(tmp_path / "a", (*STEADY[:4], None)))
+    verdict, words = only(checked)
+    assert verdict == "cannot be judged"
+    assert words.startswith("1 of 5 without a figure: failed: ")
+    assert "(peer-vanished)" in words
+    assert not checked.met
+    with pytest.raises(IncompleteRun):
+        checked.raise_for_unmet()
+    assert only(check(streams(tmp_path / "b", (10.0, None))))[0] == "not met"
+
+
+def test_what_has_no_ceiling_cannot_be_judged_by_it_and_can_by_a_rate(tmp_path: Path) -> None:
+    assert "states no `link`" in only(check(streams(tmp_path / "a", STEADY, link=None)))[1]
+    inside = stream_values(94.0, same_host=True)
+    for name, expect in (("b", CEILING), ("c", "throughput: {at_least: 90Mbit}")):
+        run = run_of(tmp_path / name, (stream(), [inside]), matrix_text=expecting(expect))
+        verdict, words = only(check(run))
+        if name == "b":
+            assert (verdict, "no cable was touched" in words) == ("cannot be judged", True)
+        else:
+            assert (verdict, words) == ("met", "94 Mbit/s or better, 1 figure")
+
+
+def test_where_options_are_not_known_a_pass_is_one_by_the_highest_ceiling(tmp_path: Path) -> None:
+    known = stream_values(85.0)
+    assert known is not None
+    unknown = {"throughput_bit_per_s": known["throughput_bit_per_s"]}
+    for values, verdict in ((known, "met"), (unknown, "not met")):
+        run = run_of(
+            tmp_path / verdict,
+            (stream(), [values]),
+            matrix_text=expecting("throughput: {at_least: 90 % of the ceiling}"),
+        )
+        # 90 % of 94.148 is 84.73, of 94.928 it is 85.44.
+        assert only(check(run))[0] == verdict
+
+
+def test_each_direction_has_to_keep_to_it(tmp_path: Path) -> None:
+    values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
+    run = run_of(
+        tmp_path / "run",
+        (stream(direction="both"), [values]),
+        matrix_text=expecting("throughput: {at_least: 80Mbit}"),
+    )
+    assert only(check(run)) == ("not met", "40 Mbit/s in trial 1, to client, 1 of 2 figures")
+
+
+def test_loss_is_a_share_of_what_was_sent_and_is_no_matter_of_tcp(tmp_path: Path) -> None:
+    lossy = stream_values(90.0, sent_messages=1000, lost_messages=2)
+    text = expecting("loss: {at_most: 0.1 %}")
+    cells = [(stream(), [stream_values(94.0)]), (stream(protocol="UDP", size=1472), [lossy])]
+    checked = check(run_of(tmp_path / "a", *cells, matrix_text=text))
+    assert only(checked) == ("not met", "0.2 % in trial 1")
+    silent = [(stream(protocol="UDP", size=1472), [stream_values(90.0)])]
+    checked = check(run_of(tmp_path / "b", *silent, matrix_text=text))
+    assert only(checked)[0] == "cannot be judged"
+
+
+def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
+    found: dict[str, Any] = {
+        "payload_bytes": 1472,
+        "to_client_payload_bytes": 1372,
+    }
+    rate = {"line_rate_bit_per_s": 1e8, "limit": "device"}
+    passed = {**rate, "frames_per_s": 60_000.0, "line_share": 0.4}
+    cells: list[Any] = [
+        (planned("round_trip"), [of_round_trips([400_000] * 9)]),
+        (planned("payload_search"), [found]),
+        (planned("throughput_search", frame_bytes=64), [passed]),
+        (planned("throughput_search", frame_bytes=128), [rate]),
+    ]
+    text = expecting(
+        "round_trip: {at_most: 500us}",
+        "payload: {at_least: 1400}",
+        "frames: {at_least: 40 % of the line rate}",
+    )
+    checked = check(run_of(tmp_path / "run", *cells, matrix_text=text))
+    assert [(each.verdict, each.words) for each in checked.judgements] == [
+        ("met", "400 us or better, 1 figure"),
+        ("not met", "1372 B in trial 1, to client, 1 of 2 figures"),
+        ("met", "40 % of the line rate or better, 1 figure"),
+        ("not met", "0 % of the line rate in trial 1"),
+    ]
+
+
+# A baseline
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ([0.97 * each for each in STEADY], "met"),
+        ([0.94 * each for each in STEADY], "not met"),
+        ([1.2 * each for each in STEADY], "met"),
+        ([85.0, 99.0, 89.0, 95.0, 84.0], "cannot be judged"),
+        ([94.0], "cannot be judged"),
+        ([*STEADY[:4], None], "cannot be judged"),
+        ([None, None], "cannot be judged"),
+        ([*(0.9 * each for each in STEADY), None], "not met"),
+    ],
+)
+def test_no_worse_than_the_baseline_is_shown_refuted_or_open(
+    tmp_path: Path, new: list[Mbit], verdict: str
+) -> None:
+    baseline = streams(tmp_path / "old", STEADY, NO_WORSE)
+    assert only(check(streams(tmp_path / "new", new, NO_WORSE), baseline))[0] == verdict
+
+
+def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
+    cell = planned("round_trip")
+
+    def run(name: str, mean_us: int) -> Run:
+        trials = [of_round_trips([1000 * mean_us + trial] * 9) for trial in range(3)]
+        return run_of(tmp_path / name, (cell, trials), matrix_text=expecting(NO_WORSE))
+
+    old, longer, shorter = run("old", 100), run("longer", 110), run("shorter", 90)
+    assert only(check(longer, old))[0] == "not met"
+    assert only(check(shorter, old))[0] == "met"
+    assert only(check(old, longer))[0] == "met"
+
+
+def test_a_baseline_that_nobody_named_is_no_pass_and_one_that_is_named_is_an_expectation(
+    tmp_path: Path,
+) -> None:
+    run = streams(tmp_path / "a", STEADY, NO_WORSE)
+    assert only(check(run)) == ("cannot be judged", "no baseline was named: --baseline RUN")
+    plain = stream_run(tmp_path / "b", (stream(), STEADY), matrix_text=MATRIX)
+    with pytest.raises(UsageError, match="nothing is expected: write `expect:` into its matrix"):
+        check(plain)
+    checked = check(plain, run, no_worse_by=0.01)
+    assert str(checked.judgements[0].expectation) == "no worse than the baseline by 1 %"
+    assert checked.met
+
+
+def test_a_baseline_of_another_experiment_is_refused_by_what_differs(tmp_path: Path) -> None:
+    run = streams(tmp_path / "a", STEADY, NO_WORSE)
+    other = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
+    with pytest.raises(UsageError, match="duration: 1 s in the baseline, 10 s in the contender"):
+        check(run, other)
+
+
+@given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))
+def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share: float) -> None:
+    from netlab.compare.align import Laid
+    from netlab.compare.check import _held_against
+    from netlab.results.quantities import Quantity
+
+    same = dict(enumerate(values))
+    laid = Laid(
+        label="x",
+        cells=("a", "a"),
+        quantity=Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None),
+        baseline=same,
+        contender=same,
+        paired=False,
+    )
+    assert _held_against(laid, share)[0] != "not met"
+
+
+# What is said
+
+
+def test_only_the_cells_meant_are_judged_and_an_expectation_of_none_is_no_pass(
+    tmp_path: Path,
+) -> None:
+    text = expecting(
+        "{when: {message_size: 64}, throughput: {at_least: 1Mbit}}",
+        "{unless: {message_size: 64}, throughput: {at_least: 90Mbit}}",
+        "frames: {at_least: 5/s}",
+    )
+    cells = [(stream(size=64), [50.0]), (stream(), [94.0])]
+    checked = check(stream_run(tmp_path / "run", *cells, matrix_text=text))
+    assert [(each.label, each.verdict) for each in checked.judgements] == [
+        ("TCP 64", "met"),
+        ("TCP 1448", "met"),
+        ("no cell", "cannot be judged"),
+    ]
+    said = checked.as_text()
+    assert "throughput at least 1 Mbit/s where message size, bytes 64: 1 met, 0 not met" in said
+    assert "throughput at least 90 Mbit/s but not where message size, bytes 64: 1 met" in said
+    assert "cannot be judged  no cell: the run has no cell that is meant" in said
+
+
+def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:
+    run = stream_run(tmp_path / "run", (stream(), STEADY), matrix_text=MATRIX)
+    (run.path / "matrix.yaml").write_text(expecting(CEILING))
+    assert check(load(run.path)).met
+
+
+def test_the_command_tells_a_script_by_its_exit_code(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    paths = {
+        "met": (STEADY, 0),
+        "missed": ((70.0,), 5),
+        "open": ((94.0, None), 3),
+        "both": ((70.0, None), 5),
+    }
+    for name, (figures, expected) in paths.items():
+        run = streams(tmp_path / name, figures)
+        code, out, err = netlab(capfdbinary, "check", str(run.path))
+        assert (code, bool(err)) == (expected, bool(expected)), name
+        assert out.startswith(f"{run.path}: ")
+    code, out, _ = netlab(capfdbinary, "check", str(tmp_path / "open"), "--format", "json")
+    whole = json.loads(out)
+    assert (code, whole["met"], whole["verdicts"]["cannot be judged"]) == (3, False, 1)
+    assert "(peer-vanished)" in whole["judgements"][0]["words"]
+    against = ("--baseline", str(tmp_path / "met"))
+    assert netlab(capfdbinary, "check", str(tmp_path / "met"), *against)[0] == 0
+    (tmp_path / "met" / "matrix.yaml").write_text("expect: [")
+    code, out, err = netlab(capfdbinary, "check", str(tmp_path / "met"))
+    assert (code, out) == (2, "")
+    assert "matrix.yaml:1:" in err

@@ -1,0 +1,243 @@
+"""YAML 1.2 as data with positions; faults with places; hostile files."""
+
+from __future__ import annotations
+
+import resource
+import time
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from netlab.config.document import Section, load_document, read_document, validate
+from netlab.errors import MatrixError, UsageError
+
+
+def faults_of(text: str | bytes) -> list[str]:
+    with pytest.raises(MatrixError) as caught:
+        load_document(text, "f.yaml")
+    return str(caught.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        ("no", "no"),
+        ("yes", "yes"),
+        ("on", "on"),
+        ("010", 10),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("1_000", "1_000"),
+        ("1:30", "1:30"),
+        ("2001-01-01", "2001-01-01"),
+        ("true", True),
+        ("False", False),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        ("-5", -5),
+        ("1e3", 1000.0),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("'5'", "5"),
+        ('"no"', "no"),
+        ("!!str 5", "5"),
+    ],
+)
+def test_scalars_are_those_of_yaml_1_2(scalar: str, value: object) -> None:
+    found = load_document(f"key: {scalar}", "f.yaml").data["key"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_keys_are_words_as_written() -> None:
+    assert load_document("no: 1\n010: 2\ntrue: 3", "f").data == {"no": 1, "010": 2, "true": 3}
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_trouble() -> None:
+    document = load_document(b"\xef\xbb\xbfa: 1\r\nb: [2, 3]\r\n", "f.yaml")
+    assert document.data == {"a": 1, "b": [2, 3]}
+    assert str(document.fault(("b", 1), "x")) == "f.yaml:2:8: b[1]: x"
+
+
+def test_aliases_stand_for_their_anchor() -> None:
+    document = load_document("a: &x {b: [1, 2]}\nc: *x", "f.yaml")
+    assert document.data["c"] == {"b": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: 1\nb: 2\na: 3", "f.yaml:3:1: a: the key stands twice; first in line 1"),
+        ("a:\n  b: 1\n  b: 2", "f.yaml:3:3: a.b: the key stands twice; first in line 2"),
+        ("a: *b", "f.yaml:1:4: a: the alias *b has no anchor &b before it"),
+        ("a: &a [*a]", "f.yaml:1:8: the alias *a stands within its own anchor"),
+        ("x: &x {a: 1}\ny: {<<: *x}", "f.yaml:2:5: y: YAML 1.2 has no merge keys (<<)"),
+        ("a: !!python/object:os.system x", "f.yaml:1:4: a: the tag !!python/object:os.system"),
+        ("a:\n\tb: 1", "f.yaml:2:1: a tab stands here"),
+        ("a: 1\nb: \0", "f.yaml:2:4: a NUL byte stands here"),
+        ("a: \x07", "f.yaml:1:4: the control character U+0007"),
+        (b"a: 1\nb: \xe9", "f.yaml:2:4: the byte 0xe9 is not UTF-8"),
+        ("a: 1".encode("utf-16"), "f.yaml:1:1: the file is UTF-16; save it as UTF-8"),
+        ("", "f.yaml:1:1: the file is empty"),
+        ("# only this\n", "f.yaml:1:1: the file is empty"),
+        ("~", "f.yaml:1:1: the file is empty"),
+        ("- 1", "f.yaml:1:1: the file is not a mapping"),
+        ("a: 1\n---\nb: 2", "f.yaml:2:1: a second document begins here"),
+        ("a: [1\nb: 2", "f.yaml:2:2: not valid YAML: while parsing a flow sequence"),
+        ('a: "\\Uffffffff"', "f.yaml:1:5: \\Uffffffff is no character"),
+        ('a: "\\ud800"', "f.yaml:1:4: a: an escape here stands for a character"),
+        ("a: .inf", "f.yaml:1:4: a: .inf is not a finite number"),
+        ("a: 1e999", "f.yaml:1:4: a: 1e999 is too large a number"),
+        ("? [a]\n: 1", "f.yaml:1:3: a key must be a plain word"),
+    ],
+)
+def test_each_thing_that_is_refused_has_a_plain_sentence_and_its_place(
+    text: str | bytes, fault: str
+) -> None:
+    (line,) = faults_of(text)
+    assert line.startswith(fault)
+
+
+def test_several_faults_come_in_one_go_in_the_order_of_the_file() -> None:
+    lines = faults_of("a: !!int 1\nb: .nan\nc: 1\nc: 2")
+    assert [line.split(":")[1] for line in lines] == ["1", "2", "4"]
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9)
+)
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(200))
+
+
+@cache
+def longest_allowed_s() -> float:
+    """CPU time of reading as many values as a file may have."""
+    began = time.process_time()
+    load_document("a: [" + "1," * 19_990 + "]", "f")
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (BOMB, "more than 20,000 values"),
+        (CHAIN, "nested more than 32 deep"),
+        ("a: " + "[" * 500_000, "nested more than 32 deep"),
+        ("- " * 400_000, "nested more than 32 deep"),
+        ("\n".join(" " * depth + "a:" for depth in range(500)), "nested more than 32 deep"),
+        ("a: " + "x" * (10 << 20), "larger than 1 MiB"),
+        ("a: [" + "1," * 200_000 + "]", "more than 20,000 values"),
+        ("a: " + "9" * 5000, "a number of 5000 characters is too long"),
+    ],
+    ids=["alias-bomb", "alias-chain", "flow", "sequence", "block", "10 MB", "values", "digits"],
+)
+def test_a_hostile_file_is_refused_at_once_and_with_little_memory(text: str, words: str) -> None:
+    """It costs no more than the longest file that is taken."""
+    allowed_s = longest_allowed_s()
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.process_time()
+    lines = faults_of(text)
+    assert time.process_time() - began < 3 * allowed_s
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 100 * 1024
+    assert len(lines) == 1
+    assert words in lines[0]
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_document_or_a_list_of_faults_with_places(text: str) -> None:
+    try:
+        load_document(text, "f")
+    except MatrixError as error:
+        assert error.faults
+        assert all(fault.line >= 1 and fault.column >= 1 for fault in error.faults)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_document_or_a_list_of_faults(content: bytes) -> None:
+    try:
+        load_document(content, "f")
+    except MatrixError as error:
+        assert error.faults
+
+
+@given(
+    st.lists(st.sampled_from([*"[]{}&*!|>'\"%@`,:-?#\n\t ", "a", "&a ", "*a", "<<"]), max_size=40)
+)
+def test_any_mix_of_yamls_signs_is_a_document_or_a_list_of_faults(signs: list[str]) -> None:
+    try:
+        load_document("".join(signs), "f")
+    except MatrixError as error:
+        assert error.faults
+
+
+def test_a_file_that_cannot_be_read_is_said_so_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"missing\.yaml: cannot be read: No such file"):
+        read_document(tmp_path / "missing.yaml")
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        read_document(tmp_path)
+
+
+class Inner(Section):
+    port: int = Field(ge=1, le=65535)
+    user: str = "root"
+
+
+class Outer(Section):
+    name: str
+    kind: Literal["small", "large"] = "small"
+    inner: dict[str, Inner] = Field(default_factory=dict)
+    sizes: Annotated[list[int], Field(min_length=1)] = Field(default_factory=lambda: [1])
+    ends: tuple[Inner, ...] = ()
+    source: Inner | None = Field(default=None, alias="from")
+
+
+def complaints_of(text: str, model: Any = Outer) -> list[str]:
+    with pytest.raises(MatrixError) as caught:
+        validate(load_document(text, "f.yaml"), model)
+    return str(caught.value).splitlines()
+
+
+def test_a_valid_document_becomes_its_model() -> None:
+    model = validate(load_document("name: x\nfrom: {port: 2}\nsizes: [3]", "f"), Outer)
+    assert (model.name, model.source, model.sizes) == ("x", Inner(port=2), [3])
+    part = validate(load_document("a: {b: {port: 5}}", "f"), Inner, ("a", "b"))
+    assert part.port == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name: x\nkindd: small", "f.yaml:2:1: kindd: unknown key; did you mean `kind`?"),
+        ("name: x\nkind: smal", "f.yaml:2:7: kind: `smal` is not one of small, large; did you"),
+        ("nam: x", "f.yaml:1:1: name: the key is missing; is `nam` meant to be it?"),
+        ("name: 5", "f.yaml:1:7: name: 5 should be text"),
+        ("name:", "f.yaml:1:1: name: has no value"),
+        ("name: x\nsizes: []", "f.yaml:2:8: sizes: is empty"),
+        ("name: x\nsizes: 5", "f.yaml:2:8: sizes: 5 should be a list"),
+        ("name: x\nsizes: [1, 2.5]", "f.yaml:2:12: sizes[1]: 2.5 should be a whole number"),
+        ("name: x\nsizes: [1, true]", "f.yaml:2:12: sizes[1]: true should be a whole number"),
+        ("name: x\ninner: {a: {port: 0}}", "f.yaml:2:19: inner.a.port: 0 should be at least 1"),
+        ("name: x\ninner: {port: {prot: 1, port: 2}}", "f.yaml:2:16: inner.port.prot: unknown key"),
+        ("name: x\ninner: {a: 5}", "f.yaml:2:12: inner.a: 5 should be a mapping"),
+        (
+            "name: x\nfrom: {port: 1, usr: y}",
+            "f.yaml:2:17: from.usr: unknown key; did you mean `us",
+        ),
+    ],
+)
+def test_each_complaint_stands_at_its_place_with_a_sentence(text: str, fault: str) -> None:
+    assert complaints_of(text)[0].startswith(fault)
+
+
+def test_a_fault_within_an_alias_is_shown_where_it_is_written() -> None:
+    text = "name: x\ninner:\n  a: &a {port: 0}\n  b: *a"
+    assert complaints_of(text) == [
+        "f.yaml:3:16: inner.a.port: 0 should be at least 1",
+        "f.yaml:3:16: inner.b.port: 0 should be at least 1",
+    ]

@@ -1,0 +1,288 @@
+"""The inventory: what a person may write, what is wrong with it and where, whom a pairing means."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from netlab.errors import MatrixError, UsageError
+from netlab.experiment.hosts import (
+    Inventory,
+    Mirror,
+    SshTarget,
+    load_inventory,
+    local_os,
+    parse_ssh,
+)
+
+KEY = "ssh-ed25519 " + base64.b64encode(b"a public key").decode()
+
+LAB = """\
+hosts:
+  bench-1: {os: L, ssh: ada@10.0.9.1:2222, address: 10.0.0.1}
+  bench-2:
+    os: L
+    ssh: bench-2
+    identity: ~/.ssh/lab
+    host_key: SHA256:0123456789012345678901234567890123456789012
+    port_range: 5001-5100
+    addresses:
+      test: [10.0.0.2, "fd00::2"]
+      fibre: 10.0.1.2
+  office: {os: W, ssh: "ada@[2001:db8::7]:22", address: 10.0.0.3}
+"""
+
+DUAL_BOOT = """\
+hosts:
+  left-linux: {os: L, ssh: left, address: 10.0.0.1, machine: left}
+  left-windows: {os: W, ssh: left, address: 10.0.0.1, machine: left}
+  right-linux: {os: L, ssh: right, address: 10.0.0.2, machine: right}
+  right-windows: {os: W, ssh: right, address: 10.0.0.2, machine: right}
+"""
+
+
+def inventory(tmp_path: Path, text: str) -> Inventory:
+    file = tmp_path / "hosts.yaml"
+    file.write_text(text, encoding="utf-8")
+    return load_inventory(file)
+
+
+def names(found: Inventory, pairing: str) -> list[tuple[str, str]]:
+    return [(server.name, client.name) for server, client in found.candidates(pairing)]
+
+
+def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
+    with pytest.raises(MatrixError) as raised:
+        inventory(tmp_path, text)
+    return [(each.line, each.column, each.path, each.message) for each in raised.value.faults]
+
+
+def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
+    found = inventory(tmp_path, LAB)
+    host = found.host("bench-2")
+    assert host.ssh == SshTarget("bench-2")
+    assert host.identity == "~/.ssh/lab"
+    assert host.host_key is not None
+    assert host.host_key.startswith("SHA256:")
+    assert host.port_range == (5001, 5100)
+    assert host.address(None) == host.address("test", 4) == "10.0.0.2"
+    assert host.address("test", 6) == "fd00::2"
+    assert host.address("fibre") == "10.0.1.2"
+    assert found.host("bench-1").ssh == SshTarget("10.0.9.1", "ada", 2222)
+    assert found.host("office").ssh == SshTarget("2001:db8::7", "ada", 22)
+
+
+def test_an_address_that_a_host_lacks_is_a_sentence(tmp_path: Path) -> None:
+    host = inventory(tmp_path, LAB).host("bench-2")
+    with pytest.raises(UsageError, match=r"^host bench-2 has no IPv6 test address in network 'fib"):
+        host.address("fibre", 6)
+    with pytest.raises(UsageError, match=r"^host bench-2 has no IPv4 test address in network 'x'"):
+        host.address("x")
+
+
+def test_the_first_server_and_the_first_other_client_are_the_pair(tmp_path: Path) -> None:
+    found = inventory(tmp_path, LAB)
+    assert [host.name for host in found.pair("LL")] == ["bench-1", "bench-2"]
+    assert [host.name for host in found.pair("WL")] == ["office", "bench-1"]
+    assert [host.name for host in found.pair("LW")] == ["bench-1", "office"]
+    with pytest.raises(UsageError, match="WW needs two different machines with `os: W`"):
+        found.pair("WW")
+
+
+@pytest.mark.parametrize(
+    "pairs", ["pairs: {LL: [bench-2, bench-1]}", "pairs: {LL: {server: bench-2, client: bench-1}}"]
+)
+def test_named_pairs_go_before_the_order(tmp_path: Path, pairs: str) -> None:
+    found = inventory(tmp_path, LAB + pairs)
+    assert names(found, "LL") == [("bench-2", "bench-1")]
+    assert names(found, "LW")[0] == ("bench-1", "office")
+
+
+def test_the_two_systems_of_a_machine_never_measure_with_each_other(tmp_path: Path) -> None:
+    found = inventory(tmp_path, DUAL_BOOT)
+    assert names(found, "WL") == [
+        ("left-windows", "right-linux"),
+        ("right-windows", "left-linux"),
+    ]
+    assert names(found, "LL") == [("left-linux", "right-linux"), ("right-linux", "left-linux")]
+
+
+def test_all_systems_of_a_machine_are_asked_since_one_may_be_away(tmp_path: Path) -> None:
+    needed = inventory(tmp_path, DUAL_BOOT).needed(["WL"])
+    assert [host.name for host in needed] == [
+        "left-linux",
+        "left-windows",
+        "right-linux",
+        "right-windows",
+    ]
+    assert [host.name for host in inventory(tmp_path, LAB).needed(["LL"])] == ["bench-1", "bench-2"]
+
+
+def test_a_local_host_needs_nothing_and_is_measured_over_the_loopback(tmp_path: Path) -> None:
+    found = inventory(tmp_path, "hosts: {a: {local: true}, b: {local: true, os: L}}")
+    host = found.host("a")
+    assert host.os == local_os()
+    assert (host.address(None), host.address(None, 6)) == ("127.0.0.1", "::1")
+
+
+def test_a_matrix_with_hosts_inside_is_an_inventory_too(tmp_path: Path) -> None:
+    text = "title: x\ntests: []\npairings: [LL]\nhosts: {a: {local: true}, b: {local: true}}\n"
+    assert [host.name for host in inventory(tmp_path, text).hosts] == ["a", "b"]
+
+
+def test_a_file_without_hosts_says_how_to_name_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no `hosts:`; name the inventory with --hosts FILE"):
+        inventory(tmp_path, "title: x\n")
+
+
+def test_all_faults_are_reported_at_once_each_at_its_place(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path,
+        """\
+hosts:
+  a: {os: L, ssh: "a b", address: 10.0.0.1}
+  b:
+    os: Q
+    ssh: b
+    adresses: {test: 10.0.0.2}
+  c: {ssh: c, address: 10.0.0.3}
+  d: {os: L, address: 10.0.0.4}
+  e: {os: L, local: true, ssh: e, address: 10.0.0.5}
+  f: {os: L, ssh: f, addresses: {test: [10.0.0.6, 10.0.0.7]}}
+  g: {os: L, ssh: g, address: example.org}
+  h: {os: L, ssh: h, address: 10.0.0.8, port_range: 9-3}
+  i: {os: L, ssh: i, address: 10.0.0.9, host_key: ssh-dss}
+""",
+    )
+    by_line = {line: (path, message) for line, _, path, message in found}
+    assert by_line[2][0] == "hosts.a.ssh"
+    assert "is not user@host:port" in by_line[2][1]
+    assert by_line[4] == ("hosts.b.os", "`Q` is not one of L, W, M, F, X")
+    assert "did you mean `addresses`?" in by_line[6][1]
+    assert "`os` is missing" in by_line[7][1]
+    assert "either `ssh: user@host` or `local: true`" in by_line[8][1]
+    assert "either `ssh: user@host` or `local: true`" in by_line[9][1]
+    assert "two IPv4 addresses" in by_line[10][1]
+    assert "'example.org' is not an IP address" in by_line[11][1]
+    assert "'9-3' is not a range of ports" in by_line[12][1]
+    assert "neither a public key" in by_line[13][1]
+
+
+def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
+    text = DUAL_BOOT + (
+        "pairs:\n"
+        "  LL: [left-linux, nobody]\n"
+        "  WL: [left-linux, right-linux]\n"
+        "  LW: [left-linux, left-windows]\n"
+        "  WW: [left-windows, left-windows]\n"
+        "  XY: [left-linux, right-linux]\n"
+    )
+    messages = {line: message for line, _, _, message in faults(tmp_path, text)}
+    assert messages[7].startswith("no host is called 'nobody'; there are left-linux")
+    assert messages[8] == "the server of WL runs W, and left-linux has `os: L`"
+    assert messages[9] == "left-linux and left-windows are one machine (left)"
+    assert messages[10] == "a host cannot be its own peer"
+    assert messages[11].startswith("no pairing: two of the letters")
+
+
+def test_a_strange_key_of_an_inventory_is_a_fault_with_what_was_meant(tmp_path: Path) -> None:
+    assert faults(tmp_path, LAB + "pair: {LL: [bench-1, bench-2]}\n") == [
+        (13, 1, "pair", "no key of an inventory; did you mean `pairs`?")
+    ]
+
+
+def test_a_pinned_key_line_is_taken(tmp_path: Path) -> None:
+    text = f"hosts: {{a: {{os: L, ssh: a, address: 10.0.0.1, host_key: {KEY} a comment}}}}"
+    assert inventory(tmp_path, text).host("a").host_key == f"{KEY} a comment"
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("rack", SshTarget("rack")),
+        ("ada@rack", SshTarget("rack", "ada")),
+        ("rack:2222", SshTarget("rack", None, 2222)),
+        ("ada@example.org@rack", SshTarget("rack", "ada@example.org")),
+        ("LAB\\ada@rack", SshTarget("rack", "LAB\\ada")),
+        ("[fd00::1]", SshTarget("fd00::1")),
+        ("ada@[fe80::1%eth0]:22", SshTarget("fe80::1%eth0", "ada", 22)),
+    ],
+)
+def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
+    assert parse_ssh(text) == target
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a b", "-oProxyCommand=x", "ada@-x", "fd00::1", "rack:", "rack:0", "rack:99999", "a@"],
+)
+def test_what_is_no_login_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not user@host:port|is no port"):
+        parse_ssh(text)
+
+
+MIRRORED = """\
+hosts:
+  echo: {os: L, mirror: {address: 10.0.0.9}}
+  strange: {os: X, machine: board, mirror: {address: "fd00::9", port: 2007}}
+  left: {os: L, ssh: left, address: 10.0.0.1}
+  right: {os: L, ssh: right, addresses: {fibre: 10.0.1.2, test: 10.0.0.2}}
+"""
+
+
+def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Path) -> None:
+    found = inventory(tmp_path, MIRRORED)
+    echo, strange = found.host("echo"), found.host("strange")
+    assert echo.mirror == Mirror("10.0.0.9", 7)
+    assert strange.mirror == Mirror("fd00::9", 2007)
+    assert (echo.ssh, echo.local, dict(echo.addresses)) == (None, False, {})
+    assert echo.address(None) == echo.address("fibre") == "10.0.0.9"
+    assert strange.address(None, 6) == "fd00::9"
+    with pytest.raises(UsageError, match=r"strange echoes at fd00::9, not over IPv4"):
+        strange.address(None, 4)
+
+
+def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: Path) -> None:
+    found = inventory(tmp_path, MIRRORED)
+    assert names(found, "LL") == [
+        ("left", "right"),
+        ("right", "left"),
+        ("echo", "left"),
+        ("echo", "right"),
+    ]
+    assert names(found, "XL") == [("strange", "left"), ("strange", "right")]
+    with pytest.raises(UsageError, match="LX needs one host each"):
+        found.pair("LX")
+    named = inventory(tmp_path, MIRRORED + "pairs: {LL: [echo, right]}")
+    assert names(named, "LL") == [("echo", "right")]
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("{os: L, mirror: {address: 10.0.0.9}, ssh: somebody}", "`ssh` means nothing"),
+        ("{os: L, mirror: {address: 10.0.0.9}, address: 10.0.0.9}", "`addresses` means nothing"),
+        ("{mirror: {address: 10.0.0.9}}", "the key `os` is missing"),
+        ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
+        ("{os: L, mirror: {address: [10.0.0.9]}}", "an IP address is wanted"),
+        ("{os: L, mirror: {address: 10.0.0.9, port: 0}}", "port"),
+        ("{os: X, ssh: somebody, address: 10.0.0.9}", "it can only be a `mirror:`"),
+    ],
+)
+def test_what_a_mirror_cannot_be_is_said_at_its_place(
+    tmp_path: Path, host: str, message: str
+) -> None:
+    ((line, _, path, said),) = faults(tmp_path, f"hosts:\n  odd: {host}\n")
+    assert line == 2
+    assert path.startswith("hosts.odd")
+    assert message in said or message in path
+
+
+def test_a_pair_whose_client_is_a_mirror_is_refused(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, MIRRORED + "pairs: {LL: {server: left, client: echo}}")
+    assert fault[2:] == (
+        "pairs.LL.client",
+        "echo is a mirror: it answers, and cannot be the client",
+    )

@@ -1,0 +1,127 @@
+"""The shipped matrices of the seed documents, made short, run whole on this machine."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import MATRICES
+
+from netlab.build.local import local_probe
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import expand
+from netlab.experiment.records import Record
+from netlab.store.reader import read
+
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+HOSTS = """\
+hosts: {server: {local: true}, client: {local: true}}
+pairs: {LL: [server, client]}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    local_probe()
+
+
+def may_choose(congestion: str) -> bool:
+    """Whether this machine lets this account choose it."""
+    with socket.socket() as tcp:
+        try:
+            tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError:
+            return False
+    return True
+
+
+def allowed_congestion(name: str) -> tuple[str, ...]:
+    """What a matrix needs so that this account may run it: where the congestion control that it
+    asks for is not for everybody here, one that is."""
+    settings = [cell.settings for cell in expand(load_matrix(MATRICES / name))]
+    asked = {str(each["congestion"]) for each in settings if "congestion" in each}
+    if all(map(may_choose, asked)):
+        return ()
+    return (f"congestion={ALLOWED.read_text().split()[0]}",)
+
+
+def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
+    """What a run of the matrix left, the last word of each trial; every cell has all its trials."""
+    hosts, folder = tmp_path / "hosts.yaml", tmp_path / "run"
+    hosts.write_text(HOSTS)
+    words = (*words, *allowed_congestion(name))
+    overrides = {"pause": "0", **dict(word.split("=", 1) for word in words)}
+    sets = [word for pair in overrides.items() for word in ("--set", "=".join(pair))]
+    command = ["run", str(MATRICES / name), "--hosts", str(hosts), "--into", str(folder), *sets]
+    done = subprocess.run(
+        [sys.executable, "-m", "netlab", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    stored = read(folder)
+    matrix = load_matrix(MATRICES / name, overrides)
+    assert stored.plan.content_hash == matrix.content_hash
+    planned = {(c.key, n) for c in stored.plan.cells for n in range(1, stored.plan.most_of(c) + 1)}
+    assert stored.latest.keys() == planned
+    return list(stored.latest.values())
+
+
+def test_ping_and_blast_keep_their_own_numbers_of_repeats(tmp_path: Path) -> None:
+    found = records(tmp_path, "nettest.yaml", "scale=0.01")
+    assert [(r.test, r.settings["protocol"]) for r in found if r.trial == 1] == [
+        ("round_trip", "TCP"),
+        ("stream", "TCP"),
+        ("stream", "UDP"),
+    ]
+    assert sum(r.test == "round_trip" for r in found) == 10
+    assert sum(r.settings["protocol"] == "UDP" for r in found) == 15
+    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
+    for record in found:
+        if record.test == "round_trip":
+            assert record.values["transactions"] == record.settings["count"] == 1000
+        else:
+            assert record.values["sent_messages"] == record.settings["count"] == 10_000
+
+
+def test_the_mirror_answers_short_and_long_packets_and_its_stack_is_timed(tmp_path: Path) -> None:
+    found = records(tmp_path, "udp-mirror.yaml", "scale=0.01", "repeats=1")
+    assert len(found) == 8
+    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
+    for record in found:
+        count = 100 if record.settings["message_bytes"] == 18 else 10
+        answered, lost = record.values["transactions"], record.values["lost_messages"]
+        assert isinstance(answered, int)
+        assert isinstance(lost, int)
+        assert answered + lost == count
+        assert "server_stack_mean_ns" in record.values, record.values.keys()
+
+
+def test_the_payload_of_the_loopback_is_found_in_both_protocols_and_ip_versions(
+    tmp_path: Path,
+) -> None:
+    found = records(tmp_path, "payload.yaml", "duration=20ms")
+    assert {(r.settings["protocol"], r.settings["ip_version"]) for r in found} == {
+        ("TCP", 4),
+        ("TCP", 6),
+        ("UDP", 4),
+        ("UDP", 6),
+    }
+    assert {(str(r.status), r.reason) for r in found} == {("ok", None)}
+    payloads = {
+        (r.settings["protocol"], r.settings["ip_version"]): r.values["payload_bytes"] for r in found
+    }
+    # The loopback's MTU is 65536: over IPv4 the datagram's own length is the nearer bound.
+    assert payloads["UDP", 4] == 65_507
+    assert payloads["UDP", 6] == 65_536 - 40 - 8
+    # A segment is no more than half of the receiver's window.
+    for version in (4, 6):
+        segment = payloads["TCP", version]
+        assert isinstance(segment, int)
+        assert 1448 < segment <= 65_536 - 40

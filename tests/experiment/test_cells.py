@@ -1,0 +1,304 @@
+"""Cells: products, rules and content keys."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from folders import MATRICES
+
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expand, expansion
+from netlab.experiment.feasibility import faults_of
+from netlab.experiment.kinds import (
+    DEFAULTS_OF,
+    Connect,
+    Level,
+    PayloadSearch,
+    RoundTrip,
+    Setup,
+    Stream,
+    window_s,
+)
+
+BOTH: dict[str, tuple[Level, ...]] = {"protocol": ("TCP", "UDP")}
+
+
+def grid(**changes: object) -> Grid:
+    """Two protocols by two message sizes, and what else is given."""
+    axes: dict[str, tuple[Level, ...]] = {
+        "protocol": ("TCP", "UDP"),
+        "message_bytes": (64, 1500),
+        **{name: (level,) for name, level in DEFAULTS_OF["stream"].items()},
+    }
+    rules = {
+        name: changes.pop(name) for name in ("replace", "exclude", "override") if name in changes
+    }
+    axes |= changes  # type: ignore[arg-type]
+    return Grid(test="stream", axes=axes, **rules)  # type: ignore[arg-type]
+
+
+def when(then: dict[str, Level] | None = None, **conditions: Level) -> Rule:
+    return Rule({name: frozenset({level}) for name, level in conditions.items()}, then or {})
+
+
+def stream_of(cell: Cell) -> Stream:
+    assert isinstance(cell.setup, Stream)
+    return cell.setup
+
+
+def sizes(found: Expansion) -> list[tuple[str, int]]:
+    return [(cell.setup.protocol, stream_of(cell).message_bytes) for cell in found.cells]
+
+
+def test_a_grid_is_the_product_of_its_axes_the_last_varies_fastest() -> None:
+    found = expansion(["LL"], [grid()])
+    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1500)]
+    assert found.problems == ()
+    assert grid().size == 4
+
+
+def test_cells_come_by_pairing_then_by_test() -> None:
+    grids = [
+        grid(protocol=("TCP",), message_bytes=(1,)),
+        grid(protocol=("TCP",), message_bytes=(2,)),
+    ]
+    found = expansion(["WL", "LL"], grids)
+    assert [(c.pairing, stream_of(c).message_bytes) for c in found.cells] == [
+        ("WL", 1),
+        ("WL", 2),
+        ("LL", 1),
+        ("LL", 2),
+    ]
+
+
+def test_a_replacement_gives_other_values_where_it_matches() -> None:
+    found = expansion(
+        ["LL"], [grid(replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),))]
+    )
+    assert sizes(found) == [("TCP", 64), ("TCP", 1500), ("UDP", 64), ("UDP", 1400)]
+
+
+def test_an_exclusion_sees_replaced_values_and_can_name_the_pairing() -> None:
+    rules = grid(
+        replace=(when({"message_bytes": 1400}, protocol="UDP", message_bytes=1500),),
+        exclude=(when(pairing="WW", message_bytes=1400),),
+    )
+    found = expansion(["LL", "WW"], [rules])
+    assert found.problems == ()
+    assert [c.pairing for c in found.cells if stream_of(c).message_bytes == 1400] == ["LL"]
+    assert len(found.cells) == 7
+
+
+def test_later_overrides_win() -> None:
+    rules = grid(
+        override=(
+            when({"duration_s": 20.0, "dscp": 1}, message_bytes=64),
+            when({"duration_s": 30.0}, message_bytes=64, protocol="TCP"),
+        )
+    )
+    cells = expansion(["LL"], [rules]).cells
+    found = {(c.setup.protocol, stream_of(c).message_bytes): stream_of(c) for c in cells}
+    assert (found["TCP", 64].duration_s, found["TCP", 64].dscp) == (30.0, 1)
+    assert (found["UDP", 64].duration_s, found["UDP", 64].dscp) == (20.0, 1)
+    assert (found["UDP", 1500].duration_s, found["UDP", 1500].dscp) == (10.0, None)
+
+
+def test_what_means_nothing_for_a_protocol_is_left_out_and_such_cells_are_one() -> None:
+    found = expansion(
+        ["LL"],
+        [
+            grid(
+                message_bytes=(64,),
+                congestion=("cubic", "bbr"),
+                nodelay=(True, False),
+                dont_fragment=(True,),
+            )
+        ],
+    )
+    assert found.problems == ()
+    tcp = [stream_of(c) for c in found.cells if c.setup.protocol == "TCP"]
+    (udp,) = (stream_of(c) for c in found.cells if c.setup.protocol == "UDP")
+    assert {(s.congestion, s.nodelay, s.dont_fragment) for s in tcp} == {
+        ("cubic", True, False),
+        ("cubic", False, False),
+        ("bbr", True, False),
+        ("bbr", False, False),
+    }
+    assert (udp.congestion, udp.nodelay, udp.dont_fragment) == (None, False, True)
+
+
+def test_rules_that_make_cells_equal_are_a_problem_and_the_cell_comes_once() -> None:
+    found = expansion(
+        ["LL", "WW"], [grid(replace=(when({"message_bytes": 64}, message_bytes=1500),))]
+    )
+    assert sizes(found) == [("TCP", 64), ("UDP", 64)] * 2
+    (problem,) = found.problems
+    assert (problem.grid, problem.kind, problem.rule) == (0, "replace", 0)
+
+
+def test_a_replaced_value_that_meets_a_later_level_is_the_replacements_problem() -> None:
+    found = expansion(["LL"], [grid(replace=(when({"message_bytes": 1500}, message_bytes=64),))])
+    assert [(p.kind, p.rule) for p in found.problems] == [("replace", 0)]
+
+
+def test_idle_rules_and_empty_tests_are_problems() -> None:
+    found = expansion(
+        ["LL"],
+        [
+            grid(exclude=(when(message_bytes=65), when(pairing="LL"))),
+            grid(override=(when({"dscp": 1}, protocol="SCTP"),)),
+        ],
+    )
+    assert [(p.grid, p.kind, p.rule) for p in found.problems] == [
+        (0, "exclude", 0),
+        (0, "test", 0),
+        (1, "override", 0),
+    ]
+
+
+def test_a_cell_of_two_tests_is_a_problem_of_the_later_one() -> None:
+    found = expansion(["LL"], [grid(), grid(protocol=("UDP",))])
+    assert [(p.grid, p.kind) for p in found.problems] == [(1, "test")]
+    assert len(found.cells) == 4
+
+
+def test_what_no_host_could_measure_is_a_problem_with_its_setting() -> None:
+    found = expansion(["LL"], [grid(message_bytes=(64, 65508), source_port=(5000,), streams=(2,))])
+    assert {(p.kind, p.field, p.level) for p in found.problems} == {
+        ("setting", "message_bytes", 65508),
+        ("setting", "source_port", 5000),
+    }
+    assert expansion(["LL"], [grid(message_bytes=(65527,), ip_version=(6,))]).problems == ()
+
+
+UDP: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472}
+SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
+
+
+@pytest.mark.parametrize(
+    ("setup", "field"),
+    [
+        (RoundTrip(**UDP | {"message_bytes": 65508}), "message_bytes"),
+        (RoundTrip(**UDP, response_bytes=1473), "response_bytes"),
+        (RoundTrip(**SHORT, outstanding=2), "outstanding"),
+        (RoundTrip(**UDP, response_bytes=15, outstanding=2), "outstanding"),
+        (RoundTrip(**SHORT, source_port=5000), "source_port"),
+        (RoundTrip(**UDP, udp_checksum=False, ip_version=6), "udp_checksum"),
+        (Connect(message_bytes=1, protocol="UDP"), "protocol"),
+        (Connect(message_bytes=1, source_port=5000, close="orderly"), "source_port"),
+    ],
+)
+def test_what_no_round_trip_or_connection_could_be_is_named(setup: Setup, field: str) -> None:
+    assert [name for name, _ in faults_of(setup)] == [field]
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        RoundTrip(**UDP, response_bytes=1472, outstanding=1024),
+        RoundTrip(**UDP, response_bytes=16, outstanding=2, udp_checksum=False, source_port=5000),
+        RoundTrip(**SHORT),
+        RoundTrip(**UDP | {"message_bytes": 65527}, ip_version=6),
+        RoundTrip(protocol="TCP", message_bytes=1, response_bytes=1 << 24, outstanding=1024),
+        Connect(message_bytes=1, source_port=5000),
+        PayloadSearch(protocol="UDP", ip_version=6),
+    ],
+)
+def test_what_a_host_can_measure_has_no_fault(setup: Setup) -> None:
+    assert list(faults_of(setup)) == []
+
+
+def test_each_kind_of_test_becomes_cells_of_its_own() -> None:
+    grids = [
+        Grid("round_trip", {"message_bytes": (18, 1472), "udp_checksum": (True, False), **BOTH}),
+        Grid(
+            "connect", {"protocol": ("TCP",), "message_bytes": (64,), "close": ("reset", "orderly")}
+        ),
+        Grid("payload_search", {"ip_version": (4, 6), "sweep": (True,), **BOTH}),
+    ]
+    found = expansion(["LL"], grids)
+    assert found.problems == ()
+    assert [type(cell.setup) for cell in found.cells] == [
+        *[RoundTrip] * 6,
+        *[Connect] * 2,
+        *[PayloadSearch] * 4,
+    ]
+    # TCP has no such checksum to leave out: there both are one cell.
+    protocols = [cell.settings["protocol"] for cell in found.cells[:6]]
+    assert sorted(map(str, protocols)) == ["TCP"] * 2 + ["UDP"] * 4
+    assert found.grids == (0,) * 6 + (1,) * 2 + (2,) * 4
+    assert len({cell.key for cell in found.cells}) == 12
+
+
+def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches() -> None:
+    counted: dict[str, Any] = {"duration_s": None, "count": 100}
+    known: dict[float, Setup] = {
+        12.0: Stream(protocol="TCP", message_bytes=1, duration_s=10, warm_up_s=2),
+        20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **counted),
+        8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **counted),
+        51.0: RoundTrip(**UDP, message_rate_per_s=2, warm_up_s=1, **counted),
+        10.0: Connect(message_bytes=1),
+    }
+    assert [window_s(setup) for setup in known.values()] == list(known)
+    unknown: list[Setup] = [RoundTrip(**UDP, **counted), Connect(message_bytes=1, **counted)]
+    assert [window_s(s) for s in (*unknown, PayloadSearch(protocol="UDP"))] == [None] * 3
+
+
+def test_a_key_is_readable_and_made_from_all_of_the_content() -> None:
+    cell = Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64))
+    assert cell.key.startswith("LL-stream-tcp-64-auto-")
+    others = [
+        Cell(pairing="WL", test="stream", setup=cell.setup),
+        Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=64)),
+        Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, dscp=0)),
+        Cell(
+            pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64, streams=2)
+        ),
+    ]
+    digests = {each.key.rpartition("-")[2] for each in [cell, *others]}
+    assert len(digests) == 5
+
+
+def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
+    stream = Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536)
+    assert (
+        Cell(pairing="WW", test="stream", setup=stream).key == "WW-stream-udp-64512-65536-197ad868"
+    )
+
+
+def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
+    found = Stream(protocol="TCP", message_bytes=64).settings()
+    assert "socket_buffer_bytes" not in found
+    assert (found["message_bytes"], found["duration_s"], found["nodelay"]) == (64, 10.0, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("lab-report", "a5c0a5956c4f0e50"),
+        ("loopback", "ab9f43daaaed7f22"),
+        ("windows-check", "4a2bf35b61d5d5a8"),
+    ],
+)
+def test_the_keys_of_the_shipped_matrices_are_those_of_recorded_runs(
+    name: str, digest: str
+) -> None:
+    cells = expand(load_matrix(MATRICES / f"{name}.yaml"))
+    keys = "\n".join(cell.key for cell in cells)
+    assert hashlib.sha256(keys.encode()).hexdigest()[:16] == digest
+
+
+def test_each_kind_of_test_has_readable_keys_of_its_own() -> None:
+    setups: dict[str, Setup] = {
+        "round_trip": RoundTrip(protocol="UDP", message_bytes=18, count=1000, duration_s=None),
+        "connect": Connect(message_bytes=64, close="orderly"),
+        "payload_search": PayloadSearch(protocol="UDP", ip_version=6),
+    }
+    keys = [Cell(pairing="LL", test=test, setup=setup).key for test, setup in setups.items()]
+    assert [key.rpartition("-")[0] for key in keys] == [
+        "LL-round_trip-udp-18-auto",
+        "LL-connect-tcp-64-auto",
+        "LL-payload_search-udp-ipv6-auto",
+    ]

@@ -1,0 +1,76 @@
+"""Comparisons: which cells stand on which side, and which belong together."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.kinds import Level
+
+Plain = dict[str, Level]
+
+
+def cell(**settings: Level) -> Plain:
+    return {"pairing": "LL", "test": "round_trip", "message_bytes": 18, **settings}
+
+
+WAITS = Comparison("waits", {"server_receive": "blocking"}, {"server_receive": "spinning"})
+
+
+def test_cells_that_differ_in_nothing_but_what_is_compared_are_a_pair() -> None:
+    cells = [
+        cell(server_receive="blocking"),
+        cell(server_receive="spinning", message_bytes=1472),
+        cell(server_receive="blocking", message_bytes=1472),
+        cell(server_receive="spinning"),
+        cell(server_receive="spinning", message_bytes=64),
+    ]
+    assert WAITS.pairs_in(cells) == [(0, 3), (2, 1)]
+    assert [WAITS.side_of(each) for each in cells[:2]] == ["baseline", "contender"]
+    assert WAITS.fault(cells) is None
+
+
+def test_pairings_and_kinds_of_test_can_be_compared() -> None:
+    systems = Comparison("systems", {"pairing": "LL"}, {"pairing": "WL"})
+    assert systems.pairs_in([cell(), cell(pairing="WL"), cell(pairing="WW")]) == [(0, 1)]
+    assert systems.side_of(cell(pairing="WW")) is None
+
+
+def test_a_value_left_to_the_host_is_a_value() -> None:
+    tuned = Comparison("buffers", {"socket_buffer_bytes": None}, {"socket_buffer_bytes": 65536})
+    assert tuned.pairs_in([cell(), cell(socket_buffer_bytes=65536)]) == [(0, 1)]
+
+
+def test_protocols_are_compared_whatever_only_one_of_them_has() -> None:
+    protocols = Comparison("protocols", {"protocol": "TCP"}, {"protocol": "UDP"})
+    cells = [
+        cell(protocol="UDP", dont_fragment=True),
+        cell(protocol="TCP", congestion="cubic", nodelay=True, dont_fragment=False),
+    ]
+    assert protocols.pairs_in(cells) == [(1, 0)]
+
+
+def test_what_compares_nothing_is_said() -> None:
+    cells = [cell(server_receive="blocking", message_bytes=1), cell(server_receive="spinning")]
+    assert WAITS.fault(cells) == "no two cells differ in these settings alone"
+    assert WAITS.fault(cells[:1]) == "the contender matches no cell"
+    assert WAITS.fault(cells[1:]) == "the baseline matches no cell"
+    assert Comparison("x", {"dscp": 1}, {"dscp": 1}).fault(cells) == "both sides are the same cells"
+    uneven = Comparison("x", {"dscp": 1}, {"dscp": 2, "ip_version": 4})
+    assert uneven.fault(cells) == "both sides name the same settings, with a value each"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 2)), unique=True))
+def test_every_pair_agrees_in_all_that_is_not_compared_and_no_cell_is_in_two(
+    drawn: list[tuple[bool, int, int]],
+) -> None:
+    checksum = Comparison("checksum", {"udp_checksum": True}, {"udp_checksum": False})
+    cells = [cell(udp_checksum=on, message_bytes=size, dscp=dscp) for on, size, dscp in drawn]
+    pairs = checksum.pairs_in(cells)
+    taken = [index for pair in pairs for index in pair]
+    assert len(taken) == len(set(taken))
+    for first, second in pairs:
+        assert cells[first] | {"udp_checksum": False} == cells[second]
+    rest = {(size, dscp) for on, size, dscp in drawn if on}
+    assert len(pairs) == len(rest & {(size, dscp) for on, size, dscp in drawn if not on})

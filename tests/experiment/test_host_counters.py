@@ -1,0 +1,101 @@
+"""counters.py: what happened between two readings; what is not told stays unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.host_counters import (
+    Counters,
+    Cpu,
+    Watched,
+    busiest,
+    counters_in,
+    cpu_between,
+    cpu_in,
+    dropped_between,
+)
+
+LEFT = {"route_interface": "left", "interface_dropped_packets": 3, "interface_errors": 1}
+RIGHT = {"route_interface": "right", "interface_dropped_packets": 10}
+
+
+def test_drops_are_added_up_over_the_interfaces_of_a_host_each_counted_once() -> None:
+    queue = {"interface_queue_dropped_packets": 7, "softnet_dropped_packets": 2}
+    assert counters_in([LEFT, {**RIGHT, **queue}]).dropped == {
+        "interface": 14,
+        "queue": 7,
+        "softnet": 2,
+    }
+    assert counters_in([LEFT, LEFT]).dropped == {"interface": 4}
+    shared = counters_in([{**LEFT, "softnet_dropped_packets": 2}], softnet=False)
+    assert "softnet" not in shared.dropped
+
+
+def test_a_place_that_is_not_told_before_and_after_is_unknown_and_no_zero() -> None:
+    before, after = Counters({"interface": 5, "queue": 9}), Counters({"interface": 7, "softnet": 1})
+    assert dropped_between(before, after) == {"interface": 2}
+    assert counters_in([]) == Counters({})
+
+
+def test_a_counter_that_was_set_back_says_nothing_below_zero() -> None:
+    assert dropped_between(Counters({"queue": 9}), Counters({"queue": 2})) == {"queue": 0}
+
+
+def facts(*cores: tuple[int, int, int]) -> dict[str, Any]:
+    numbers, busy, total = zip(*cores, strict=True) if cores else ((), (), ())
+    ticks = {"cpu_numbers": numbers, "cpu_busy_ticks": busy, "cpu_total_ticks": total}
+    return {name: list(values) for name, values in ticks.items()}
+
+
+def test_the_busiest_core_is_named_by_the_systems_own_number() -> None:
+    before = counters_in([facts((0, 100, 1000), (5, 0, 1000))])
+    after = counters_in([facts((0, 150, 1100), (5, 99, 1100))])
+    assert cpu_between(before, after) == Cpu(149 / 200, 0.99, 5)
+
+
+def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
+    same = counters_in([facts((0, 1, 2))])
+    assert cpu_between(same, same) is None
+    assert cpu_between(counters_in([{}]), same) is None
+    assert cpu_between(same, counters_in([facts((1, 5, 9))])) is None
+    assert cpu_in({"host_busy_share": 0.5}) is None
+    whole = {"host_busy_share": 0.5, "host_busiest_core_share": 0.9, "host_busiest_core": 3}
+    assert cpu_in(whole) == Cpu(0.5, 0.9, 3)
+    assert cpu_in(whole | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
+
+
+ticks = st.dictionaries(
+    st.integers(0, 63), st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1
+)
+
+
+@given(ticks, ticks)
+def test_shares_lie_between_nothing_and_all(
+    first: dict[int, tuple[int, int]], more: dict[int, tuple[int, int]]
+) -> None:
+    """Busy and idle ticks only grow."""
+    before = {number: (busy, busy + idle) for number, (busy, idle) in first.items()}
+    after = {
+        number: (busy + more.get(number, (0, 0))[0], total + sum(more.get(number, (0, 0))))
+        for number, (busy, total) in before.items()
+    }
+    cpu = cpu_between(Counters({}, before), Counters({}, after))
+    if cpu is None:
+        assert before == after
+        return
+    assert 0 <= cpu.busy_share <= cpu.busiest_core_share <= 1
+    assert cpu.busiest_core in before
+
+
+def test_a_frame_that_an_interface_and_its_backlog_both_count_is_one() -> None:
+    host = Watched("b", None, {"interface": 7, "softnet": 7, "queue": 100, "socket": 3})
+    assert host.dropped_on_the_way == 7
+
+
+def test_the_busiest_of_hosts_is_one_of_which_something_is_known() -> None:
+    idle, busy = (Watched(name, Cpu(0.1, share, 0), {}) for name, share in (("a", 0.2), ("b", 0.9)))
+    assert busiest([idle, Watched("c", None, {}), busy]) is busy
+    assert busiest([Watched("c", None, {})]) is None

@@ -1,0 +1,221 @@
+"""Pairings by host name: in a matrix, in an inventory, and in what they keep busy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.errors import MatrixError, UsageError
+from netlab.experiment.cells import expand
+from netlab.experiment.hosts import Inventory, kept_busy, load_inventory
+from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
+from netlab.run.plan import plan_json, plan_of
+from netlab.run.plan_text import plan_text
+
+HOSTS = """\
+hosts:
+  nas: {os: L, ssh: a@nas, addresses: {lan: 10.0.0.1}}
+  guest:
+    {os: L, ssh: a@guest, addresses: {bridge: 10.0.0.2, nat: 10.1.0.2}, machine: pc, shares: up}
+  desk: {os: W, ssh: a@desk, addresses: {lan: 10.0.0.3}, machine: pc, shares: [up, hub]}
+  box: {os: X, mirror: {address: 10.0.0.9}}
+"""
+TEST = "tests: [{test: stream, protocol: TCP, message_size: 1448, duration: 2s}]\n"
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Path:
+    path = tmp_path / "hosts.yaml"
+    path.write_text(HOSTS)
+    return path
+
+
+@pytest.fixture
+def inventory(hosts: Path) -> Inventory:
+    return load_inventory(hosts)
+
+
+@pytest.fixture
+def load(tmp_path: Path, hosts: Path) -> Any:
+    def from_text(pairings: str, rest: str = "") -> Matrix:
+        path = tmp_path / "m.yaml"
+        path.write_text(f"title: t\npairings: {pairings}\n{rest}{TEST}", encoding="utf-8")
+        return load_matrix(path, None, hosts)
+
+    return from_text
+
+
+def test_roles_are_hosts_or_hosts_at_one_of_their_networks() -> None:
+    assert [str(role) for role in roles_of("nas+guest@nat")] == ["nas", "guest@nat"]
+    assert role_of("guest@nat").network == "nat"
+    assert is_by_name("nas+guest")
+    assert not is_by_name("WL")
+    assert labels_of("WL") == ("W", "L")
+    assert labels_of("nas+guest@nat") == ("nas", "guest@nat")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "+", "nas+", "+nas", "na s+b", "a+b+c", "a@+b", "nas", "-a+b"]
+)
+def test_what_names_no_two_hosts_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no host's name|does not name two hosts"):
+        roles_of(text)
+
+
+def test_all_is_every_host_with_every_other_each_way_and_with_itself(load: Any) -> None:
+    matrix = load("all")
+    assert matrix.pairings == (
+        *("nas+nas", "nas+guest", "nas+desk"),
+        *("guest+nas", "guest+guest", "guest+desk"),
+        *("desk+nas", "desk+guest", "desk+desk"),
+        # A mirror answers; it never asks.
+        *("box+nas", "box+guest", "box+desk"),
+    )
+
+
+def test_some_hosts_by_name_and_ways_of_connecting_one_of_them(load: Any) -> None:
+    matrix = load("{between: [nas, guest@bridge, guest@nat, desk], inside: false}")
+    assert matrix.pairings == (
+        *("nas+guest@bridge", "nas+guest@nat", "nas+desk"),
+        *("guest@bridge+nas", "guest@nat+nas", "desk+nas"),
+    )
+
+
+def test_pairings_one_by_one_need_no_inventory(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(f"title: t\npairings: [nas+guest@nat, WL]\n{TEST}")
+    matrix = load_matrix(path)
+    assert [cell.pairing for cell in expand(matrix)] == ["nas+guest@nat", "WL"]
+    assert plan_json(plan_of(path, None))["pairings"][0]["client"] == "guest"
+
+
+def test_cells_of_one_pair_differ_by_the_way_it_is_connected_and_the_direction(load: Any) -> None:
+    keys = [cell.key for cell in expand(load("{between: [nas, guest@bridge, guest@nat]}"))]
+    assert len(keys) == len(set(keys)) == 9
+
+
+def test_the_hosts_are_part_of_what_makes_two_matrices_the_same(load: Any) -> None:
+    same = load("{between: [desk, nas]}")
+    assert load("{between: [nas, desk]}").content_hash == same.content_hash
+    assert load("{between: [nas, desk], inside: false}").content_hash != same.content_hash
+
+
+@pytest.mark.parametrize(
+    ("pairings", "fault"),
+    [
+        ("everybody", "2:11: pairings: `everybody` is not one of all"),
+        ("[nas+]", "2:12: pairings[0]: '' is no host's name"),
+        ("{between: []}", "pairings.between: is empty"),
+        ("{between: [nas, nas]}", "the same value as number 1"),
+        ("{between: [a b]}", "'a b' is no host's name"),
+        ("{between: some}", "`some` is not one of all"),
+        ("{among: [nas]}", "pairings.among: unknown key"),
+        ("{between: [nas], inside: false}", "2:11: pairings: no two hosts"),
+    ],
+)
+def test_a_wrong_choice_of_hosts_is_a_fault_with_its_place(
+    load: Any, pairings: str, fault: str
+) -> None:
+    with pytest.raises(MatrixError) as caught:
+        load(pairings)
+    assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pairings", "fault"),
+    [
+        ("{between: [nas, cellar]}", "no host is called 'cellar'; there are box, desk, guest, nas"),
+        ("{between: [guest@wifi, nas]}", "no address in 'wifi'; its networks: bridge, nat"),
+    ],
+)
+def test_a_host_that_is_not_there_is_named_with_those_that_are(
+    load: Any, pairings: str, fault: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(pairings)
+    assert fault in str(caught.value)
+
+
+def test_without_an_inventory_all_says_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(f"title: t\npairings: all\n{TEST}")
+    with pytest.raises(UsageError, match="--hosts FILE"):
+        load_matrix(path)
+
+
+def test_a_role_reaches_its_host_where_it_says_whatever_the_cell_says(inventory: Inventory) -> None:
+    ((server, client),) = inventory.candidates("guest@nat+nas")
+    assert (server.name, client.name) == ("guest", "nas")
+    assert server.address(None) == server.address("bridge") == "10.1.0.2"
+    assert client.address(None) == "10.0.0.1"
+    ((server, _),) = inventory.candidates("guest+nas")
+    assert server.address(None) == "10.0.0.2"
+
+
+def test_a_host_is_met_in_the_network_of_the_other_where_it_has_an_address_there(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "hosts.yaml"
+    networks = "addresses: {lan: 10.0.0.%d, wifi: 10.1.0.%d}"
+    path.write_text(
+        "hosts:\n"
+        f"  a: {{os: L, ssh: a, {networks % (1, 1)}}}\n"
+        f"  b: {{os: L, ssh: b, {networks % (2, 2)}}}\n"
+        "  c: {os: L, ssh: c, addresses: {lan: 10.0.0.3}}\n"
+    )
+    inventory = load_inventory(path)
+    assert [host.address(None) for host in inventory.pair("a@wifi+b")] == ["10.1.0.1", "10.1.0.2"]
+    assert [host.address("lan") for host in inventory.pair("b+a@wifi")] == ["10.1.0.2", "10.1.0.1"]
+    assert [host.address(None) for host in inventory.pair("a@wifi+c")] == ["10.1.0.1", "10.0.0.3"]
+    assert [host.address(None) for host in inventory.pair("a@wifi+b@lan")] == [
+        "10.1.0.1",
+        "10.0.0.2",
+    ]
+
+
+def test_a_mirror_is_never_the_client(inventory: Inventory) -> None:
+    with pytest.raises(UsageError, match="box is a mirror: it answers"):
+        inventory.pair("nas+box")
+    assert [host.name for host in inventory.pair("box+nas")] == ["box", "nas"]
+
+
+def test_a_pair_keeps_its_machines_busy_and_what_they_share(inventory: Inventory) -> None:
+    assert kept_busy(inventory.pair("nas+desk")) == {"nas", "pc", "up (shared)", "hub (shared)"}
+    assert kept_busy(inventory.pair("guest+desk")) == {"pc"}
+    meeting = inventory.meeting("nas+guest@nat")
+    assert (meeting.server_machine, meeting.client_machine) == ("nas", "pc")
+    assert meeting.shares == {"up"}
+    assert inventory.meeting("guest+desk").inside
+
+
+@pytest.mark.parametrize("shares", ["3", "[up, '']", "{a: b}"])
+def test_what_is_shared_has_names(tmp_path: Path, shares: str) -> None:
+    path = tmp_path / "hosts.yaml"
+    path.write_text(f"hosts: {{a: {{local: true, shares: {shares}}}}}\n")
+    with pytest.raises(MatrixError, match="is no name of a link or switch"):
+        load_inventory(path)
+
+
+def test_the_plan_shows_the_rounds_and_what_they_save(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    hosts = "".join(f"  {name}: {{local: true}}\n" for name in "abcd")
+    path.write_text(f"title: t\npairings: all\nparallel: true\n{TEST}hosts:\n{hosts}")
+    plan = plan_of(path, None)
+    found = plan_json(plan)
+    assert (found["trials"], found["rounds"]) == (16, 7)
+    # Six rounds of two pairs and one of four, each with a common window.
+    assert found["seconds"] == pytest.approx(7 * 2.02 + 6 * 0.405 + 0.415)
+    assert found["seconds_one_by_one"] == pytest.approx(16 * 2.02)
+    assert ["a+a", "b+b", "c+c", "d+d"] in found["at_the_same_time"]
+    text = plan_text(plan)
+    assert "16 by name  4 hosts" in text
+    assert "Up to 4 trials at once: 17 s in place of 32.3 s one by one" in text
+
+
+def test_every_pairing_is_by_server_then_by_client() -> None:
+    machines = {"a": "a", "b": "b"}
+    assert every_pairing(["a", "b"], machines=machines) == ("a+a", "a+b", "b+a", "b+b")
+    assert every_pairing(["a", "b"], machines=machines, inside=False) == ("a+b", "b+a")

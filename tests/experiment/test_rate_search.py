@@ -1,0 +1,318 @@
+"""search.py and verdict.py: the highest rate is found, whatever device and tester are like."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netlab.experiment.rate_search import CONFIRMATIONS, Ask, Found, Grid, Search, Try, Verdict
+from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge
+from netlab.measure.rfc2544.back_to_back import longest
+
+LINE_PER_S = 100_000.0
+Device = Callable[[float, float], Account]
+"""(share of the line rate, length in s) → what both ends count of a trial."""
+
+
+def searched(
+    device: Device,
+    *,
+    resolution: Fraction = Fraction(1, 200),
+    full_s: float = 10.0,
+    short_s: float | None = None,
+    most_tries: int = 3000,
+) -> tuple[Found, Search]:
+    """A search to its end, over a simulated device."""
+    search = Search.over(Grid(resolution), short=short_s is not None)
+    while isinstance(asked := search.next(), Ask):
+        assert len(search.tries) < most_tries
+        duration_s = full_s if asked.full or short_s is None else short_s
+        share = float(search.grid.share(asked.number))
+        account = device(share, duration_s)
+        terms = Terms(share * LINE_PER_S, LINE_PER_S, float(resolution), duration_s)
+        verdict = judge([account], terms)
+        hint = forwarded_share([account], terms)
+        search = search.told(Try(asked.number, asked.full, verdict, hint))
+    return asked, search
+
+
+def device(limit: float, queue_frames: int = 0, own_drops: int = 0, sends: float = 1.0) -> Device:
+    """Forwards a share of the line rate, the rest waits in a queue of so many frames, then is lost.
+
+    ``sends``: the share of the line rate that the tester can send.
+    """
+
+    def trial(share: float, duration_s: float) -> Account:
+        offered = min(share, sends)
+        sent = round(offered * LINE_PER_S * duration_s)
+        waits = max(0.0, (offered - limit) * LINE_PER_S * duration_s)
+        received = sent if waits <= queue_frames else sent - round(waits - queue_frames)
+        queued_s = min(waits, queue_frames) / (limit * LINE_PER_S) if waits else 0.0
+        span_ns = round(1e9 * duration_s)
+        return Account(sent, received, span_ns, span_ns + round(1e9 * queued_s), own_drops)
+
+    return trial
+
+
+LIMITS = st.fractions(Fraction(1, 100), 1).map(float)
+RESOLUTIONS = st.sampled_from(
+    [Fraction(1, 1000), Fraction(1, 200), Fraction(1, 100), Fraction(3, 100)]
+)
+
+
+@given(limit=LIMITS, resolution=RESOLUTIONS, queue=st.sampled_from([0, 10, 300, 1000]))
+def test_a_device_with_a_limit_is_found_within_a_step_whatever_its_queue(
+    limit: float, resolution: Fraction, queue: int
+) -> None:
+    found, search = searched(device(limit, queue), resolution=resolution, full_s=60.0)
+    step = float(resolution)
+    if limit < step * 0.9:
+        assert found.number is None
+        return
+    reached = float(search.grid.share(found.number)) if found.number else 0.0
+    # What the queue may hold without a trial being absorbed is half a step.
+    assert limit - step - 1e-9 <= reached <= limit + step / 2 * (1 + limit) + 1e-3 * step
+    assert found.limit == ("device" if found.upper is not None else "line rate")
+    assert (found.upper is None) == (found.number == search.grid.size)
+    assert found.monotone
+
+
+def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None:
+    """1000 frames of queue carry a 1-s trial of 100,000 frames/s one step beyond the limit."""
+    for full_s in (0.2, 1.0, 10.0):
+        found, search = searched(device(0.4, 1000), full_s=full_s)
+        assert float(search.grid.share(found.number or 1)) == pytest.approx(0.4, abs=0.0051)
+        assert {each.verdict for each in search.tries} <= {"passed", "lost", "absorbed"}
+    verdicts = {each.verdict for each in searched(device(0.4, 100_000), full_s=1.0)[1].tries}
+    assert "absorbed" in verdicts
+    assert "lost" not in verdicts
+
+
+def test_the_line_rate_is_tried_first_and_confirmed() -> None:
+    found, search = searched(device(1.0))
+    assert found == Found(200, None, "line rate", True)
+    assert [(each.number, each.verdict) for each in search.tries] == [(200, "passed")] * 2
+
+
+def test_the_edge_is_found_in_a_handful_of_trials_where_the_device_shows_it() -> None:
+    _, search = searched(device(0.4))
+    assert len(search.tries) <= 8
+    numbers = [each.number for each in search.tries]
+    assert numbers[:2] == [200, 200]
+    assert {80, 81} <= set(numbers[2:])
+
+
+def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
+    def told(verdicts: list[Verdict]) -> Search:
+        search = Search.over(Grid(Fraction(1, 2)))
+        for verdict in verdicts:
+            asked = search.next()
+            assert isinstance(asked, Ask)
+            search = search.told(Try(asked.number, asked.full, verdict))
+        return search
+
+    assert told(["lost"]).next() == Ask(2, True)
+    assert told(["lost", "passed"]).next() == Ask(2, True)
+    assert told(["lost", "passed", "lost"]).next() == Ask(1, True)
+    assert told(["lost", "passed", "passed"]).next() == Found(2, None, "line rate", True)
+    assert told(["absorbed", "lost"]).next() == Ask(1, True)
+    assert told(["passed", "lost", "passed"]).next() == Found(2, None, "line rate", True)
+
+
+def test_a_confirmation_that_fails_is_one_step_less() -> None:
+    """Rates above 30 % pass short trials and fail at full length."""
+
+    def tiring(share: float, duration_s: float) -> Account:
+        return device(0.5 if duration_s < 5 else 0.3)(share, duration_s)
+
+    found, search = searched(tiring, resolution=Fraction(1, 20), full_s=10.0, short_s=1.0)
+    assert (found.number, found.upper, found.limit) == (6, 7, "device")
+    assert [e.number for e in search.tries if e.full] == [10, 10, 9, 9, 8, 8, 7, 7, 6, 6]
+    assert found.monotone  # a short trial that passes above says nothing
+
+
+@given(seed=st.integers(0, 10**6), loses=st.sampled_from([0.02, 0.2, 0.5]))
+@settings(max_examples=60)
+def test_a_noisy_device_ends_with_a_rate_that_passed_twice_at_full_length(
+    seed: int, loses: float
+) -> None:
+    """Any trial may lose frames, whatever the rate."""
+    dice = random.Random(seed)  # noqa: S311  (a device, not a secret)
+
+    def noisy(share: float, duration_s: float) -> Account:
+        account = device(0.6)(share, duration_s)
+        if dice.random() > loses:
+            return account
+        return Account(
+            account.sent, account.received - 7, account.sent_span_ns, account.sent_span_ns
+        )
+
+    found, search = searched(noisy, resolution=Fraction(1, 100))
+    passed = [t for t in search.tries if t.verdict == "passed"]
+    if found.number is None:
+        return
+    assert sum(t.number == found.number and t.full for t in passed) >= CONFIRMATIONS
+    assert found.number <= 60
+    failed = [t for t in search.tries if t.verdict != "passed"]
+    if found.upper is not None:
+        assert sum(t.number == found.upper for t in failed) >= 2
+    surprising = any(t.number > found.number for t in passed)
+    surprising |= any(t.number < found.number for t in failed)
+    assert found.monotone is not surprising
+
+
+@given(sends=st.floats(0.05, 0.95))
+def test_a_slow_generator_is_not_taken_for_the_device(sends: float) -> None:
+    found, search = searched(device(1.0, sends=sends), resolution=Fraction(1, 100))
+    assert found.limit == "generator-bound"
+    assert found.number is not None
+    assert float(search.grid.share(found.number)) == pytest.approx(sends, abs=0.0151)
+    assert found.upper is not None
+
+
+def test_a_queue_behind_a_slow_generator_says_nothing_and_the_device_is_found_below() -> None:
+    terms = Terms(100_000, 100_000, 0.01, 1.0)
+    slow = Account(70_000, 70_000, 10**9, 15 * 10**8)
+    assert judge([slow], terms) == "generator-bound"
+    found, _ = searched(device(0.4, queue_frames=10**7, sends=0.7))
+    assert found.limit == "device"
+    assert found.number in (80, 81)
+
+
+def test_a_device_that_loses_what_a_slow_generator_sends_is_the_limit() -> None:
+    found, _ = searched(device(0.4, sends=0.7))
+    assert (found.number, found.limit) == (80, "device")
+
+
+def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
+    """Above 30 % the receiver's socket overflows, and counts what it drops."""
+
+    def trial(share: float, duration_s: float) -> Account:
+        account = device(1.0)(share, duration_s)
+        lost = round(max(0.0, share - 0.3) * account.sent)
+        return Account(
+            account.sent, account.sent - lost, account.sent_span_ns, account.sent_span_ns, lost
+        )
+
+    found, search = searched(trial)
+    assert (found.number, found.upper, found.limit) == (60, 61, "receiver-bound")
+    assert sum(t.number == 61 and t.verdict == "tester-loss" for t in search.tries) == 3
+
+
+def test_drops_of_ours_that_do_not_cover_the_loss_excuse_nothing() -> None:
+    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    span_ns = 10**9
+    assert judge([Account(50_000, 49_990, span_ns, span_ns, 9)], terms) == "lost"
+    assert judge([Account(50_000, 49_990, span_ns, span_ns, 10)], terms) == "tester-loss"
+    assert judge([Account(50_000, 50_000, span_ns, span_ns, 10)], terms) == "passed"
+
+
+def test_not_even_the_lowest_rate_is_no_rate_at_all() -> None:
+    found, _ = searched(device(0.0001), resolution=Fraction(1, 10))
+    assert (found.number, found.upper, found.limit) == (None, 1, "device")
+
+
+def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester() -> None:
+    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    span_ns = 10**9
+    fine = Account(50_000, 50_000, span_ns, span_ns)
+    lost = Account(50_000, 49_000, span_ns, span_ns)
+    ours = Account(50_000, 49_000, span_ns, span_ns, 1000)
+    slow = Account(40_000, 40_000, span_ns, span_ns)
+    queued = Account(50_000, 50_000, span_ns, round(1.01 * span_ns))
+    assert judge([fine, fine], terms) == "passed"
+    assert judge([fine, slow], terms) == "generator-bound"
+    assert judge([ours, slow], terms) == "tester-loss"
+    assert judge([ours, queued], terms) == "absorbed"
+    assert judge([queued, lost], terms) == "lost"
+    assert forwarded_share([fine, slow], terms) == pytest.approx(0.4, rel=1e-3)
+
+
+def test_frames_handed_over_faster_than_the_line_carries_them_are_no_queue_of_the_device() -> None:
+    """10,000 frames at 100,000 a second take 0.1 s; the sender's own queue took them in 0.08."""
+    terms = Terms(100_000, 100_000, 0.01, 0.1)
+    account = Account(10_000, 10_000, 80_000_000, 100_000_000)
+    assert account.queue_ns(100_000) == pytest.approx(0, abs=20_000)
+    assert judge([account], terms) == "passed"
+    assert judge([Account(10_000, 10_000, 80_000_000, 101_000_000)], terms) == "absorbed"
+
+
+def test_a_loss_that_is_accepted_passes_and_one_frame_more_does_not() -> None:
+    terms = Terms(50_000, 100_000, 0.01, 1.0, acceptable_loss=0.001)
+    span_ns = 10**9
+    assert judge([Account(50_000, 49_950, span_ns, span_ns)], terms) == "passed"
+    assert judge([Account(50_000, 49_949, span_ns, span_ns)], terms) == "lost"
+
+
+def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> None:
+    grid = Grid(Fraction(3, 100))
+    assert grid.size == 34
+    assert [grid.share(number) for number in (1, 33, 34)] == [
+        Fraction(3, 100),
+        Fraction(99, 100),
+        1,
+    ]
+    assert [grid.below(share) for share in (0.0, 0.0299, 0.03, 0.989, 2.0)] == [0, 0, 1, 32, 34]
+    for number in (0, 35):
+        with pytest.raises(ValueError, match="of a grid of 34"):
+            grid.share(number)
+    with pytest.raises(ValueError, match="makes no grid"):
+        Grid(Fraction(0))
+
+
+@pytest.mark.parametrize("resolution", [Fraction(0), Fraction(-1, 2), Fraction(3, 2)])
+def test_a_step_of_nothing_or_of_more_than_the_line_rate_makes_no_grid(
+    resolution: Fraction,
+) -> None:
+    with pytest.raises(ValueError, match="makes no grid"):
+        Grid(resolution)
+
+
+def test_a_step_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
+    assert Grid(Fraction(1)).size == 1
+    assert Grid(Fraction(1)).share(1) == 1
+
+
+def test_a_try_that_was_not_asked_for_is_refused() -> None:
+    search = Search.over(Grid(Fraction(1, 10)))
+    with pytest.raises(ValueError, match="was not asked for"):
+        search.told(Try(3, True, "passed"))
+    ended = searched(device(1.0))[1]
+    with pytest.raises(ValueError, match="was not asked for"):
+        ended.told(Try(200, True, "passed"))
+
+
+# ---- the longest burst ---------------------------------------------------------------------------
+
+
+@given(st.integers(0, 5000), st.integers(2, 5000), st.integers(0, 5100), st.integers(2, 9))
+def test_the_longest_burst_is_found_wherever_the_search_begins(
+    limit: int, most: int, guess: int, least: int
+) -> None:
+    most = max(most, least)
+    asked: list[int] = []
+
+    def passes(frames: int) -> bool:
+        asked.append(frames)
+        return frames <= limit
+
+    found = longest(passes, least=least, most=most, guess=guess)
+    assert found == (min(limit, most) if limit >= least else 0)
+    assert all(least <= frames <= most for frames in asked)
+    assert len(asked) == len(set(asked)) <= 2 * most.bit_length() + 4
+
+
+def test_a_burst_that_was_found_before_is_confirmed_in_two_tries() -> None:
+    asked: list[int] = []
+
+    def passes(frames: int) -> bool:
+        asked.append(frames)
+        return frames <= 33
+
+    assert longest(passes, least=2, most=20_000, guess=33) == 33
+    assert asked == [33, 34]

@@ -1,0 +1,189 @@
+"""A tournament: every pair meets, no machine twice in a round, in as few rounds as can be."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Stream
+from netlab.experiment.round_robin import Meeting, fewest, rounds_of
+from netlab.experiment.schedule import Round, Trial, rounds
+from netlab.run.plan import plan_of
+from netlab.run.plan_text import plan_text
+
+
+def everybody(hosts: int, *, inside: bool = True) -> list[Meeting]:
+    """Every ordered pair of so many hosts, each a machine of its own."""
+    return [
+        Meeting(f"h{server}+h{client}", f"m{server}", f"m{client}")
+        for server, client in product(range(hosts), repeat=2)
+        if inside or server != client
+    ]
+
+
+def check(meetings: Sequence[Meeting], plan: Sequence[Sequence[Meeting]]) -> None:
+    """Each meeting once; nothing that a meeting needs is needed twice in a round."""
+    assert Counter(each for one in plan for each in one) == Counter(meetings)
+    for one in plan:
+        needs = Counter(need for meeting in one for need in meeting.needs)
+        assert one
+        assert set(needs.values()) == {1}
+        assert len({meeting.inside for meeting in one}) == 1
+
+
+@given(st.integers(2, 60), st.booleans())
+def test_every_ordered_pair_meets_exactly_once_and_no_machine_twice_in_a_round(
+    hosts: int, inside: bool
+) -> None:
+    meetings = everybody(hosts, inside=inside)
+    plan = rounds_of(meetings)
+    check(meetings, plan)
+    each_way = hosts - 1 if hosts % 2 == 0 else hosts
+    assert len(plan) == 2 * each_way + inside == fewest(meetings)
+
+
+@pytest.mark.parametrize(("hosts", "each_way"), [(199, 199), (200, 199)])
+def test_two_hundred_hosts_take_199_rounds_each_way_and_no_time_to_plan(
+    hosts: int, each_way: int
+) -> None:
+    meetings = everybody(hosts, inside=False)
+    began = time.process_time()
+    plan = rounds_of(meetings)
+    assert time.process_time() - began < 2
+    assert len(plan) == 2 * each_way
+    assert {len(one) for one in plan} == {hosts // 2}
+    check(meetings, plan)
+
+
+def test_the_plan_of_many_hosts_states_its_rounds_and_the_time_against_one_pair_at_a_time(
+    tmp_path: Path,
+) -> None:
+    hosts = "".join(f"  h{n}: {{local: true}}\n" for n in range(40))
+    matrix = tmp_path / "m.yaml"
+    matrix.write_text(
+        "title: t\npairings: {between: all, inside: false}\nparallel: true\n"
+        "tests: [{test: stream, protocol: TCP, message_size: 1448, duration: 10s}]\n"
+        f"hosts:\n{hosts}"
+    )
+    plan = plan_of(matrix, None)
+    assert (plan.trials, len(plan.rounds)) == (40 * 39, 2 * 39)
+    said = plan_text(plan)
+    assert "1560 trials in 78 rounds" in said
+    assert "Up to 20 trials at once: 13 min 40 s in place of 4 h 21 min one by one" in said
+
+
+def test_the_two_directions_of_a_pair_follow_each_other() -> None:
+    at = {each.pairing: n for n, one in enumerate(rounds_of(everybody(12))) for each in one}
+    for server, client in product(range(12), repeat=2):
+        if server != client:
+            assert abs(at[f"h{server}+h{client}"] - at[f"h{client}+h{server}"]) == 1
+
+
+def test_a_host_serves_in_about_half_of_the_rounds_that_go_first() -> None:
+    plan = rounds_of(everybody(20, inside=False))
+    serving = Counter(each.server_machine for one in plan[::2] for each in one)
+    assert min(serving.values()) >= 5
+
+
+hosts_on_machines = st.lists(
+    st.tuples(st.integers(0, 7), st.frozensets(st.sampled_from("xyz"), max_size=1)),
+    min_size=1,
+    max_size=14,
+)
+
+
+@given(hosts_on_machines, st.randoms(use_true_random=False))
+def test_hosts_of_one_machine_take_turns_and_what_is_shared_is_used_once_at_a_time(
+    hosts: list[tuple[int, frozenset[str]]], random: object
+) -> None:
+    meetings = [
+        Meeting(f"h{i}+h{j}", f"m{hosts[i][0]}", f"m{hosts[j][0]}", hosts[i][1] | hosts[j][1])
+        for i, j in product(range(len(hosts)), repeat=2)
+    ]
+    random.shuffle(meetings)  # type: ignore[attr-defined]
+    plan = rounds_of(meetings)
+    check(meetings, plan)
+    assert plan == rounds_of(meetings)
+    inside = [any(each.inside for each in one) for one in plan]
+    assert inside == sorted(inside)
+    if not any(shares for _, shares in hosts):
+        assert len(plan) <= 2 * fewest(meetings)
+
+
+def test_who_shares_an_uplink_is_not_measured_over_it_at_the_same_time() -> None:
+    uplink = frozenset({"uplink"})
+    near = Meeting("a+b", "a", "b")
+    meetings = [near, Meeting("c+d", "c", "d", uplink), Meeting("e+f", "e", "f", uplink)]
+    assert [len(one) for one in rounds_of(meetings)] == [2, 1]
+    assert all(sum(bool(each.shares) for each in one) <= 1 for one in rounds_of(meetings))
+
+
+def test_within_a_machine_no_link_is_used() -> None:
+    uplink = frozenset({"uplink"})
+    meetings = [Meeting(f"{name}+{name}", name, name, uplink) for name in "abc"]
+    assert [len(one) for one in rounds_of(meetings)] == [3]
+
+
+def test_nobody_meets_nobody() -> None:
+    assert rounds_of([]) == ()
+    assert fewest([]) == 0
+
+
+# In a schedule
+
+
+def cells(*sizes: int) -> list[Cell]:
+    return [
+        Cell(pairing=f"{server}+{client}", test="stream", setup=setup)
+        for server, client in product("abcd", repeat=2)
+        for setup in (Stream(protocol="TCP", message_bytes=size) for size in sizes)
+    ]
+
+
+def trials_of(planned: Sequence[Cell], repeats: int) -> list[Trial]:
+    return [Trial(each, number) for number in range(1, repeats + 1) for each in planned]
+
+
+def meeting_of(pairing: str) -> Meeting:
+    server, _, client = pairing.partition("+")
+    return Meeting(pairing, server, client)
+
+
+def scheduled(planned: Sequence[Cell], repeats: int, order: str) -> tuple[Round, ...]:
+    return rounds(
+        trials_of(planned, repeats),
+        order="shuffled" if order == "shuffled" else "as-written",
+        seed=1,
+        hosts_of=lambda cell: frozenset(cell.pairing),
+        parallel=True,
+        meeting_of=meeting_of,
+    )
+
+
+@pytest.mark.parametrize("order", ["as-written", "shuffled"])
+def test_trials_at_the_same_time_have_one_setup_and_blocks_stay_whole(order: str) -> None:
+    planned = cells(64, 1448)
+    plan = scheduled(planned, 3, order)
+    assert Counter(t for one in plan for t in one.trials) == Counter(trials_of(planned, 3))
+    numbers = [trial.number for one in plan for trial in one.trials]
+    assert numbers == sorted(numbers)
+    # Six rounds of two pairs and one of four hosts with themselves; of each, a round a setup.
+    assert [len({t.cell.setup for t in one.trials}) for one in plan] == [1] * 3 * 2 * 7
+    assert Counter(len(one.trials) for one in plan) == {2: 36, 4: 6}
+
+
+def test_shuffled_rounds_differ_from_block_to_block() -> None:
+    plan = scheduled(cells(64), 2, "shuffled")
+    first, second = (
+        [{t.cell.pairing for t in one.trials} for one in plan[n : n + 7]] for n in (0, 7)
+    )
+    assert first != second
+    assert sorted(map(sorted, first)) == sorted(map(sorted, second))

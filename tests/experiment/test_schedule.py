@@ -1,0 +1,122 @@
+"""Rounds: order, blocks, and what runs at the same time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.schedule import Order, Round, Trial, rounds, with_partners
+
+PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
+
+
+def cell(pairing: str, message_bytes: int, **settings: object) -> Cell:
+    stream = Stream(protocol="TCP", message_bytes=message_bytes, **settings)  # type: ignore[arg-type]
+    return Cell(pairing=pairing, test="stream", setup=stream)
+
+
+def search(pairing: str, frame_bytes: int, together: Literal[True] | None) -> Cell:
+    setup = ThroughputSearch(frame_bytes=frame_bytes, together=together)
+    return Cell(pairing=pairing, test="throughput_search", setup=setup)
+
+
+def trials_of(cells: list[Cell], repeats: int) -> tuple[Trial, ...]:
+    """Every trial, block by block."""
+    return tuple(Trial(each, number) for number in range(1, repeats + 1) for each in cells)
+
+
+def hosts_of(cell: Cell) -> frozenset[str]:
+    return frozenset(PAIRINGS[cell.pairing])
+
+
+def planned(
+    trials: tuple[Trial, ...], order: Order = "as-written", seed: int = 1, parallel: bool = False
+) -> tuple[Round, ...]:
+    return rounds(trials, order=order, seed=seed, hosts_of=hosts_of, parallel=parallel)
+
+
+def flat(plan: tuple[Round, ...]) -> list[Trial]:
+    return [trial for each in plan for trial in each.trials]
+
+
+cells_of = st.lists(
+    st.builds(cell, st.sampled_from(sorted(PAIRINGS)), st.integers(1, 30)), unique=True, max_size=40
+)
+orders: st.SearchStrategy[Order] = st.sampled_from(["as-written", "shuffled"])
+
+
+@given(cells_of, st.integers(1, 4), orders, st.integers(0, 9), st.booleans())
+def test_every_trial_runs_exactly_once_in_whole_blocks_and_no_host_twice_in_a_round(
+    cells: list[Cell], repeats: int, order: Order, seed: int, parallel: bool
+) -> None:
+    trials = trials_of(cells, repeats)
+    plan = planned(trials, order, seed, parallel)
+    ran = flat(plan)
+    assert sorted(ran, key=repr) == sorted(trials, key=repr)
+    assert [t.number for t in ran] == [n for n in range(1, repeats + 1) for _ in cells]
+    for each in plan:
+        busy = [host for trial in each.trials for host in hosts_of(trial.cell)]
+        assert len(busy) == len(set(busy))
+        assert len({trial.number for trial in each.trials}) == 1
+        assert len(each.trials) == 1 or parallel
+    assert plan == planned(trials, order, seed, parallel)
+
+
+@given(cells_of, st.integers(0, 9), st.data())
+def test_what_is_left_of_a_shuffled_block_keeps_its_order(
+    cells: list[Cell], seed: int, data: st.DataObject
+) -> None:
+    trials = trials_of(cells, 2)
+    whole = flat(planned(trials, "shuffled", seed))
+    left = tuple(trial for trial in trials if data.draw(st.booleans()))
+    assert flat(planned(left, "shuffled", seed)) == [trial for trial in whole if trial in left]
+
+
+def test_pairs_that_search_together_are_measured_together_and_again_together() -> None:
+    alone, both = (
+        [search(pairing, 64, together) for pairing in ("a+b", "c+d", "e+f")]
+        for together in (None, True)
+    )
+    other = [search("a+b", 128, True)]
+    cells = [*alone, *both, *other]
+    left = [Trial(alone[0], 2), Trial(both[1], 2)]
+    found = with_partners(left, cells)
+    assert found == (*left, Trial(both[0], 2), Trial(both[2], 2))
+    assert with_partners(found, cells) == found
+    assert with_partners(left[:1], cells) == tuple(left[:1])
+
+
+@given(cells_of)
+def test_packing_is_greedy_a_round_leaves_out_nothing_that_was_free(cells: list[Cell]) -> None:
+    plan = planned(trials_of(cells, 1), parallel=True)
+    for index, each in enumerate(plan):
+        busy = {host for trial in each.trials for host in hosts_of(trial.cell)}
+        for later in plan[index + 1 :]:
+            assert all(busy & hosts_of(trial.cell) for trial in later.trials)
+
+
+def test_as_written_is_block_by_block_in_the_order_of_the_cells() -> None:
+    cells = [cell("LL", 3), cell("WL", 1), cell("LL", 2)]
+    trials = trials_of(cells, 2)
+    assert flat(planned(trials)) == [Trial(c, n) for n in (1, 2) for c in cells]
+    assert flat(planned(trials[::-1])) == [Trial(c, n) for n in (1, 2) for c in cells[::-1]]
+
+
+def test_shuffled_blocks_differ_from_each_other_and_between_seeds() -> None:
+    cells = [cell("LL", size) for size in range(1, 30)]
+    trials = trials_of(cells, 2)
+    ran = [trial.cell for trial in flat(planned(trials, "shuffled", 5))]
+    assert ran[:29] != ran[29:]
+    assert ran[:29] != cells
+    assert ran != [trial.cell for trial in flat(planned(trials, "shuffled", 6))]
+
+
+def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed() -> None:
+    trials = trials_of([cell("LL", 1), cell("WL", 1), cell("WW", 1), cell("LL", 2)], 1)
+    together = [[t.cell.pairing for t in each.trials] for each in planned(trials, parallel=True)]
+    assert together == [["LL", "WW"], ["WL"], ["LL"]]
+    assert [len(each.trials) for each in planned(trials)] == [1, 1, 1, 1]

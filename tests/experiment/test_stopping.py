@@ -1,0 +1,180 @@
+"""How often a cell is measured: what the records alone decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from folders import FIXTURES
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import made_record
+
+from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.stopping import Course, Quiet, Until, course_of
+from netlab.stats import tight
+from netlab.store.plan import Link
+from netlab.store.reader import read
+
+UNTIL = Until(within=0.025, confidence=0.95, at_least=5, at_most=8)
+STEADY = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9, 100.0, 100.1]
+FAILED: float | Status = Status.FAILED
+WILD = [100.0, 150.0, 80.0, 120.0, 60.0, 140.0, 90.0, 110.0]
+
+
+def records(
+    values: Sequence[float | Status], name: str = "throughput_bit_per_s"
+) -> dict[int, Record]:
+    """A record a value, in the order of the trials; a status stands for a trial without one."""
+    reasons = {
+        Status.FAILED: "no-peer",
+        Status.PENDING: "host-away",
+        Status.IMPOSSIBLE: "no-buffers",
+    }
+    return {
+        number: made_record(trial=number, status=value, reason=reasons[value])
+        if isinstance(value, Status)
+        else made_record(trial=number, values={name: value})
+        for number, value in enumerate(values, start=1)
+    }
+
+
+def test_a_fixed_number_of_trials_is_that_number_and_never_judged() -> None:
+    assert course_of(3, {}) == Course(3, ended=True, tight=None)
+    assert course_of(3, records(WILD)) == Course(3, ended=True, tight=None)
+
+
+def test_the_first_trials_are_all_due_before_anything_is_judged() -> None:
+    for done in range(5):
+        assert course_of(UNTIL, records(STEADY[:done])) == Course(5, ended=False)
+
+
+def test_a_steady_cell_ends_when_it_is_tight_and_a_wild_one_at_the_most_and_flagged() -> None:
+    assert course_of(UNTIL, records(STEADY[:5])) == Course(5, ended=True, tight=True)
+    for done in range(5, 8):
+        assert course_of(UNTIL, records(WILD[:done])) == Course(done + 1, ended=False)
+    assert course_of(UNTIL, records(WILD)) == Course(8, ended=True, tight=False)
+
+
+def test_one_tight_look_is_not_enough() -> None:
+    # Over four it is not tight, over five it is, over six as well.
+    values = [94.2, 100.0, 100.0, 100.0, 100.0, 100.0]
+    until = Until(within=0.035, confidence=0.95, at_least=5, at_most=8)
+    assert not tight(values[:5], 0.035)
+    assert course_of(until, records(values[:5])) == Course(6, ended=False)
+    assert course_of(until, records(values)) == Course(6, ended=True, tight=True)
+
+
+def test_trials_that_are_there_beyond_the_end_stay() -> None:
+    assert course_of(UNTIL, records(STEADY)) == Course(8, ended=True, tight=True)
+
+
+def test_a_refused_cell_is_not_asked_again() -> None:
+    assert course_of(UNTIL, records([Status.IMPOSSIBLE])) == Course(1, ended=True)
+
+
+def test_a_pending_trial_waits_for_its_host_and_no_further_ones_are_asked_for() -> None:
+    values: list[float | Status] = [*WILD[:5], Status.PENDING]
+    assert course_of(UNTIL, records(values)) == Course(6, ended=False)
+    assert course_of(UNTIL, records([Status.PENDING] * 5)) == Course(5, ended=False)
+
+
+def test_a_failed_trial_has_no_value_and_a_cell_that_mostly_fails_is_asked_no_more() -> None:
+    assert course_of(UNTIL, records([FAILED] * 5)) == Course(5, ended=False)
+    assert course_of(UNTIL, records([FAILED, *STEADY[:4]])) == Course(5, ended=True, tight=True)
+    # Three values have no two looks.
+    assert course_of(UNTIL, records([FAILED, FAILED, *STEADY[:3]])) == Course(6, ended=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["transactions_per_s", "rtt_mean_ns", "to_client_throughput_bit_per_s", "payload_bytes"],
+)
+def test_each_kind_of_test_is_judged_by_its_own_figure(name: str) -> None:
+    assert course_of(UNTIL, records(STEADY[:5], name)).tight is True
+    assert course_of(UNTIL, records(WILD, name)).tight is False
+
+
+def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> None:
+    both = {
+        number: made_record(
+            trial=number,
+            values={
+                "to_server_throughput_bit_per_s": steady,
+                "to_client_throughput_bit_per_s": wild,
+            },
+        )
+        for number, (steady, wild) in enumerate(zip(STEADY, WILD, strict=True), start=1)
+    }
+    assert course_of(UNTIL, both) == Course(8, ended=True, tight=False)
+    assert course_of(UNTIL, records(STEADY, "lost_messages")).tight is False
+
+
+trials = st.one_of(st.floats(90, 110), st.sampled_from(list(Status)[1:]))
+
+
+@given(st.lists(trials, max_size=8), st.sampled_from([0.001, 0.01, 0.05]), st.integers(3, 5))
+def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
+    values: list[float | Status], within: float, at_least: int
+) -> None:
+    until = Until(within=within, confidence=0.95, at_least=at_least, at_most=8)
+    whole = course_of(until, records(values))
+    assert max(1, len(values)) <= whole.trials <= 8 or whole.trials == at_least
+    for done in range(len(values)):
+        earlier = course_of(until, records(values[:done]))
+        if earlier.ended:
+            assert (whole.ended, whole.tight) == (True, earlier.tight)
+            assert whole.trials == len(values)
+            return
+        assert earlier.trials > done or Status.PENDING in values or Status.FAILED in values
+
+
+def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decisions() -> None:
+    stored = read(FIXTURES / "run-v1-until")
+    assert stored.damage == ()
+    assert stored.plan.until == Until(within=0.025, confidence=0.95, at_least=4, at_most=6)
+    assert stored.plan.link == Link(1e8, 1500, hops=1)
+    assert [stored.course(cell) for cell in stored.plan.cells] == [
+        Course(4, ended=True, tight=True),
+        Course(6, ended=True, tight=False),
+        Course(2, ended=True, tight=None),
+        Course(6, ended=False, tight=None),
+    ]
+    assert [note.data["cell"] for note in stored.notes if note.kind == "not-tight"] == [
+        stored.plan.cells[1].key
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "receiver_host_steal_share",
+        "sender_host_steal_share",
+        "to_client_receiver_host_steal_share",
+        "client_host_steal_share",
+    ],
+)
+def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_either_host(
+    name: str,
+) -> None:
+    quiet = Quiet(steal=0.005, tries=3)
+    for stolen, attempt, again in [(0.005, 1, False), (0.006, 1, True), (0.006, 3, False)]:
+        values: dict[str, Value] = {"throughput_bit_per_s": 1e8, name: stolen}
+        assert quiet.asks_again(made_record(attempt=attempt, values=values)) is again
+        assert quiet.is_disturbed(made_record(attempt=3, values=values)) is (stolen > 0.005)
+
+
+@given(throughput=st.floats(0, 1e12), steal=st.floats(0, 1))
+def test_what_was_measured_has_no_say_in_what_is_measured_again(
+    throughput: float, steal: float
+) -> None:
+    quiet, name = Quiet(steal=0.01, tries=2), "sender_host_steal_share"
+    record = made_record(values={"throughput_bit_per_s": throughput, name: steal})
+    assert quiet.asks_again(record) is (steal > 0.01)
+
+
+def test_what_was_not_measured_or_whose_hypervisor_is_unknown_is_not_disturbed() -> None:
+    quiet = Quiet(steal=0.0, tries=2)
+    assert not quiet.asks_again(made_record(values={"throughput_bit_per_s": 1e8}))
+    for record in records([Status.FAILED, Status.PENDING, Status.IMPOSSIBLE]).values():
+        assert not quiet.asks_again(record)

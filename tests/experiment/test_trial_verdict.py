@@ -1,0 +1,136 @@
+"""The verdict on a trial at its bounds: what passes exactly there, and what no longer does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.rate_search import Verdict
+from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge, least, worst
+
+SECOND_NS = 10**9
+
+
+def counted(
+    frames: int,
+    *,
+    sent_span_ns: int = SECOND_NS,
+    received_span_ns: int = SECOND_NS,
+    received: int | None = None,
+) -> Account:
+    """What both ends count where all frames arrived, or so many of them."""
+    arrived = frames if received is None else received
+    return Account(frames, arrived, sent_span_ns, received_span_ns)
+
+
+@pytest.mark.parametrize(
+    ("frames", "span_ns", "per_s"),
+    [
+        (2, SECOND_NS, 1.0),  # one interval between two frames
+        (3, SECOND_NS, 2.0),
+        (2, 1, 1e9),
+        (1001, 10 * SECOND_NS, 100.0),
+        (1, SECOND_NS, None),
+        (0, SECOND_NS, None),
+        (2, 0, None),
+        (0, 0, None),
+    ],
+)
+def test_a_rate_counts_the_intervals_between_frames_and_is_unknown_without_one(
+    frames: int, span_ns: int, per_s: float | None
+) -> None:
+    assert Account(frames, 0, span_ns, 0).sent_per_s() == per_s
+    assert Account(0, frames, 0, span_ns).received_per_s() == per_s
+
+
+def test_what_arrives_beyond_what_was_sent_is_no_negative_loss() -> None:
+    assert counted(10, received=7).lost == 3
+    assert counted(10, received=12).lost == 0
+
+
+@given(
+    frames=st.integers(0, 10**7),
+    line_per_s=st.integers(1, 10**6),
+    sent_ns=st.integers(0, 10**12),
+    received_ns=st.integers(0, 10**12),
+)
+def test_a_queue_is_what_arrivals_took_longer_than_the_sender_and_than_the_line_itself(
+    frames: int, line_per_s: int, sent_ns: int, received_ns: int
+) -> None:
+    account = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
+    on_the_line_ns = max(Fraction(0), Fraction((frames - 1) * SECOND_NS, line_per_s))
+    expected = received_ns - max(Fraction(sent_ns), on_the_line_ns)
+    # A nanosecond is rounded; a double holds these to 1 part in 10^15.
+    assert account.queue_ns(line_per_s) == pytest.approx(
+        float(expected), abs=1 + float(on_the_line_ns) * 1e-15
+    )
+
+
+def test_frames_at_the_line_rate_take_the_intervals_between_them_and_not_a_nanosecond_more() -> (
+    None
+):
+    million_at_line_rate = counted(1_000_001, sent_span_ns=1, received_span_ns=10 * SECOND_NS)
+    assert million_at_line_rate.queue_ns(100_000) == 0
+    assert counted(1, sent_span_ns=0, received_span_ns=0).queue_ns(100_000) == 0
+    assert counted(0, sent_span_ns=0, received_span_ns=0).queue_ns(100_000) == 0
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "verdict"), [(0, "passed"), (5_000_000, "passed"), (5_000_001, "absorbed")]
+)
+def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_more(
+    late_ns: int, verdict: Verdict
+) -> None:
+    terms = Terms(50_000, 100_000, step_share=0.01, duration_s=1.0)
+    account = counted(50_000, received_span_ns=SECOND_NS + late_ns)
+    assert judge([account], terms) == verdict
+
+
+@pytest.mark.parametrize(
+    ("offered_per_s", "step_share", "least_per_s"),
+    [
+        # Half a step of 1 % of 100,000 frames a second is 500; 0.1 % of 50,000 is 50.
+        (50_000, 0.01, 49_500),
+        # Half a step of 0.01 % is 5, and 0.1 % of 50,000 is more.
+        (50_000, 0.0001, 49_950),
+    ],
+)
+def test_a_sender_may_stay_below_its_rate_by_half_a_step_or_a_thousandth_and_no_frame_more(
+    offered_per_s: int, step_share: float, least_per_s: int
+) -> None:
+    terms = Terms(offered_per_s, 100_000, step_share, duration_s=1.0)
+    assert terms.least_sent_per_s == pytest.approx(least_per_s, rel=1e-12)
+    exact = Terms(least_per_s + 500, 100_000, 0.01, 1.0)
+    assert exact.least_sent_per_s == least_per_s
+    assert judge([counted(least_per_s + 1)], exact) == "passed"
+    assert judge([counted(least_per_s)], exact) == "generator-bound"
+
+
+def test_a_sender_whose_rate_nobody_knows_is_not_trusted() -> None:
+    terms = Terms(1, 100_000, 0.01, 1.0)
+    assert judge([counted(1)], terms) == "generator-bound"
+    assert judge([counted(0)], terms) == "generator-bound"
+
+
+def test_the_worst_of_nothing_bad_is_a_pass_and_one_bad_verdict_is_enough() -> None:
+    assert worst([]) == "passed"
+    assert worst(["passed", "passed"]) == "passed"
+    ordered: tuple[Verdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound", "passed")
+    for place, verdict in enumerate(ordered):
+        assert worst(reversed(ordered[place:])) == verdict
+
+
+def test_the_least_is_known_only_where_all_are() -> None:
+    assert least([3.0, 1.0, 2.0]) == 1.0
+    assert least([3.0, None, 1.0]) is None
+    assert least([None]) is None
+
+
+def test_the_share_that_was_forwarded_is_the_slower_directions_and_unknown_with_either() -> None:
+    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    fast, slow = counted(50_001), counted(25_001)
+    assert forwarded_share([fast, slow], terms) == 0.25
+    assert forwarded_share([fast, counted(25_001, received=1)], terms) is None

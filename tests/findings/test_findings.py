@@ -1,0 +1,378 @@
+"""Findings: what limited a stream, from made-up readings and from recorded runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from folders import FIXTURES, REPORTS
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import made_cell, made_plan, made_record
+
+from netlab.experiment.records import Value
+from netlab.findings.evidence import ceiling_of, sendings
+from netlab.findings.finding import ADVICE, SEVERITY, Kind
+from netlab.findings.limits import limit_of, limits
+from netlab.findings.sending import End, Sending
+from netlab.findings.validity import is_above
+from netlab.report import overview_text
+from netlab.report.sections import stream_limits
+from netlab.report.tables.elements import Part
+from netlab.results.frame import load
+from netlab.stats.histogram import Histogram, of_values
+from netlab.store.plan import Link
+from netlab.store.run_folder import RunFolder
+
+SECOND_NS = 1_000_000_000
+CEILING = 94_148_244.0
+
+
+def calls_of(each_ns: int, count: int = 500) -> Histogram:
+    return of_values([each_ns] * count, 4)
+
+
+def sending(**other: object) -> Sending:
+    """A Windows client whose calls take 24 µs each, at 28 % of the ceiling, nothing lost."""
+    calls = int(other.get("calls", 41_000))  # type: ignore[call-overload]
+    known: dict[str, object] = {
+        "cell": "a",
+        "pairing": "WW",
+        "protocol": "TCP",
+        "message_bytes": 64,
+        "throughput_bit_per_s": calls * 64 * 8.0,
+        "ceiling_bit_per_s": CEILING,
+        "calls": calls,
+        "call_times": calls_of(24_000),
+        "room_looks": 160,
+        "room_share": 1.0,
+        "send_buffer_bytes": 65536,
+    }
+    of_sender = {"window_ns": SECOND_NS, "thread_ns": 400_000_000}
+    of_sender = {name: other.pop(name, given) for name, given in of_sender.items()}  # type: ignore[misc]
+    return Sending(**({"sender": End(**of_sender)} | known | other))  # type: ignore[arg-type]
+
+
+def test_send_calls_that_fill_the_window_and_find_room_are_the_limit() -> None:
+    assert limit_of(sending()) is Kind.SENDER_CALL_RATE
+
+
+def test_a_thread_that_never_leaves_its_cpu_is_cpu_bound_and_its_calls_are_not_blamed() -> None:
+    assert limit_of(sending(thread_ns=985_000_000)) is Kind.SENDER_CPU
+    assert limit_of(sending(thread_ns=940_000_000)) is Kind.SENDER_CALL_RATE
+
+
+@pytest.mark.parametrize(
+    ("thread_ns", "delay_ns", "bound"),
+    [
+        (970_000_000, 15_000_000, True),
+        (950_000_000, 15_000_000, False),
+        (965_000_000, 25_000_000, False),
+        (970_000_000, None, True),
+        (955_000_000, None, False),
+    ],
+)
+def test_a_cpu_bound_thread_waited_under_two_per_cent_for_its_cpu_and_for_anything_else(
+    thread_ns: int, delay_ns: int | None, bound: bool
+) -> None:
+    end = End(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
+    assert (limit_of(sending(sender=end)) is Kind.SENDER_CPU) == bound
+
+
+def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None:
+    full = sending(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
+    assert limit_of(full) is Kind.WIRE_CEILING
+    assert limit_of(replace(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
+    both = replace(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
+    assert limit_of(both) is Kind.WIRE_CEILING
+
+
+@pytest.mark.parametrize(
+    ("why", "other"),
+    [
+        ("it was paced, and fell short", {"offered_bit_per_s": 5e7}),
+        ("the link is not known", {"ceiling_bit_per_s": None}),
+        ("the calls waited for the queue", {"room_share": 0.6}),
+        ("nobody looked for room", {"room_looks": None, "room_share": None}),
+        ("it was looked too seldom", {"room_looks": 7}),
+        ("the calls fill three quarters of the window", {"call_times": calls_of(18_000)}),
+        ("too few calls were timed", {"call_times": calls_of(24_000, 49)}),
+        ("no call was timed", {"call_times": None}),
+        ("five messages fill the buffer", {"send_buffer_bytes": 320}),
+        ("the buffer is not known", {"send_buffer_bytes": None}),
+        ("a fifth of it was lost", {"protocol": "UDP", "throughput_bit_per_s": 0.8 * 41_000 * 512}),
+        ("the window was short", {"window_ns": 100_000_000, "calls": 4_100}),
+        ("the calls were not counted", {"calls": None, "throughput_bit_per_s": 2e7}),
+    ],
+)
+def test_there_is_no_finding_where(why: str, other: dict[str, object]) -> None:
+    known = {"throughput_bit_per_s": 41_000 * 512.0} | other
+    if other.get("calls") is None and "calls" in other:
+        known.pop("calls")
+        made = replace(sending(**known), calls=None)
+    else:
+        made = sending(**known)
+    assert limit_of(made) is None, why
+
+
+def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
+    """As Linux does it: a third of the buffer is freed before a call returns."""
+    times = of_values([400] * 490 + [5_000_000] * 10, 4)
+    waiting = sending(calls=180_000, call_times=times, room_share=0.05)
+    assert limit_of(waiting) is None
+    assert (waiting.in_ordinary_calls_share or 0) < 0.1, "the longest calls are left out"
+
+
+def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
+    times = of_values([10_000] * 496 + [4_000_000] * 4, 4)
+    interrupted = sending(call_times=times)
+    assert interrupted.in_ordinary_calls_share == pytest.approx(0.41, rel=0.05)
+    assert (interrupted.in_calls_share or 0) > 1
+    assert limit_of(interrupted) is None
+
+
+def test_a_sender_that_others_interrupt_at_times_is_still_limited_by_its_calls() -> None:
+    times = of_values([15_000] * 495 + [700_000] * 5, 4)
+    busy = sending(call_times=times)
+    assert busy.in_ordinary_calls_share == pytest.approx(0.61, rel=0.05)
+    assert limit_of(busy) is Kind.SENDER_CALL_RATE
+
+
+def test_two_streams_fill_a_window_each() -> None:
+    assert limit_of(sending(streams=2)) is None
+    assert limit_of(sending(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
+    assert limit_of(sending(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU
+
+
+def test_on_one_host_there_is_no_wire_to_fill() -> None:
+    here = sending(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
+    assert limit_of(here) is Kind.SENDER_CPU
+
+
+def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
+    (found,) = limits([sending(), sending(cell="b", calls=43_000)])
+    assert (found.kind, found.severity, str(found.group)) == (
+        Kind.SENDER_CALL_RATE,
+        "warning",
+        "WW TCP 64",
+    )
+    assert found.cells == ("a", "b")
+    assert found.evidence["calls_per_s"] == 42_000
+    assert found.evidence["send_call_median_ns"] == pytest.approx(24_000, rel=0.032)
+    assert found.evidence["thread_share"] == pytest.approx(0.4)
+    assert "larger messages" in found.advice
+
+
+def test_evidence_that_one_trial_lacks_is_left_out() -> None:
+    (found,) = limits([sending(), sending(cell="b", thread_ns=None)])
+    assert "thread_share" not in found.evidence
+
+
+def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
+    odd = sending(room_share=0.2)
+    assert limits([sending(), sending(), odd])[0].cells == ("a",)
+    assert limits([sending(), odd]) == ()
+
+
+def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
+    others = [
+        sending(),
+        sending(pairing="LW"),
+        sending(protocol="UDP"),
+        sending(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
+        sending(flow="to client"),
+    ]
+    assert len({each.group for each in limits(others)}) == 5
+
+
+@given(
+    share=st.floats(0, 1.2),
+    room=st.floats(0, 1),
+    thread_ns=st.integers(0, SECOND_NS),
+    each_ns=st.integers(1, 50_000),
+    offered=st.none() | st.floats(1e6, 1e8),
+)
+def test_at_most_one_limit_is_named_and_never_below_its_evidence(
+    share: float, room: float, thread_ns: int, each_ns: int, offered: float | None
+) -> None:
+    made = sending(
+        throughput_bit_per_s=share * CEILING,
+        calls=max(1, round(share * CEILING / 512)),
+        room_share=room,
+        thread_ns=thread_ns,
+        call_times=calls_of(each_ns),
+        offered_bit_per_s=offered,
+    )
+    limit = limit_of(made)
+    assert (limit is Kind.WIRE_CEILING) == (share >= 0.98)
+    if offered is not None:
+        paced = limit is Kind.PACING
+        assert limit is None or paced or limit is Kind.WIRE_CEILING
+        assert not paced or share * CEILING >= 0.98 * offered
+    if limit is Kind.SENDER_CPU:
+        assert thread_ns >= 0.96 * SECOND_NS
+    if limit is Kind.SENDER_CALL_RATE:
+        assert room >= 0.9 and (made.in_calls_share or 0) >= 0.8
+    assert len(limits([made])) == (limit is not None)
+    assert set(SEVERITY) == set(ADVICE) == set(Kind)
+
+
+# ---- from records --------------------------------------------------------------------------------
+
+
+def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
+    """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
+    unpaced = [each for each in sendings(load(FIXTURES / "limits-wine")) if not each.paced]
+    found = {str(each.group): each for each in limits(unpaced)}
+    assert {name: str(each.kind) for name, each in found.items()} == {
+        "LL TCP 64": "wire-ceiling",
+        "LL TCP 1448": "wire-ceiling",
+        "LL UDP 64": "receive-queue-drops",
+        "LL UDP 1448": "wire-ceiling",
+        "LW TCP 64": "sender-call-rate",
+        "LW TCP 1448": "wire-ceiling",
+        "LW UDP 64": "sender-call-rate",
+        "LW UDP 1448": "wire-ceiling",
+    }
+    evidence = found["LW TCP 64"].evidence
+    assert evidence["calls_per_s"] * evidence["send_call_median_ns"] == pytest.approx(6.35e8, 0.02)
+    assert evidence["send_room_share"] == 1.0
+
+
+def test_paced_trials_of_a_recorded_run_are_limited_by_what_was_offered() -> None:
+    paced = [each for each in sendings(load(FIXTURES / "limits-wine")) if each.paced]
+    assert len(paced) == 2
+    assert {each.kind for each in limits(paced)} == {Kind.PACING}
+
+
+def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
+    found = limits(sendings(load(FIXTURES / "limits-linux")))
+    assert {(str(each.group), str(each.kind)) for each in found} == {
+        ("LL TCP 64", "sender-cpu"),
+        ("LL TCP 512", "sender-cpu"),
+        ("LL UDP 64", "sender-call-rate"),
+        ("LL UDP 512", "receive-queue-drops"),
+    }
+
+
+def test_an_import_shows_no_limit_but_the_wire() -> None:
+    printed = sendings(load(REPORTS / "lab-report"))
+    assert {limit_of(each) for each in printed} == {Kind.WIRE_CEILING, None}
+    assert not any(is_above(each) for each in printed)
+
+
+def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: Path) -> None:
+    values: dict[str, Value] = {
+        "throughput_bit_per_s": 92.3e6,
+        "sender_thread_ns": 10**10,
+        "sender_elapsed_ns": 10**10,
+    }
+    only = sending_of(tmp_path / "run", values)
+    assert limit_of(only) is Kind.WIRE_CEILING
+    assert limit_of(replace(only, throughput_bit_per_s=5e7)) is None
+
+
+def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> Sending:
+    cell = made_cell(message_bytes=1500)
+    cell = replace(cell, settings={**cell.settings, "protocol": protocol})
+    plan = made_plan(cells=(cell,), repeats=1)
+    with RunFolder.open_for_writing(folder, plan) as run:
+        run.append(made_record(cell, values={"throughput_bit_per_s": 9e7, **values}))
+    (only,) = sendings(load(folder))
+    return only
+
+
+@pytest.mark.parametrize(
+    ("coarse", "largest", "share"), [(0, 5_000, 0.0), (1, 5_000, 0.007), (1, None, float("inf"))]
+)
+def test_a_coarse_figure_is_off_by_its_largest_receive_and_its_queue(
+    tmp_path: Path, coarse: int, largest: int | None, share: float
+) -> None:
+    values: dict[str, Value] = {
+        "receiver_coarse": coarse,
+        "receiver_received_bytes": 1_000_000,
+        "receiver_queue_open_bytes": 3_000,
+        "receiver_queue_close_bytes": 1_000,
+        "receiver_queue_looks": True,
+    }
+    if largest is not None:
+        values["receiver_largest_receive_bytes"] = largest
+    only = sending_of(tmp_path / "run", values)
+    assert only.resolution_share == pytest.approx(share)
+    assert only.queue_looks is None, "no number"
+
+
+@pytest.mark.parametrize(
+    ("mss", "window", "path"), [(1448, 65_536, 1500), (1348, 65_536, 1400), (1152, 2_304, 1500)]
+)
+def test_the_path_is_as_wide_as_the_segments_unless_a_small_window_cuts_them(
+    tmp_path: Path, mss: int, window: int, path: int
+) -> None:
+    values: dict[str, Value] = {
+        "tcp_timestamps": True,
+        "sender_tcp_begin_total_retrans": 2,
+        "sender_tcp_end_total_retrans": 5,
+        "sender_tcp_end_pmtu": 1500,
+        "sender_tcp_end_snd_mss": mss,
+        "sender_tcp_end_snd_wnd": window,
+        "sender_tcp_begin_busy_time_us": 9,
+        "sender_tcp_end_busy_time_us": 3,
+    }
+    only = sending_of(tmp_path / "run", values, "TCP")
+    assert only.path_mtu_bytes == path
+    assert only.tcp.retransmissions == 3
+    assert only.tcp.busy_us is None, "a counter that fell is damaged"
+
+
+@pytest.mark.parametrize(
+    ("values", "ceiling"),
+    [
+        ({}, 94.148),
+        ({"tcp_timestamps": False}, 94.928),
+        ({"tcp_timestamps": True, "mss_bytes": 1348}, 93.741),
+        ({"mss_bytes": 9000}, 94.148),
+        ({"same_host": True}, None),
+    ],
+)
+def test_the_ceiling_is_that_of_the_options_in_effect(
+    values: dict[str, object], ceiling: float | None
+) -> None:
+    settings = {"protocol": "TCP", "message_bytes": 64}
+    found = ceiling_of(settings, values, "", Link(1e8, 1500))
+    assert (None if found is None else found / 1e6) == (
+        None if ceiling is None else pytest.approx(ceiling, abs=0.001)
+    )
+    assert ceiling_of(settings, values, "", None) is None
+
+
+# ---- as the report says it -----------------------------------------------------------------------
+
+
+def limits_part(fixture: str) -> Part:
+    (part,) = (
+        each for each in stream_limits.parts(load(FIXTURES / fixture)) if each.name == "limits"
+    )
+    return part
+
+
+def test_the_report_says_in_one_line_what_limited_cells_of_one_kind() -> None:
+    part = limits_part("limits-wine")
+    (sheet,) = part.sheets
+    lines = {line.label: [place.text for place in line.places] for line in sheet.lines}
+    assert lines["LL TCP 64, 1448"] == ["the wire", "2 of 2", "99.5 to 99.7", ""]
+    limit, cells, share, why = lines["LW UDP 64"]
+    assert (limit, cells, share) == ("the sender’s call rate", "1 of 1", "49.4")
+    assert why == "48,000 calls a second, each takes 18 µs"
+    assert lines["LW TCP 64"][3] == "53,000 calls a second of 12 µs (nine of ten: 25 µs)"
+    assert "larger messages or more streams" in part.paragraphs[-1]
+    assert "48,000 calls a second" in overview_text(load(FIXTURES / "limits-wine"))
+
+
+def test_the_report_says_where_datagrams_were_lost() -> None:
+    part = limits_part("limits-linux")
+    lines = {line.label: [place.text for place in line.places] for line in part.sheets[0].lines}
+    assert lines["LL TCP 64"][:2] == ["the sender’s CPU", "1 of 1"]
+    assert lines["LL TCP 64"][3].startswith("its thread 98 % on a CPU, 2,000,000 calls a second")
+    assert lines["LL UDP 512"][0] == "drops in the receiver’s queue"
+    assert lines["LL UDP 512"][3] == "9.7 % lost, 100 % of that in the socket"

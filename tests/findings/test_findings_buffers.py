@@ -1,0 +1,246 @@
+"""What buffers came to and whether they mattered, and messages longer than a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import BUFFERS, KIB, LINK, cells_of, flat, joined, measured, of, run_of, stream
+
+from netlab.experiment.records import Value
+from netlab.findings.buffers import buffers
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.fragments import fragmented
+from netlab.findings.series import series_of
+from netlab.results.frame import Run
+
+# ---- what systems said of buffers ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Kind.BUFFER_CAPPED, Kind.BUFFER_DOUBLED])
+def test_what_a_system_did_to_buffers_is_told_with_ends_sizes_and_cells(kind: Kind) -> None:
+    what = "capped" if kind is Kind.BUFFER_CAPPED else "doubled"
+    effective: dict[int, dict[str, Value]] = {
+        BUFFERS[1]: {f"server_send_buffer_{what}": 1, "server_send_buffer_bytes": 4_000},
+        BUFFERS[3]: {f"sender_receive_buffer_{what}": 1, "sender_receive_buffer_bytes": 7_000},
+        BUFFERS[4]: {f"client_send_buffer_{what}": 0, "client_send_buffer_bytes": 9_000},
+    }
+    found = buffers(series_of(flat(effective=effective)))
+    (told,) = of(found, kind)
+    assert (told.group, told.cells) == (Group("LL"), cells_of((BUFFERS[1], BUFFERS[3])))
+    assert told.evidence == {
+        "least_asked_bytes": BUFFERS[1],
+        "most_asked_bytes": BUFFERS[3],
+        "most_effective_bytes": 7_000,
+    }
+    assert told.words == {"ends": "server, sender"}
+    order = [Kind.BUFFER_CAPPED, Kind.BUFFER_NO_EFFECT, Kind.BUFFER_DOUBLED]
+    assert [each.kind for each in found] == [each for each in order if each in (kind, order[1])]
+
+
+def test_a_size_that_nobody_read_back_is_no_evidence() -> None:
+    told: dict[str, Value] = {"sender_send_buffer_capped": 1}
+    (found,) = of(buffers(series_of(flat(values=told))), Kind.BUFFER_CAPPED)
+    assert found.evidence.keys() == {"least_asked_bytes", "most_asked_bytes"}
+    assert found.words == {"ends": "sender"}
+
+
+def test_each_pairing_is_told_of_its_own_buffers_by_all_its_series() -> None:
+    told: dict[str, Value] = {"client_send_buffer_capped": 1}
+    runs = (flat(values=told), flat(values=told, pairing="WL"), flat(pairing="LW"))
+    small = flat(values=told, pairing="LL", asked=stream(size=64))
+    cells = tuple(replace(cell, key=f"64-{cell.key}") for cell in small.plan.cells)
+    records = [replace(record, cell=f"64-{record.cell}") for record in small.records]
+    again = run_of(replace(small.plan, cells=cells), records)
+    found = of(buffers(joined(*runs, again)), Kind.BUFFER_CAPPED)
+    assert [(each.group.pairing, len(each.cells)) for each in found] == [("LL", 16), ("WL", 8)]
+
+
+def test_a_buffer_was_capped_where_one_trial_says_so() -> None:
+    run = measured({size: [94.0, 94.0] for size in BUFFERS})
+    records = [
+        replace(r, values={**r.values, "receiver_receive_buffer_capped": int(r.trial == 2)})
+        for r in run.records
+    ]
+    (found,) = of(buffers(series_of(run_of(run.plan, records))), Kind.BUFFER_CAPPED)
+    assert found.words == {"ends": "receiver"}
+
+
+SAME = {
+    f"{end}_{side}_buffer_bytes": 8_000 + at
+    for at, (end, side) in enumerate(
+        (end, side) for end in ("sender", "receiver") for side in ("send", "receive")
+    )
+}
+
+
+def same(effective: Mapping[int, Mapping[str, Value]], **more: Any) -> list[Finding]:
+    return of(buffers(series_of(flat(effective=effective, **more))), Kind.SAME_BUFFER)
+
+
+def test_cells_whose_four_buffers_are_read_back_alike_are_one_point() -> None:
+    (found,) = same({BUFFERS[1]: SAME, BUFFERS[4]: SAME})
+    assert (found.group, found.cells) == (
+        Group("LL", "TCP", 1500),
+        cells_of((BUFFERS[1], BUFFERS[4])),
+    )
+    assert found.evidence == {
+        "least_asked_bytes": BUFFERS[1],
+        "most_asked_bytes": BUFFERS[4],
+        "effective_bytes": 8_003,
+    }
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_cells_with_one_buffer_that_differs_or_is_not_known_are_two_points(name: str) -> None:
+    assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: 1}}) == []
+    assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: "8000"}}) == []
+    without = {other: value for other, value in SAME.items() if other != name}
+    assert same({BUFFERS[1]: without, BUFFERS[4]: without}) == []
+
+
+def test_trials_that_read_back_different_sizes_tell_none() -> None:
+    run = measured({size: [94.0, 94.0] for size in BUFFERS}, values=SAME)
+    assert len(of(buffers(series_of(run)), Kind.SAME_BUFFER)) == 1
+    records = [
+        replace(r, values={**r.values, "sender_send_buffer_bytes": r.trial}) for r in run.records
+    ]
+    assert of(buffers(series_of(run_of(run.plan, records))), Kind.SAME_BUFFER) == []
+
+
+def test_one_cell_with_an_effective_size_is_no_pair_and_two_sizes_are_two_findings() -> None:
+    assert same({BUFFERS[1]: SAME}) == []
+    other = dict.fromkeys(SAME, 5)
+    found = same({BUFFERS[0]: SAME, BUFFERS[1]: SAME, BUFFERS[2]: other, BUFFERS[3]: other})
+    assert [each.cells for each in found] == [cells_of(BUFFERS[:2]), cells_of(BUFFERS[2:4])]
+
+
+def test_each_series_has_its_own_points_that_are_the_same() -> None:
+    told = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
+    runs = [flat(effective=told, pairing=pairing) for pairing in ("LL", "WL")]
+    found = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
+    assert [each.group.pairing for each in found] == ["LL", "WL"]
+
+
+# ---- buffers without effect ----------------------------------------------------------------------
+
+
+def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
+    series = dict(zip(BUFFERS, ([each] for each in figures), strict=False))
+    return of(buffers(series_of(measured(series, **more))), Kind.BUFFER_NO_EFFECT)
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        ((100.0, 101.0, 100.0, 100.5), True),
+        ((100.0, 101.001, 100.0, 100.5), False),
+        ((101.0, 101.0, 101.0, 99.999), False),
+        ((100.0, 100.5, 101.0), False),
+        ((100.0, 101.0, 100.5, None), False),
+        ((100.0, None, 101.0, 100.5, 100.5), True),
+        ((100.0, 100.0, 100.0, 100.0), True),
+    ],
+)
+def test_four_sizes_of_which_the_largest_is_one_per_cent_above_the_smallest_show_no_effect(
+    figures: Sequence[float | None], told: bool
+) -> None:
+    assert bool(no_effect(figures)) is told
+
+
+def test_an_axis_without_effect_has_its_range_and_its_figures() -> None:
+    (found,) = no_effect((94.0, 94.1, 94.3, None, 94.2))
+    assert (found.group, found.cells) == (
+        Group("LL", "TCP", 1500),
+        cells_of((*BUFFERS[:3], BUFFERS[4])),
+    )
+    assert found.evidence == {
+        "levels": 4,
+        "least": pytest.approx(94.0e6),
+        "most": pytest.approx(94.3e6),
+        "median": pytest.approx(94.15e6),
+        "from_socket_buffer_bytes": BUFFERS[0],
+        "to_socket_buffer_bytes": BUFFERS[4],
+        "outliers": 0,
+    }
+    assert found.words == {"quantity": "throughput_bit_per_s"}
+
+
+def test_an_outlier_is_no_effect_of_the_buffer_and_a_step_is() -> None:
+    (found,) = no_effect((94.0, 94.0, 50.0, 94.0, 94.0, 94.0, 94.0, 94.0))
+    assert (found.evidence["outliers"], found.evidence["levels"]) == (1, 7)
+    assert cells_of((BUFFERS[2],))[0] not in found.cells
+    assert no_effect((94.0, 94.0, 94.0, 94.0, 94.0, 94.0, 50.0, 50.0)) == []
+
+
+def test_an_outlier_that_is_within_one_per_cent_is_a_size_like_the_others() -> None:
+    (found,) = no_effect((94.0, 94.1, 94.0, 94.1, 94.0, 94.1, 94.0, 94.8))
+    assert (found.evidence["outliers"], found.evidence["levels"]) == (0, 8)
+
+
+# ---- fragments -----------------------------------------------------------------------------------
+
+
+def cut(*runs: Run, link: Any = LINK) -> tuple[Finding, ...]:
+    return fragmented(joined(*runs), link)
+
+
+def udp_run(size: int, pairing: str = "LL", **more: Any) -> Run:
+    asked = stream("UDP", size, **more.pop("asked", {}))
+    return measured({16 * KIB: [90.0], 32 * KIB: [90.0]}, pairing=pairing, asked=asked, **more)
+
+
+def test_a_long_message_is_one_finding_whoever_sends_it() -> None:
+    (found,) = cut(udp_run(2_953), udp_run(2_953, "WL"))
+    assert found.group == Group(protocol="UDP", message_bytes=2_953)
+    sizes = (16 * KIB, 32 * KIB)
+    assert found.cells == cells_of(sizes) + cells_of(sizes, "WL")
+    assert found.evidence == {
+        # 2953 + 8 bytes by 1480: two whole ones and a rest of 1 byte.
+        "fragments": 3,
+        "largest_whole_message_bytes": 1472,
+        # 44 full fragments have 44 x 1480 - 8 bytes of payload.
+        "best_message_bytes": 65_112,
+        "mtu_bytes": 1500,
+        "ip_version": 4,
+    }
+
+
+def test_over_another_version_or_path_it_is_another_finding() -> None:
+    (six,) = cut(udp_run(1_453, asked={"ip_version": 6}))
+    # Of full fragments with a header of 48 bytes less goes over: 94.38 % instead of 94.41 %.
+    assert six.evidence["best_message_bytes"] == 1452
+    assert (six.evidence["ip_version"], six.evidence["largest_whole_message_bytes"]) == (6, 1452)
+    two = {16 * KIB: {"sender_path_mtu_bytes": 1400}, 32 * KIB: {}}
+    narrow, wide = cut(udp_run(1_473, effective=two))
+    assert (narrow.evidence["mtu_bytes"], narrow.cells) == (1400, cells_of([16 * KIB]))
+    assert (wide.evidence["mtu_bytes"], wide.cells) == (1500, cells_of([32 * KIB]))
+
+
+def test_the_narrowest_path_that_a_trial_tells_counts_even_where_no_link_is_stated() -> None:
+    run = measured({16 * KIB: [90.0, 90.0]}, asked=stream("UDP", 1_400), link=None)
+    records = [
+        replace(r, values={**r.values, "sender_path_mtu_bytes": 1300 + 50 * r.trial})
+        for r in run.records
+    ]
+    (found,) = cut(run_of(run.plan, records), link=None)
+    assert found.evidence["mtu_bytes"] == 1350
+    odd = [replace(r, values={**r.values, "sender_path_mtu_bytes": "x"}) for r in run.records]
+    assert cut(run_of(run.plan, odd), link=None) == ()
+
+
+def test_cells_without_a_result_and_messages_that_udp_cannot_carry_are_not_spoken_of() -> None:
+    (found,) = cut(measured({16 * KIB: [None], 32 * KIB: [90.0]}, asked=stream("UDP", 2_000)))
+    assert found.cells == cells_of([32 * KIB])
+    assert cut(udp_run(65_508)) == ()
+    assert cut(udp_run(1_472), udp_run(1_473, "WL"))[0].cells == cells_of(
+        (16 * KIB, 32 * KIB), "WL"
+    )
+
+
+def test_what_is_no_datagram_or_touched_no_wire_hides_no_later_one() -> None:
+    here = {16 * KIB: {"same_host": True}}
+    (found,) = cut(flat(), udp_run(2_000, "WL", effective=here))
+    assert found.cells == cells_of([32 * KIB], "WL")

@@ -1,0 +1,306 @@
+"""What a series' place under the wire ceiling tells by itself: falls, timestamps, and too much."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import BUFFERS, LINK, measured, run_of, stream
+
+from netlab.findings.ceilings import above_any, falls, without_timestamps
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.series import Series, series_of
+from netlab.results.frame import Run
+from netlab.store.plan import Link
+
+WITH, WITHOUT = 1e8 * 1448 / 1538, 1e8 * 1460 / 1538
+"""TCP's ceilings on 100 Mbit/s, with timestamps and without: 94.148 and 94.928 Mbit/s."""
+
+
+def column(mbit: Sequence[float | None], **more: Any) -> Run:
+    return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
+
+
+def keys(*places: int) -> tuple[str, ...]:
+    return tuple(f"LL-{BUFFERS[at]}" for at in places)
+
+
+# ---- a fall from the ceiling ---------------------------------------------------------------------
+
+
+def fall(run: Run, explained: Collection[str] = ()) -> tuple[Finding, ...]:
+    return falls(series_of(run), explained)
+
+
+FULL = [94.0] * 4
+
+
+def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where() -> None:
+    (found,) = fall(column([*FULL, 80.0, 70.0, 75.0]))
+    assert (found.kind, found.severity) == (Kind.FALL, "note")
+    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), keys(4, 5, 6))
+    assert found.evidence == {
+        "from_socket_buffer_bytes": BUFFERS[4],
+        "expected": pytest.approx(94e6),
+        "least": pytest.approx(70e6),
+        "last": pytest.approx(75e6),
+        "ceiling_bit_per_s": pytest.approx(WITH),
+        "cells": 7,
+        "full_cells": 4,
+    }
+
+
+def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
+    small = {BUFFERS[6]: {"mss_bytes": 1000}}
+    (found,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
+    assert found.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
+
+
+@pytest.mark.parametrize(
+    ("mbit", "told"),
+    [
+        ([*FULL[1:], 80.0, 70.0, 75.0], 0),
+        ([*FULL, 80.0, 70.0], 0),
+        ([*FULL, 80.0, None, 70.0, 75.0], 3),
+        ([*FULL, None, 80.0, 70.0, None], 0),
+        ([94.0, 94.0, 60.0, 94.0, 94.0, 80.0, 70.0, 75.0], 3),
+        ([94.0, 94.0, 94.0, 80.0, 70.0, 75.0, 94.0], 0),
+        # 98 % of the ceiling are 92.265 Mbit/s.
+        ([94.0, 94.0, 94.0, 92.3, 80.0, 70.0, 75.0], 3),
+        ([94.0, 94.0, 94.0, 92.2, 80.0, 70.0, 75.0], 0),
+        # Five times 1 % of 94 are 4.7: 89.3.
+        ([*FULL, 89.2, 70.0, 75.0], 3),
+        ([*FULL, 89.4, 70.0, 75.0], 0),
+        ([*FULL, 70.0, 75.0, 89.4], 0),
+    ],
+)
+def test_four_full_cells_and_three_far_below_behind_them_are_a_fall(
+    mbit: Sequence[float | None], told: int
+) -> None:
+    assert [len(each.cells) for each in fall(column(mbit))] == ([told] if told else [])
+
+
+def test_exactly_98_per_cent_is_full_and_exactly_five_scales_are_no_fall() -> None:
+    link = Link(153_800_000.0, 1500)
+    at = 0.98 * 144.8
+    assert fall(column([144.0, 144.0, 144.0, at, 90.0, 90.0, 90.0], link=link)) != ()
+    # 5 % of 140 are 7.
+    slow = Link(153_800_000.0 / 144.8 * 140, 1500)
+    assert fall(column([140.0] * 4 + [133.0, 90.0, 90.0], link=slow)) == ()
+    assert fall(column([140.0] * 4 + [132.9, 90.0, 90.0], link=slow)) != ()
+
+
+def test_full_cells_that_scatter_and_coarse_prints_need_a_deeper_fall() -> None:
+    # Median 93.2, each 0.8 to 0.9 off it: 5 x 1.4826 x 0.8 are 5.93.
+    scattered = [92.4, 92.4, 94.0, 94.1]
+    assert fall(column([*scattered, 88.0, 70.0, 70.0])) == ()
+    assert fall(column([*scattered, 87.0, 70.0, 70.0])) != ()
+    # Five times three steps of 1 Mbit/s are 15.
+    coarse = {"printed_step_bit_per_s": 1e6}
+    assert fall(column([*FULL, 79.5, 70.0, 70.0], values=coarse)) == ()
+    assert fall(column([*FULL, 78.5, 70.0, 70.0], values=coarse)) != ()
+    last = {BUFFERS[7]: coarse}
+    assert fall(column([*FULL, 79.5, 70.0, 70.0, 70.0], effective=last)) == ()
+
+
+def test_a_fall_that_evidence_explains_in_one_of_its_cells_is_none() -> None:
+    run = column([*FULL, 80.0, 70.0, 75.0])
+    for at in (4, 5, 6):
+        assert fall(run, set(keys(at))) == ()
+    assert len(fall(run, {*keys(0, 1, 2, 3), "another"})) == 1
+
+
+def test_only_cells_over_a_wire_of_a_stated_buffer_can_fall() -> None:
+    mbit = [*FULL, 80.0, 70.0, 75.0]
+    assert fall(column(mbit, link=None)) == ()
+    assert fall(column(mbit, values={"same_host": True})) == ()
+    one = {BUFFERS[4]: {"same_host": True}}
+    assert fall(column(mbit, effective=one)) == ()
+    (found,) = fall(column([*mbit, 60.0], effective=one))
+    assert (found.evidence["cells"], found.cells) == (7, keys(5, 6, 7))
+
+
+def both_ways(there: Sequence[float], back: Sequence[float]) -> Run:
+    told = {
+        size: {
+            "to_server_throughput_bit_per_s": one * 1e6,
+            "to_client_throughput_bit_per_s": other * 1e6,
+        }
+        for size, one, other in zip(BUFFERS, there, back, strict=False)
+    }
+    series: dict[int, list[float | None]] = {size: [1.0] for size in BUFFERS[: len(there)]}
+    return measured(series, asked=stream(direction="both"), effective=told)
+
+
+def test_with_data_both_ways_96_per_cent_are_full_and_each_way_falls_by_itself() -> None:
+    # 96 % of the ceiling are 90.38 Mbit/s, 98 % are 92.27.
+    rest = [60.0, 60.0, 60.0]
+    (found,) = fall(both_ways([90.5] * 4 + rest, [90.3] * 4 + rest))
+    assert found.group.flow == "to server"
+    assert fall(column([90.5] * 4 + rest)) == ()
+
+
+# ---- no timestamps -------------------------------------------------------------------------------
+
+
+def unrecorded(mbit: Sequence[float | None], **more: Any) -> tuple[Series, ...]:
+    """Figures of TCP whose options nobody recorded."""
+    run = column(mbit, **more)
+    records = [
+        replace(r, values={k: v for k, v in r.values.items() if k != "tcp_timestamps"})
+        for r in run.records
+    ]
+    return series_of(run_of(run.plan, records))
+
+
+def bare(mbit: Sequence[float | None], *, imported: bool = False, **more: Any) -> list[Finding]:
+    return list(without_timestamps(unrecorded(mbit, **more), imported=imported))
+
+
+def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ceilings() -> None:
+    (found,) = bare([94.6, 94.0, 94.5, 94.8, None])
+    assert (found.kind, found.severity) == (Kind.NO_TIMESTAMPS, "note")
+    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), keys(0, 2, 3))
+    assert found.evidence == {
+        "throughput_bit_per_s": pytest.approx(94.6e6),
+        "ceiling_without_bit_per_s": pytest.approx(WITHOUT),
+        "ceiling_with_bit_per_s": pytest.approx(WITH),
+        "cells": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("mbit", "imported", "told"),
+    [
+        ([94.5, 94.0], False, False),
+        ([94.5, 94.5, 94.0], False, True),
+        ([94.5, 94.5, 94.0, 94.0], False, False),
+        # A thousandth above: 94.2424 with them, 95.0234 without; of a print two: 94.3365, 95.1183.
+        ([94.25], False, True),
+        ([94.24], False, False),
+        ([94.34], True, True),
+        ([94.33], True, False),
+        ([94.5, 94.5, 95.02], False, True),
+        ([94.5, 94.5, 95.03], False, False),
+        ([94.5, 94.5, 95.11], True, True),
+        ([94.5, 94.5, 95.12], True, False),
+    ],
+)
+def test_timestamps_are_missed_in_more_than_half_of_the_cells_and_nowhere_too_much(
+    mbit: Sequence[float], imported: bool, told: bool
+) -> None:
+    assert bool(bare(mbit, imported=imported)) is told
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"values": {"mss_bytes": 1460}},
+        {"asked": stream("UDP", 1472)},
+        {"values": {"same_host": True}},
+        {"link": None},
+    ],
+)
+def test_nothing_is_said_of_timestamps_that_are_known_or_cannot_be_seen(
+    more: Mapping[str, Any],
+) -> None:
+    assert bare([94.5] * 3, **more) == []
+    assert list(without_timestamps(series_of(column([94.5] * 3)), imported=False)) == []
+    one = {BUFFERS[1]: {"mss_bytes": 1460}}
+    assert bare([94.5] * 3, effective=one) == []
+
+
+def test_cells_within_one_host_do_not_count() -> None:
+    here = {BUFFERS[at]: {"same_host": True} for at in (1, 2, 3)}
+    (found,) = bare([94.5, 60.0, 60.0, 99.0], effective=here)
+    assert (found.cells, found.evidence["cells"]) == (keys(0), 1)
+
+
+# ---- more than any message allows ----------------------------------------------------------------
+
+BEST = 1e8 * 65_112 / (44 * 1538)
+"""44 full fragments share one UDP header."""
+
+
+def unknown(
+    mbit: Sequence[float | None], protocol: str = "UDP", *, imported: bool = False, **more: Any
+) -> list[Finding]:
+    link = more.get("link", LINK)
+    settings = {"protocol": protocol, "message_bytes": None, **more.pop("settings", {})}
+    run = column(mbit, asked=settings, **more)
+    return list(above_any(series_of(run), link, imported=imported))
+
+
+def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> None:
+    found = unknown([96.0, 98.0, 97.0, 60.0, None])
+    assert [(each.kind, each.group, each.cells) for each in found] == [
+        (Kind.ABOVE_CEILING, Group("LL", "UDP"), keys(1, 2))
+    ]
+    assert found[0].evidence == {
+        "throughput_bit_per_s": pytest.approx(98e6),
+        "highest_ceiling_bit_per_s": pytest.approx(BEST),
+    }
+
+
+@pytest.mark.parametrize(
+    ("protocol", "more", "ceiling"),
+    [
+        ("UDP", {}, BEST),
+        ("TCP", {}, WITHOUT),
+        ("TCP", {"link": Link(1e8, 1500, vlan=True)}, 1e8 * 1460 / 1542),
+        ("TCP", {"link": Link(1e9, 9000)}, 1e9 * 8960 / 9038),
+        ("UDP", {"link": Link(1e8, 1500, vlan=True)}, 1e8 * 65_112 / (44 * 1542)),
+    ],
+)
+@pytest.mark.parametrize(("imported", "tolerance"), [(False, 0.001), (True, 0.002)])
+def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
+    protocol: str, more: dict[str, Any], ceiling: float, imported: bool, tolerance: float
+) -> None:
+    for share, told in ((tolerance + 1e-5, True), (tolerance - 1e-5, False)):
+        mbit = ceiling * (1 + share) / 1e6
+        assert bool(unknown([mbit], protocol, imported=imported, **more)) is told
+
+
+@pytest.mark.parametrize(
+    ("protocol", "version", "ceiling"),
+    [
+        ("TCP", 4, 1e8 * 1460 / 1538),
+        ("TCP", 6, 1e8 * 1440 / 1538),
+        ("UDP", 4, BEST),
+        # Of full fragments with a header of 48 bytes less goes over than of one frame.
+        ("UDP", 6, 1e8 * 1452 / 1538),
+    ],
+)
+def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
+    protocol: str, version: int, ceiling: float
+) -> None:
+    unsized: dict[str, Any] = {"protocol": protocol, "message_bytes": None}
+    other = column([1.0], asked={**unsized, "ip_version": 10 - version})
+    for share, told in ((1.0011, True), (1.0009, False)):
+        asked = {**unsized, "ip_version": version}
+        run = column([ceiling * share / 1e6], asked=asked, pairing="WL")
+        cells = (*run.plan.cells, *other.plan.cells)
+        both = run_of(replace(run.plan, cells=cells), (*run.records, *other.records))
+        for each in (run, both):
+            found = above_any(series_of(each), LINK, imported=False)
+            assert [one.cells for one in found] == [(f"WL-{BUFFERS[0]}",)] * told
+
+
+def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
+    assert unknown([200.0], link=None) == []
+    assert unknown([200.0], values={"same_host": True}) == []
+    assert unknown([200.0], settings={"message_bytes": 64}) == []
+    one = {BUFFERS[0]: {"same_host": True}}
+    (found,) = unknown([300.0, 200.0], effective=one)
+    assert found.cells == keys(1)
+
+
+def test_a_series_of_known_messages_hides_no_later_one() -> None:
+    unsized: dict[str, Any] = {"message_bytes": None}
+    first, second = column([200.0]), column([200.0], pairing="WL", asked=unsized)
+    plan = replace(first.plan, cells=(*first.plan.cells, *second.plan.cells))
+    run = run_of(plan, (*first.records, *second.records))
+    found = above_any(series_of(run), LINK, imported=False)
+    assert [each.group.pairing for each in found] == ["WL"]

@@ -1,0 +1,336 @@
+"""Which cells have no result and why, which means rest on fewer, and how long trials ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from made_findings import BUFFERS, plan_of, run_of
+
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.coverage import fewer_cells, missing
+from netlab.findings.durations import off_time
+from netlab.findings.finding import Group, Kind
+from netlab.findings.series import series_of
+from netlab.imports.run_writer import record_of
+from netlab.results.frame import Run
+from netlab.store.plan import PlannedCell
+from netlab.store.source_facts import Stated, StatedDuration
+
+
+def cell(
+    key: str, pairing: str = "LL", protocol: str = "TCP", size: Value = 64, **more: Value
+) -> PlannedCell:
+    settings = {"protocol": protocol, "message_bytes": size, "duration_s": 10.0, **more}
+    return PlannedCell(key, pairing, "stream", settings)
+
+
+def ok(of: PlannedCell, trial: int = 1, **values: Value) -> Record:
+    return record_of(of, {"throughput_bit_per_s": 9e7, **values}, printed="x", trial=trial)
+
+
+def not_ok(of: PlannedCell, status: Status, reason: str | None, trial: int = 1) -> Record:
+    made = record_of(of, {}, printed="x", trial=trial)
+    return Record(
+        **{**{n: getattr(made, n) for n in made.__slots__}, "status": status, "reason": reason}
+    )
+
+
+def said_of_missing(run: Run) -> list[tuple[Kind, Group, tuple[str, ...], dict[str, Any]]]:
+    return [
+        (each.kind, each.group, each.cells, {**each.evidence, **each.words})
+        for each in missing(run)
+    ]
+
+
+def told(cells: int, of_cells: int, trials: int, reason: str, sizes: str = "64") -> dict[str, Any]:
+    return {
+        **{"cells": cells, "of_cells": of_cells, "trials": trials},
+        **{"reason": reason, "message_bytes": sizes},
+    }
+
+
+# ---- without a result ----------------------------------------------------------------------------
+
+
+def test_a_run_with_a_result_in_each_cell_lacks_nothing() -> None:
+    a, b = cell("a"), cell("b")
+    assert missing(run_of(plan_of([a, b]), [ok(a), ok(b)])) == ()
+
+
+def test_cells_are_missing_by_pairing_protocol_and_reason() -> None:
+    cells = [cell("a"), cell("b"), cell("c"), cell("d", "WL"), cell("e", protocol="UDP"), cell("f")]
+    a, b, c, d, e, _ = cells
+    records = [
+        not_ok(a, Status.PENDING, "not-recorded"),
+        not_ok(b, Status.IMPOSSIBLE, "unsupported"),
+        not_ok(c, Status.PENDING, "not-recorded"),
+        not_ok(d, Status.PENDING, "not-recorded"),
+        not_ok(e, Status.PENDING, "not-recorded"),
+    ]
+    assert said_of_missing(run_of(plan_of(cells), records)) == [
+        (Kind.MISSING, Group("LL", "TCP"), ("a", "c"), told(2, 4, 2, "not-recorded")),
+        (Kind.MISSING, Group("LL", "TCP"), ("b",), told(1, 4, 1, "unsupported")),
+        (Kind.MISSING, Group("WL", "TCP"), ("d",), told(1, 1, 1, "not-recorded")),
+        (Kind.MISSING, Group("LL", "UDP"), ("e",), told(1, 1, 1, "not-recorded")),
+        (Kind.MISSING, Group("LL", "TCP"), ("f",), told(1, 4, 1, "not-measured-yet")),
+    ]
+
+
+def test_a_failed_trial_is_told_though_its_cell_has_a_result_and_another_blank_is_not() -> None:
+    a, b = cell("a"), cell("b")
+    failed, blank = (
+        not_ok(a, Status.FAILED, "no-peer", 2),
+        not_ok(b, Status.PENDING, "not-recorded", 2),
+    )
+    run = run_of(plan_of([b, a], repeats=2), [ok(b), blank, ok(a), failed])
+    assert said_of_missing(run) == [
+        (Kind.FAILED, Group("LL", "TCP"), ("a",), told(1, 2, 1, "no-peer"))
+    ]
+
+
+def test_each_failed_trial_counts_and_its_cell_once() -> None:
+    a, b = cell("a"), cell("b")
+    records = [not_ok(each, Status.FAILED, "no-peer", t) for each in (a, b) for t in (1, 2, 3)]
+    assert said_of_missing(run_of(plan_of([a, b], repeats=3), records)) == [
+        (Kind.FAILED, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
+    ]
+
+
+def test_a_trial_of_which_nothing_is_known_but_its_status_has_no_reason_given() -> None:
+    a = cell("a")
+    for reason in (None, ""):
+        run = run_of(plan_of([a]), [not_ok(a, Status.FAILED, reason)])
+        assert said_of_missing(run) == [
+            (Kind.FAILED, Group("LL", "TCP"), ("a",), told(1, 1, 1, "no-reason-given"))
+        ]
+
+
+def test_sizes_are_told_each_once_and_in_order() -> None:
+    cells = [cell(str(at), size=size) for at, size in enumerate((1500, 64, 9000, 64))]
+    (found,) = missing(run_of(plan_of(cells), []))
+    assert found.words["message_bytes"] == "64, 1500, 9000"
+    assert (found.evidence["cells"], found.evidence["trials"]) == (4, 4)
+    odd = [cell("a", size="auto"), PlannedCell("b", "LL", "connect", {})]
+    without = missing(run_of(plan_of(odd), []))
+    assert [each.words["message_bytes"] for each in without] == ["", ""]
+    assert [each.group for each in without] == [Group("LL", "TCP"), Group("LL", "")]
+
+
+# ---- means on fewer cells ------------------------------------------------------------------------
+
+
+def column(
+    pairing: str, has: Sequence[bool], *, test: str = "stream", size: int = 64, **more: Value
+) -> tuple[list[PlannedCell], list[Record]]:
+    cells, records = [], []
+    for buffer, there in zip(BUFFERS, has, strict=False):
+        key = f"{pairing}-{test}-{size}-{buffer}-{more}"
+        settings: dict[str, Any] = {
+            **{"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer},
+            **more,
+        }
+        each = PlannedCell(key, pairing, test, settings)
+        quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
+        cells.append(each)
+        if there:
+            records.append(record_of(each, {quantity: 9e7}, printed="x"))
+    return cells, records
+
+
+def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, dict[str, float]]]:
+    cells = [each for cells, _ in columns for each in cells]
+    records = [each for _, records in columns for each in records]
+    found = fewer_cells(series_of(run_of(plan_of(cells), records)))
+    assert {each.kind for each in found} <= {Kind.FEWER_CELLS}
+    return [(str(each.group), dict(each.evidence)) for each in found]
+
+
+def test_a_mean_on_fewer_cells_than_those_beside_it_names_the_blanks() -> None:
+    whole, short = column("LL", [True] * 3), column("WL", [True, False, True])
+    assert fewer(whole, short) == [("WL TCP 64", {"cells": 2, "most_cells": 3, "of_cells": 3})]
+    cells, records = whole[0] + short[0], whole[1] + short[1]
+    (found,) = fewer_cells(series_of(run_of(plan_of(cells), records)))
+    assert found.cells == (short[0][1].key,)
+
+
+def test_a_mean_without_any_cell_is_none_and_where_all_are_as_short_none_stands_out() -> None:
+    assert fewer(column("LL", [True] * 3), column("WL", [False] * 3)) == []
+    assert fewer(column("LL", [True, False]), column("WL", [False, True])) == []
+    one = [True, False, False]
+    assert fewer(column("LL", [True] * 3), column("WL", one)) == [
+        ("WL TCP 64", {"cells": 1, "most_cells": 3, "of_cells": 3})
+    ]
+
+
+def test_means_of_other_tests_or_other_sizes_of_buffers_do_not_stand_beside_each_other() -> None:
+    short = column("WL", [True, False])
+    assert fewer(column("LL", [True] * 3), short) == []
+    assert fewer(column("LL", [True] * 2, test="connect"), short) == []
+    assert fewer(column("LL", [True] * 2, size=1500), short) != []
+
+
+def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
+    found = fewer(
+        column("LL", [True, True, False]),
+        column("WL", [True] * 3),
+        column("LW", [True, False, False]),
+    )
+    assert [(name, each["cells"], each["most_cells"]) for name, each in found] == [
+        ("LL TCP 64", 2, 3),
+        ("LW TCP 64", 1, 3),
+    ]
+
+
+# ---- how long trials ran -------------------------------------------------------------------------
+
+
+def timed(
+    took_s: Mapping[str, Sequence[float]],
+    *,
+    asked: Mapping[str, Any] | None = None,
+    prefix: str = "",
+    **values: Value,
+) -> list[Any]:
+    cells, records = [], []
+    for key, trials in took_s.items():
+        of = cell(key, key[:2], **(asked or {}))
+        cells.append(of)
+        for number, each in enumerate(trials, 1):
+            its: dict[str, Value] = {f"{prefix}elapsed_ns": round(each * 1e9), **values}
+            records.append(ok(of, number, **its))
+    most = max(map(len, took_s.values()))
+    return list(off_time(series_of(run_of(plan_of(cells, repeats=most), records)), Stated()))
+
+
+@pytest.mark.parametrize(
+    ("took_s", "values", "off"),
+    [
+        (10.2, {}, False),
+        (10.201, {}, True),
+        (9.8, {}, False),
+        (9.799, {}, True),
+        (10.7, {"receiver_longest_gap_ns": 500_000_000}, False),
+        (10.701, {"receiver_longest_gap_ns": 500_000_000}, True),
+        (10.7, {"rtt_max_ns": 500_000_000}, False),
+        (10.7, {"rtt_max_ns": 500_000_000, "receiver_longest_gap_ns": 1}, False),
+        (10.701, {"rtt_max_ns": 400_000_000, "receiver_longest_gap_ns": 500_000_000}, True),
+        (10.7, {"rtt_max_ns": -500_000_000}, True),
+        (10.7, {"rtt_max_ns": True}, True),
+    ],
+)
+def test_a_window_is_off_by_more_than_two_per_cent_beyond_its_longest_gap(
+    took_s: float, values: dict[str, Any], off: bool
+) -> None:
+    assert len(timed({"LL": [took_s]}, **values)) == off
+
+
+def test_at_exactly_two_per_cent_off_nothing_is_said() -> None:
+    asked: dict[str, Value] = {"duration_s": 100.0}
+    assert timed({"LL": [102.0]}, asked=asked) == timed({"LL": [98.0]}, asked=asked) == []
+    waiting: dict[str, Value] = {**asked, "timeout_s": 2.0}
+    assert timed({"LL": [104.0]}, asked=waiting) == []
+    assert len(timed({"LL": [104.000000001]}, asked=waiting)) == 1
+
+
+def test_a_window_of_half_a_second_counts_as_well() -> None:
+    assert len(timed({"LL": [0.6]}, asked={"duration_s": 0.5})) == 1
+
+
+def test_a_trial_of_which_no_time_is_known_hides_no_later_one() -> None:
+    cells = [cell("a"), cell("b")]
+    late = ok(cells[0], 3, elapsed_ns=15 * 10**9)
+    run = run_of(plan_of(cells, repeats=3), [ok(cells[0]), late])
+    (found,) = off_time(series_of(run), Stated())
+    assert (found.evidence["trials"], found.evidence["of_trials"]) == (1, 1)
+
+
+def test_a_time_out_may_be_waited_for_at_the_end() -> None:
+    asked: dict[str, Value] = {"timeout_s": 2.0}
+    assert timed({"LL": [12.2]}, asked=asked) == []
+    assert len(timed({"LL": [12.201]}, asked=asked)) == 1
+
+
+@pytest.mark.parametrize("lacking", [{"duration_s": None}, {"duration_s": 0}, {"duration_s": "10"}])
+def test_a_trial_whose_time_nobody_asked_for_is_not_off(lacking: dict[str, Value]) -> None:
+    assert timed({"LL": [15.0]}, asked=lacking) == []
+
+
+def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
+    of = cell("a")
+    values: Any
+    for values in (None, True, "15000000000", -1, 0):
+        run = run_of(plan_of([of]), [ok(of, elapsed_ns=values)])
+        assert off_time(series_of(run), Stated()) == ()
+    assert off_time(series_of(run_of(plan_of([of]), [])), Stated()) == ()
+
+
+def test_how_many_trials_were_off_and_by_how_much_is_told_of_each_pairing() -> None:
+    found = timed(
+        {"LL-a": [10.0, 15.0], "WL-b": [10.0, 10.0], "LL-c": [11.0, 12.0], "LL-d": [10.0]}
+    )
+    (of_ll,) = found
+    assert (of_ll.kind, of_ll.group, of_ll.cells) == (Kind.OFF_TIME, Group("LL"), ("LL-a", "LL-c"))
+    assert of_ll.evidence == {
+        "trials": 3,
+        "of_trials": 5,
+        "asked_s": 10.0,
+        "shortest_s": 11.0,
+        "longest_s": 15.0,
+    }
+
+
+def test_only_trials_with_a_result_have_a_time() -> None:
+    of = cell("a")
+    late = ok(of, elapsed_ns=15 * 10**9)
+    failed = Record(
+        **{
+            **{name: getattr(late, name) for name in late.__slots__},
+            "status": Status.FAILED,
+            "reason": "no-peer",
+        }
+    )
+    assert off_time(series_of(run_of(plan_of([of]), [failed])), Stated()) == ()
+    assert len(off_time(series_of(run_of(plan_of([of]), [late])), Stated())) == 1
+
+
+def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
+    asked: dict[str, Value] = {"direction": "both"}
+    (found,) = timed({"LL": [15.0]}, asked=asked, prefix="to_client_", to_server_elapsed_ns=10**10)
+    assert (found.evidence["trials"], found.evidence["of_trials"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("shortest_s", "longest_s", "off"),
+    [(98, 102, False), (97.9, 100, True), (100, 102.1, True), (100, 100, False)],
+)
+def test_what_a_document_says_of_its_durations_is_told_with_its_source(
+    shortest_s: float, longest_s: float, off: bool
+) -> None:
+    said = StatedDuration(
+        pairings=("LL",), asked_s=100, shortest_s=shortest_s, longest_s=longest_s, source="page 7"
+    )
+    cells = [cell("a"), cell("b", "WL"), cell("c"), cell("d")]
+    records = [ok(cells[0]), ok(cells[1]), ok(cells[3])]
+    found = off_time(series_of(run_of(plan_of(cells), records)), Stated(durations=(said,)))
+    assert len(found) == off
+    for each in found:
+        assert (each.kind, each.group, each.cells) == (Kind.OFF_TIME, Group("LL"), ("a", "d"))
+        assert each.evidence == {
+            **{"asked_s": 100, "shortest_s": shortest_s, "longest_s": longest_s},
+        }
+        assert each.words == {"source": "page 7"}
+
+
+def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
+    near, far = (
+        StatedDuration(pairings=(), asked_s=10, shortest_s=10, longest_s=s, source=str(s))
+        for s in (10, 20)
+    )
+    cells = [cell("a"), cell("b", "WL")]
+    run = run_of(plan_of(cells), [ok(each) for each in cells])
+    found = off_time(series_of(run), Stated(durations=(near, far)))
+    assert [(each.group.pairing, each.words["source"]) for each in found] == [
+        *(("LL", "20"), ("WL", "20")),
+    ]

@@ -1,0 +1,379 @@
+"""From a record to what findings are computed from: each value by its name, and none made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import LINK, plan_of, run_of
+
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.evidence import sendings
+from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.imports.run_writer import record_of
+from netlab.stats.histogram import of_values
+from netlab.store.plan import Link, PlannedCell
+
+CALLS = of_values([100, 200, 300])
+SAID: Mapping[str, Value] = {
+    "throughput_bit_per_s": 9e7,
+    "sender_elapsed_ns": 10**10,
+    "sender_thread_ns": 11,
+    "sender_run_queue_delay_ns": 12,
+    "sender_quota_periods": 13,
+    "sender_quota_throttled_periods": 14,
+    "sender_host_steal_share": 0.15,
+    "sender_host_busiest_core": 16,
+    "sender_host_busiest_core_share": 0.17,
+    "sender_cpu": 18,
+    "sender_raw_clock_ppm": 19.5,
+    "sender_wall_step_ns": -20,
+    "receiver_elapsed_ns": 10**10 + 1,
+    "receiver_thread_ns": 21,
+    "receiver_run_queue_delay_ns": 22,
+    "receiver_quota_periods": 23,
+    "receiver_quota_throttled_periods": 24,
+    "receiver_host_steal_share": 0.25,
+    "receiver_host_busiest_core": 26,
+    "receiver_host_busiest_core_share": 0.27,
+    "receiver_cpu": 28,
+    "receiver_raw_clock_ppm": 29,
+    "receiver_wall_step_ns": 30,
+    "receiver_spin": 1,
+    "sender_sent_messages_window": 31,
+    "sender_send_call_histogram": CALLS.to_pairs(),
+    "sender_send_call_histogram_bits": CALLS.bits,
+    "sender_send_room_looks": 32,
+    "sender_send_room_share": 0.33,
+    "sender_send_buffer_bytes": 34,
+    "receiver_queue_looks": 35,
+    "receiver_queue_full_share": 0.36,
+    "sender_congestion": "bbr",
+    "sender_path_mtu_bytes": 1400,
+    "sent_messages": 41,
+    "lost_messages": 42,
+    "receiver_queue_drops": 43,
+    "sender_local_drops": 44,
+    "sender_tcp_begin_busy_time_us": 100,
+    "sender_tcp_end_busy_time_us": 151,
+    "sender_tcp_begin_rwnd_limited_us": 100,
+    "sender_tcp_end_rwnd_limited_us": 152,
+    "sender_tcp_begin_sndbuf_limited_us": 100,
+    "sender_tcp_end_sndbuf_limited_us": 153,
+    "sender_tcp_begin_total_retrans": 100,
+    "sender_tcp_end_total_retrans": 154,
+    "sender_tcp_begin_snd_wnd": 55_000,
+    "sender_tcp_end_snd_wnd": 54_000,
+    "sender_tcp_begin_min_rtt_us": 57,
+    "sender_tcp_end_min_rtt_us": 56,
+    "sender_tcp_end_pmtu": 1500,
+    "sender_tcp_end_snd_mss": 1448,
+}
+SENDER = End(
+    host="b",
+    window_ns=10**10,
+    thread_ns=11,
+    run_queue_delay_ns=12,
+    quota_periods=13,
+    throttled_periods=14,
+    steal_share=0.15,
+    busiest_core=16,
+    busiest_core_share=0.17,
+    cpu=18,
+    spins=False,
+    clock_ppm=19.5,
+    clock_step_ns=-20,
+)
+RECEIVER = End(
+    host="a",
+    window_ns=10**10 + 1,
+    thread_ns=21,
+    run_queue_delay_ns=22,
+    quota_periods=23,
+    throttled_periods=24,
+    steal_share=0.25,
+    busiest_core=26,
+    busiest_core_share=0.27,
+    cpu=28,
+    spins=True,
+    clock_ppm=29.0,
+    clock_step_ns=30,
+)
+ACCOUNT = TcpAccount(
+    busy_us=51,
+    rwnd_limited_us=52,
+    sndbuf_limited_us=53,
+    retransmissions=54,
+    window_bytes=55_000,
+    min_rtt_us=56,
+)
+
+
+def record(
+    settings: Mapping[str, Value], values: Mapping[str, Value], test: str = "stream"
+) -> tuple[PlannedCell, Record]:
+    cell = PlannedCell("a cell", "WL", test, settings)
+    return cell, record_of(cell, values, printed="x", server="a", client="b")
+
+
+def read(
+    settings: Mapping[str, Value],
+    values: Mapping[str, Value],
+    *,
+    link: Link | None = LINK,
+    test: str = "stream",
+    **plan: Any,
+) -> Sequence[Sending]:
+    cell, made = record(settings, values, test)
+    return sendings(run_of(plan_of([cell], link, **plan), [made]))
+
+
+def only(settings: Mapping[str, Value], values: Mapping[str, Value], **plan: Any) -> Sending:
+    (found,) = read(settings, values, **plan)
+    return found
+
+
+def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Value]:
+    return {"protocol": protocol, "message_bytes": size, **more}
+
+
+def near(expected: float) -> Any:
+    """Equal to it but for rounding."""
+    return pytest.approx(expected)
+
+
+# ---- every value ---------------------------------------------------------------------------------
+
+
+def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> None:
+    settings = bare(1400, duration_s=10.0, congestion="bbr")
+    # 1400 + 8 + 20 bytes go over a path of 1400 in two packets: 1376 + 8 bytes, and the rest.
+    wire = (20 + 1376 + 38) + (20 + 32 + 38)
+    assert only(settings, SAID) == Sending(
+        cell="a cell",
+        pairing="WL",
+        protocol="UDP",
+        message_bytes=1400,
+        conditions=json.dumps({"congestion": "bbr", "duration_s": 10.0, "protocol": "UDP"}),
+        throughput_bit_per_s=9e7,
+        ceiling_bit_per_s=near(1e8 * 1400 / wire),
+        highest_ceiling_bit_per_s=near(1e8 * 1400 / wire),
+        sender=SENDER,
+        receiver=RECEIVER,
+        calls=31,
+        call_times=CALLS,
+        room_looks=32,
+        room_share=0.33,
+        send_buffer_bytes=34,
+        queue_looks=35,
+        queue_full_share=0.36,
+        tcp=TcpAccount(),
+        losses=Losses(sent=41, lost=42, receive_queue=43, local=44),
+        congestion="bbr",
+        congestion_asked=True,
+        packets_a_message=2,
+        path_mtu_bytes=1400,
+        link_mtu_bytes=1500,
+    )
+
+
+def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> None:
+    found = only(bare(64, "TCP", streams=3), SAID)
+    assert found == Sending(
+        cell="a cell",
+        pairing="WL",
+        protocol="TCP",
+        message_bytes=64,
+        conditions='{"protocol": "TCP", "streams": 3}',
+        throughput_bit_per_s=9e7,
+        # Of what the options may leave: 12 bytes of timestamps, or none (IEEE 802.3, RFC 7323).
+        ceiling_bit_per_s=near(1e8 * 1448 / 1538),
+        highest_ceiling_bit_per_s=near(1e8 * 1460 / 1538),
+        streams=3,
+        sender=SENDER,
+        receiver=RECEIVER,
+        calls=31,
+        call_times=CALLS,
+        room_looks=32,
+        room_share=0.33,
+        send_buffer_bytes=34,
+        queue_looks=35,
+        queue_full_share=0.36,
+        tcp=ACCOUNT,
+        losses=Losses(),
+        congestion="bbr",
+        congestion_asked=False,
+        packets_a_message=None,
+        path_mtu_bytes=1500,
+        link_mtu_bytes=1500,
+    )
+
+
+def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
+    for protocol in ("UDP", "TCP"):
+        found = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
+        assert found == Sending(
+            cell="a cell",
+            pairing="WL",
+            protocol=protocol,
+            message_bytes=1472,
+            conditions=json.dumps({"protocol": protocol}),
+            throughput_bit_per_s=9e7,
+            ceiling_bit_per_s=None,
+            sender=End(host="b"),
+            receiver=End(host="a"),
+        )
+
+
+@pytest.mark.parametrize("wrong", ["7", True, None, [7], 7.5])
+def test_a_value_of_another_type_is_not_known(wrong: Any) -> None:
+    kept = ("throughput_bit_per_s", "sender_congestion")
+    values = {name: value if name in kept else wrong for name, value in SAID.items()}
+    found = only(bare(1472, "TCP"), {**values, "sender_congestion": 7})
+    numbers = wrong == 7.5
+    only_shares: dict[str, Any] = {
+        "steal_share": 7.5 if numbers else None,
+        "busiest_core_share": 7.5 if numbers else None,
+        "clock_ppm": 7.5 if numbers else None,
+    }
+    assert found.sender == End(host="b", **only_shares)
+    assert found.receiver == End(host="a", **only_shares)
+    assert (found.tcp, found.congestion) == (TcpAccount(), None)
+    assert (found.calls, found.call_times, found.room_looks) == (None, None, None)
+    assert (found.send_buffer_bytes, found.queue_looks) == (None, None)
+    assert (found.room_share, found.queue_full_share) == ((7.5, 7.5) if numbers else (None, None))
+    assert found.path_mtu_bytes is None
+    assert read(bare(), {"throughput_bit_per_s": wrong}) == () or numbers
+
+
+def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
+    names = ("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us", "total_retrans")
+    for name in names:
+        for edge in ("begin", "end"):
+            lacking = {k: v for k, v in SAID.items() if k != f"sender_tcp_{edge}_{name}"}
+            account = only(bare(64, "TCP"), lacking).tcp
+            counters = (
+                account.busy_us,
+                account.rwnd_limited_us,
+                account.sndbuf_limited_us,
+                account.retransmissions,
+            )
+            known = [value is not None for value in counters]
+            assert known == [name != each for each in names]
+    still = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 100})
+    assert still.tcp.busy_us == 0
+    fell = only(bare(64, "TCP"), {**SAID, "sender_tcp_end_busy_time_us": 99})
+    assert fell.tcp.busy_us is None
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "window"),
+    [(5, 9, 9), (9, 5, 9), (None, 5, 5), (5, None, 5), (None, None, None)],
+)
+def test_the_receivers_window_is_the_larger_of_both_edges(
+    begin: int | None, end: int | None, window: int | None
+) -> None:
+    edges = {"sender_tcp_begin_snd_wnd": begin, "sender_tcp_end_snd_wnd": end}
+    told = {name: value for name, value in edges.items() if value is not None}
+    found = only(bare(64, "TCP"), {"throughput_bit_per_s": 9e7, **told})
+    assert found.tcp.window_bytes == window
+
+
+@pytest.mark.parametrize(
+    ("pairs", "bits", "whole"),
+    [
+        ([100, 3], 7, True),
+        ((100, 3), 7, True),
+        ([100], 7, False),
+        ([100, 0], 7, False),
+        (["x", 3], 7, False),
+        ("100", 7, False),
+        (None, 7, False),
+        ([100, 3], None, False),
+        ([100, 3], "7", False),
+    ],
+)
+def test_a_histogram_that_is_not_whole_is_not_known(pairs: Any, bits: Any, whole: bool) -> None:
+    told = {
+        **{"throughput_bit_per_s": 9e7, "sender_send_call_histogram": pairs},
+        "sender_send_call_histogram_bits": bits,
+    }
+    found = only(bare(), told)
+    assert found.call_times == (of_values([100] * 3) if whole else None)
+
+
+# ---- whose and which -----------------------------------------------------------------------------
+
+
+def test_the_client_sends_unless_the_server_is_to() -> None:
+    there = only(bare(direction="client-sends"), SAID)
+    assert (there.sender.host, there.receiver.host, there.flow) == ("b", "a", "")
+    back = only(bare(direction="server-sends"), SAID)
+    assert (back.sender.host, back.receiver.host, back.flow) == ("a", "b", "")
+
+
+def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
+    values: dict[str, Value] = {
+        **{f"to_server_{name}": value for name, value in SAID.items()},
+        **{"to_client_throughput_bit_per_s": 8e7, "to_client_sender_thread_ns": 99},
+        "same_host": False,
+    }
+    there, back = read(bare(direction="both"), values)
+    assert (there.flow, there.sender, there.receiver) == ("to server", SENDER, RECEIVER)
+    assert (there.throughput_bit_per_s, back.throughput_bit_per_s) == (9e7, 8e7)
+    assert (back.flow, back.sender.host, back.receiver.host) == ("to client", "a", "b")
+    assert back.sender == End(host="a", thread_ns=99)
+
+
+def test_hosts_that_were_not_chosen_have_no_name() -> None:
+    cell, made = record(bare(), SAID)
+    unknown: list[Any] = ["", None]
+    for server in unknown:
+        nobody = replace(made, server=server, client=server)
+        (found,) = sendings(run_of(plan_of([cell]), [nobody]))
+        assert (found.sender.host, found.receiver.host) == ("", "")
+
+
+def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> None:
+    assert read(bare(), SAID, test="round_trip") == ()
+    assert read(bare(), {"lost_messages": 3}) == ()
+    assert read({"protocol": "UDP"}, SAID) == ()
+    assert read({"protocol": "UDP", "message_bytes": "64"}, SAID) == ()
+    cell, made = record(bare(), SAID)
+    for status in Status:
+        found = sendings(run_of(plan_of([cell]), [replace(made, status=status)]))
+        assert len(found) == (status is Status.OK)
+    assert sendings(run_of(plan_of([cell]), [])) == ()
+
+
+def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
+    cells = [PlannedCell(key, "LL", "stream", bare()) for key in "yxz"]
+    made = [
+        record_of(cell, {"throughput_bit_per_s": float(trial)}, printed="x", trial=trial)
+        for trial in (2, 1)
+        for cell in reversed(cells)
+    ]
+    skipped = replace(cells[1], test="connect")
+    plan = plan_of([cells[0], skipped, cells[2]], repeats=2)
+    found = sendings(run_of(plan, made))
+    assert [(each.cell, each.throughput_bit_per_s) for each in found] == [
+        *(("y", 1.0), ("y", 2.0), ("z", 1.0), ("z", 2.0)),
+    ]
+
+
+def test_what_a_document_printed_is_known_to_be_an_import() -> None:
+    assert only(bare(), SAID, source="table.csv").imported is True
+    assert only(bare(), SAID).imported is False
+
+
+@pytest.mark.parametrize(
+    ("told", "same"), [(True, True), (False, False), (1, False), (None, False)]
+)
+def test_a_stream_within_one_host_touched_no_wire(told: Any, same: bool) -> None:
+    found = only(bare(), {**SAID, "same_host": told})
+    assert found.same_host is same
+    assert (found.ceiling_bit_per_s is None) is same
+    assert (found.highest_ceiling_bit_per_s is None) is same

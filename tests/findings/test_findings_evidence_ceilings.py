@@ -1,0 +1,243 @@
+"""From a record to its load, its resolution, its path and its ceiling: by Ethernet's arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from made_findings import LINK, plan_of, run_of
+
+from netlab.experiment.records import Value
+from netlab.findings.evidence import ceiling_of, sendings
+from netlab.findings.sending import Sending
+from netlab.imports.run_writer import record_of
+from netlab.store.plan import Link, PlannedCell
+
+
+def only(
+    settings: Mapping[str, Value], values: Mapping[str, Value], link: Link | None = LINK
+) -> Sending:
+    cell = PlannedCell("a cell", "WL", "stream", settings)
+    told = {"throughput_bit_per_s": 9e7, **values}
+    made = record_of(cell, told, printed="x", server="a", client="b")
+    (found,) = sendings(run_of(plan_of([cell], link), [made]))
+    return found
+
+
+def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Value]:
+    return {"protocol": protocol, "message_bytes": size, **more}
+
+
+# ---- what was offered, and how -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "offered"),
+    [
+        ({}, None),
+        ({"rate_bit_per_s": 5_000_000}, 5e6),
+        ({"rate_bit_per_s": 5e6}, 5e6),
+        ({"message_rate_per_s": 100}, 8 * 1472 * 100.0),
+        ({"message_rate_per_s": 2.5}, 8 * 1472 * 2.5),
+        ({"rate_bit_per_s": "full"}, None),
+        ({"message_rate_per_s": "full"}, None),
+    ],
+)
+def test_what_was_offered_is_payload_bits_a_second(
+    settings: dict[str, Any], offered: float | None
+) -> None:
+    found = only(bare(**settings), {})
+    assert found.offered_bit_per_s == offered
+    assert found.sender.spins is found.paced is (offered is not None)
+
+
+@pytest.mark.parametrize(("told", "spins"), [(1, True), (0, False), (2, False), (None, False)])
+def test_a_receiver_spins_that_says_so(told: Any, spins: bool) -> None:
+    assert only(bare(), {"receiver_spin": told}).receiver.spins is spins
+
+
+@pytest.mark.parametrize(
+    ("told", "streams"), [(4, 4), (1, 1), (None, 1), (True, 1), (0, 1), ("4", 1)]
+)
+def test_a_stream_without_a_number_of_streams_is_one(told: Any, streams: int) -> None:
+    assert only(bare(streams=told), {}).streams == streams
+
+
+# ---- resolution ----------------------------------------------------------------------------------
+
+COARSE: Mapping[str, Value] = {
+    "receiver_coarse": 1,
+    "receiver_received_bytes": 1_000_000,
+    "receiver_largest_receive_bytes": 5_000,
+    "receiver_queue_open_bytes": 1_000,
+    "receiver_queue_close_bytes": 3_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("other", "share"),
+    [
+        ({}, 0.007),
+        ({"receiver_queue_open_bytes": 3_000, "receiver_queue_close_bytes": 1_000}, 0.007),
+        ({"receiver_queue_open_bytes": 3_000}, 0.005),
+        ({"receiver_queue_open_bytes": None}, 0.008),
+        ({"receiver_queue_close_bytes": None}, 0.006),
+        ({"receiver_queue_open_bytes": None, "receiver_queue_close_bytes": None}, 0.005),
+        ({"receiver_largest_receive_bytes": 0}, 0.002),
+        ({"receiver_largest_receive_bytes": None}, math.inf),
+        ({"receiver_received_bytes": None}, math.inf),
+        ({"receiver_received_bytes": 0}, math.inf),
+        ({"receiver_coarse": 0}, 0.0),
+        ({"receiver_coarse": None}, 0.0),
+    ],
+)
+def test_a_coarse_figure_may_be_off_by_its_largest_receive_and_what_its_queue_changed(
+    other: dict[str, Any], share: float
+) -> None:
+    assert only(bare(), {**COARSE, **other}).resolution_share == pytest.approx(share)
+
+
+# ---- packets and path ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "packets"),
+    [
+        (bare(1472), {}, 1),
+        (bare(1473), {}, 2),
+        (bare(1452, ip_version=6), {}, 1),
+        (bare(1453, ip_version=6), {}, 2),
+        (bare(1453, ip_version=4), {}, 1),
+        (bare(1372), {"sender_path_mtu_bytes": 1400}, 1),
+        (bare(1373), {"sender_path_mtu_bytes": 1400}, 2),
+        (bare(1473), {"sender_path_mtu_bytes": 9000}, 2),
+        (bare(1472, "TCP"), {}, None),
+        (bare(65508), {}, None),
+        (bare(1472), {"sender_path_mtu_bytes": 60}, None),
+    ],
+)
+def test_a_message_over_udp_is_cut_into_as_many_packets_as_the_path_asks_for(
+    settings: dict[str, Value], values: dict[str, Value], packets: int | None
+) -> None:
+    assert only(settings, values).packets_a_message == packets
+    assert only(settings, values, None).packets_a_message is None
+
+
+PATH: Mapping[str, Value] = {
+    "sender_tcp_end_pmtu": 1500,
+    "sender_tcp_end_snd_mss": 1348,
+    "sender_tcp_end_snd_wnd": 4 * 1348,
+    "tcp_timestamps": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "other", "mtu"),
+    [
+        # 1348 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IPv4.
+        ({}, {}, 1400),
+        ({}, {"tcp_timestamps": False}, 1388),
+        ({}, {"tcp_timestamps": None}, 1400),
+        ({"ip_version": 6}, {}, 1420),
+        ({}, {"sender_tcp_end_snd_wnd": 4 * 1348 - 1}, 1500),
+        ({}, {"sender_tcp_end_snd_wnd": None}, 1500),
+        ({}, {"sender_tcp_end_snd_mss": None}, 1500),
+        ({}, {"sender_tcp_end_snd_mss": 1460, "sender_tcp_end_snd_wnd": 65_536}, 1500),
+        ({}, {"sender_tcp_end_pmtu": None}, None),
+        ({}, {"sender_path_mtu_bytes": 1300}, 1400),
+    ],
+)
+def test_over_tcp_the_path_is_as_wide_as_full_segments_show(
+    settings: dict[str, Value], other: dict[str, Any], mtu: int | None
+) -> None:
+    assert only(bare(64, "TCP", **settings), {**PATH, **other}).path_mtu_bytes == mtu
+
+
+def test_over_udp_the_path_is_what_the_senders_system_takes_it_for() -> None:
+    assert only(bare(), {**PATH, "sender_path_mtu_bytes": 1300}).path_mtu_bytes == 1300
+    assert only(bare(), PATH).path_mtu_bytes is None
+
+
+# ---- the ceiling ---------------------------------------------------------------------------------
+
+IP6_UDP = 40 + 8
+AROUND = 38
+"""Preamble 8, header 14, FCS 4 and gap 12."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "link", "share"),
+    [
+        (bare(1472), {}, LINK, 1472 / (1500 + AROUND)),
+        (bare(64), {}, LINK, 64 / (64 + 28 + AROUND)),
+        (bare(1452, ip_version=6), {}, LINK, 1452 / (1452 + IP6_UDP + AROUND)),
+        (bare(1472), {}, Link(1e8, 1500, vlan=True), 1472 / (1500 + AROUND + 4)),
+        (bare(1372), {"sender_path_mtu_bytes": 1400}, LINK, 1372 / (1400 + AROUND)),
+        (bare(1472), {"sender_path_mtu_bytes": 9000}, LINK, 1472 / (1500 + AROUND)),
+        (bare(64, "TCP"), {}, LINK, 1448 / 1538),
+        (bare(64, "TCP"), {"tcp_timestamps": True}, LINK, 1448 / 1538),
+        (bare(64, "TCP"), {"tcp_timestamps": False}, LINK, 1460 / 1538),
+        (bare(64, "TCP", ip_version=6), {}, LINK, 1428 / 1538),
+        (bare(64, "TCP"), {}, Link(1e8, 1500, vlan=True), 1448 / 1542),
+        # The MSS in effect is smaller than what the MTU leaves; a larger one is not of this link.
+        (bare(64, "TCP"), {"mss_bytes": 1000}, LINK, 1000 / (1000 + 52 + AROUND)),
+        (bare(64, "TCP"), {"mss_bytes": 1448}, LINK, 1448 / 1538),
+        (bare(64, "TCP"), {"mss_bytes": 1449}, LINK, 1448 / 1538),
+        (bare(64, "TCP", ip_version=6), {"mss_bytes": 1440}, LINK, 1428 / 1538),
+        (
+            bare(64, "TCP"),
+            {"mss_bytes": 1455, "tcp_timestamps": False},
+            LINK,
+            1455 / (1455 + 40 + AROUND),
+        ),
+        # The path of the UDP sender says nothing of TCP's segments.
+        (bare(64, "TCP"), {"sender_path_mtu_bytes": 1400}, LINK, 1448 / 1538),
+    ],
+)
+def test_the_ceiling_is_payload_by_its_bytes_on_the_wire(
+    settings: dict[str, Value], values: dict[str, Value], link: Link, share: float
+) -> None:
+    assert ceiling_of(settings, values, "", link) == pytest.approx(1e8 * share, rel=1e-12)
+    assert ceiling_of(settings, values, "", None) is None
+    assert ceiling_of(settings, {**values, "same_host": True}, "", link) is None
+    assert ceiling_of(settings, {**values, "same_host": False}, "", link) is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "mss"),
+    [({}, 1460), ({"tcp_timestamps": True}, 1448), ({"tcp_timestamps": False}, 1460)],
+)
+def test_the_highest_ceiling_is_without_timestamps_where_nobody_told_of_them(
+    values: dict[str, Value], mss: int
+) -> None:
+    found = ceiling_of(bare(64, "TCP"), values, "", LINK, highest=True)
+    assert found == pytest.approx(1e8 * mss / 1538, rel=1e-12)
+
+
+def test_each_way_has_the_ceiling_of_its_own_options() -> None:
+    values: dict[str, Value] = {
+        "to_server_tcp_timestamps": False,
+        "to_client_tcp_timestamps": True,
+        "to_client_mss_bytes": 1000,
+    }
+    there, back = (
+        ceiling_of(bare(64, "TCP"), values, prefix, LINK) for prefix in ("to_server_", "to_client_")
+    )
+    assert there == pytest.approx(1e8 * 1460 / 1538, rel=1e-12)
+    assert back == pytest.approx(1e8 * 1000 / 1090, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "link"),
+    [
+        (bare(65508), LINK),
+        (bare(0), LINK),
+        (bare(64), Link(1e8, 60)),
+        (bare(64, ip_version=6), Link(1e8, 1279)),
+        (bare(64, "TCP"), Link(0, 1500)),
+    ],
+)
+def test_what_a_wire_cannot_carry_has_no_ceiling(settings: dict[str, Value], link: Link) -> None:
+    assert ceiling_of(settings, {}, "", link) is None

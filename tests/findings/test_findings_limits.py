@@ -1,0 +1,286 @@
+"""Which limit a trial has, and a cell; and the evidence that stands with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_sendings import ACCOUNT, CEILING, IDLE, tcp, udp
+
+from netlab.findings.figures import FIGURES, evidence
+from netlab.findings.finding import ADVICE, SEVERITY, Group, Kind, finding
+from netlab.findings.limits import fills_the_wire, findings_of, limit_of, limits
+from netlab.findings.sending import Losses, Sending
+
+# ---- the wire and what was offered ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("throughput", "other", "full"),
+    [
+        (98.0, {}, True),
+        (97.9, {}, False),
+        (96.0, {"flow": "to client"}, True),
+        (95.9, {"flow": "to client"}, False),
+        (98.0, {"same_host": True}, False),
+        (98.0, {"ceiling_bit_per_s": None}, False),
+    ],
+)
+def test_the_wire_is_full_at_98_per_cent_of_its_ceiling_and_at_96_with_data_both_ways(
+    throughput: float, other: dict[str, Any], full: bool
+) -> None:
+    made = udp(**({"throughput_bit_per_s": throughput, "ceiling_bit_per_s": 100.0} | other))
+    assert fills_the_wire(made) is full
+    assert (limit_of(made) is Kind.WIRE_CEILING) is full
+
+
+@pytest.mark.parametrize(
+    ("throughput", "other", "kind"),
+    [
+        (9_800_000.0, {}, Kind.PACING),
+        (9_799_999.0, {}, Kind.NOT_DETERMINED),
+        (9_800_000.0, {"imported": True}, None),
+        (9_800_000.0, {"ceiling_bit_per_s": None}, None),
+        (9_800_000.0, {"ceiling_bit_per_s": None, "same_host": True}, Kind.PACING),
+        (9_800_000.0, {"offered_bit_per_s": None}, Kind.NOT_DETERMINED),
+    ],
+)
+def test_pacing_is_the_limit_from_98_per_cent_of_what_was_offered_on(
+    throughput: float, other: dict[str, Any], kind: Kind | None
+) -> None:
+    told = {"throughput_bit_per_s": throughput, "offered_bit_per_s": 1e7, "calls": None}
+    assert limit_of(udp(**(told | other))) is kind
+
+
+# ---- that all is known, and shows nothing --------------------------------------------------------
+
+
+def end(**other: Any) -> Any:
+    return replace(IDLE, **other)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        udp(sender=end(thread_ns=None)),
+        udp(sender=end(run_queue_delay_ns=None)),
+        udp(receiver=end(run_queue_delay_ns=None)),
+        udp(queue_full_share=None),
+        udp(losses=Losses(sent=None, lost=0, receive_queue=0, local=0)),
+        udp(losses=Losses(sent=4_000, lost=None, receive_queue=0, local=0)),
+        udp(losses=Losses(sent=4_000, lost=0, receive_queue=None, local=0)),
+        udp(losses=Losses(sent=4_000, lost=0, receive_queue=0, local=None)),
+        tcp(tcp=replace(ACCOUNT, busy_us=None)),
+        tcp(tcp=replace(ACCOUNT, rwnd_limited_us=None)),
+        tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=None)),
+        tcp(tcp=replace(ACCOUNT, retransmissions=None)),
+        udp(sender=end(window_ns=199_999_999)),
+        udp(receiver=end(window_ns=199_999_999)),
+        udp(streams=2),
+        udp(ceiling_bit_per_s=None),
+        udp(same_host=True),
+        udp(ceiling_bit_per_s=None, same_host=True),
+    ],
+)
+def test_nothing_is_said_where_one_thing_that_would_show_the_limit_is_not_known(
+    made: Sending,
+) -> None:
+    assert limit_of(made) is None
+    assert limits([made]) == ()
+
+
+def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
+    assert limit_of(udp()) is Kind.NOT_DETERMINED
+    assert limit_of(tcp()) is Kind.NOT_DETERMINED
+    idle_receiver = end(thread_ns=None, steal_share=None, busiest_core_share=None)
+    assert limit_of(udp(receiver=idle_receiver)) is Kind.NOT_DETERMINED
+
+
+# ---- of cells and groups -------------------------------------------------------------------------
+
+
+def as_told(told: Mapping[str, Kind | None], *sendings: Sending) -> list[Any]:
+    """Findings where each sending shows what its ``conditions`` name."""
+    return list(findings_of(sendings, lambda each: told[each.conditions]))
+
+
+def trial(cell: str, shows: str, **other: Any) -> Sending:
+    return udp(cell=cell, conditions=shows, **other)
+
+
+TOLD: Mapping[str, Kind | None] = {"x": Kind.SENDER_CPU, "y": Kind.PATH_LOSS, "": None}
+
+
+@pytest.mark.parametrize(
+    ("shown", "kinds"),
+    [
+        ("x", [Kind.SENDER_CPU]),
+        ("xx", [Kind.SENDER_CPU]),
+        ("xy", []),
+        ("xxy", [Kind.SENDER_CPU]),
+        ("yxx", [Kind.SENDER_CPU]),
+        ("xxyy", []),
+        ("xxxyy", [Kind.SENDER_CPU]),
+        ("xx" + " " * 2, []),
+        ("x" + " " * 2, []),
+        ("xx" + " ", [Kind.SENDER_CPU]),
+    ],
+)
+def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
+    shown: str, kinds: list[Kind]
+) -> None:
+    found = as_told(TOLD, *(trial("a", each.strip()) for each in shown))
+    assert [each.kind for each in found] == kinds
+
+
+def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:
+    trials = [
+        trial("a", shows, sent=sent) for shows, sent in (("x", 1_000), ("y", 9), ("x", 3_000))
+    ]
+    (found,) = as_told(TOLD, *trials)
+    assert found.evidence["throughput_bit_per_s"] == 2_000 * 1472 * 8
+
+
+def test_a_finding_names_its_cells_in_order_and_its_evidence_is_over_all_their_trials() -> None:
+    trials = [trial(cell, "x", sent=sent) for cell, sent in (("b", 100), ("a", 500), ("b", 300))]
+    (found,) = as_told(TOLD, *trials)
+    assert found.cells == ("b", "a")
+    assert found.evidence["throughput_bit_per_s"] == 300 * 1472 * 8
+    assert found.group == Group("LL", "UDP", 1472)
+
+
+def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
+    found = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
+    assert [(each.kind, each.cells) for each in found] == [
+        (Kind.SENDER_CPU, ("a", "c")),
+        (Kind.PATH_LOSS, ("b",)),
+    ]
+
+
+def test_groups_come_in_the_order_of_the_readings() -> None:
+    found = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
+    assert [(each.group.pairing, each.kind) for each in found] == [
+        ("WL", Kind.PATH_LOSS),
+        ("LL", Kind.SENDER_CPU),
+    ]
+
+
+def at_rate(size: int, **other: Any) -> Sending:
+    known: dict[str, Any] = {
+        "cell": str(size),
+        "message_bytes": size,
+        "throughput_bit_per_s": 4_000 * size * 8.0,
+        "calls": 4_000,
+    }
+    return udp(**(known | other))
+
+
+def test_a_packet_rate_is_named_instead_of_loss_on_the_path_or_nothing_shown() -> None:
+    lost = Losses(sent=4_000, lost=400, receive_queue=0, local=0)
+    unknown = Losses(sent=None, lost=None, receive_queue=None, local=None)
+    for losses in (lost, unknown):
+        found = limits([at_rate(size, losses=losses) for size in (64, 128, 256)])
+        assert {each.kind for each in found} == {Kind.PACKET_RATE}
+    dropped = replace(lost, receive_queue=400)
+    found = limits([at_rate(size, losses=dropped) for size in (64, 128, 256)])
+    assert {each.kind for each in found} == {Kind.RECEIVE_QUEUE_DROPS}
+
+
+def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
+    there = [at_rate(size, flow="to server") for size in (64, 128, 256)]
+    back = [replace(at_rate(64), flow="to client")]
+    kinds = {(each.group.flow, each.kind) for each in limits([*there, *back])}
+    assert kinds == {
+        ("to server", Kind.PACKET_RATE),
+        ("to client", Kind.NOT_DETERMINED),
+    }
+
+
+# ---- evidence ------------------------------------------------------------------------------------
+
+
+def test_evidence_is_the_median_over_trials_and_absent_where_one_trial_lacks_it() -> None:
+    three = [udp(sent=sent) for sent in (1_000, 4_000, 2_000)]
+    found = evidence(Kind.PACING, three)
+    assert found["throughput_bit_per_s"] == 2_000 * 1472 * 8
+    assert found["ceiling_share"] == pytest.approx(2_000 * 1472 * 8 / CEILING)
+    assert found["offered_bit_per_s"] is None
+    assert found.keys() == {
+        *("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share", "offered_bit_per_s")
+    }
+    lacking = evidence(Kind.WIRE_CEILING, [*three, udp(ceiling_bit_per_s=None)])
+    assert lacking["ceiling_bit_per_s"] is None
+    assert lacking["throughput_bit_per_s"] == 3_000 * 1472 * 8
+    assert set(evidence(Kind.WIRE_CEILING, ()).values()) == {None}
+
+
+def test_an_even_number_of_trials_has_the_mean_of_the_middle_two() -> None:
+    found = evidence(Kind.WIRE_CEILING, [udp(sent=sent) for sent in (1, 10, 20, 400)])
+    assert found["throughput_bit_per_s"] == 15 * 1472 * 8
+
+
+def test_evidence_that_is_not_known_is_no_part_of_a_finding() -> None:
+    (found,) = limits([udp(sent=8_120, highest_ceiling_bit_per_s=None)])
+    assert found.evidence.keys() == {"throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share"}
+    assert all(value is not None for value in found.evidence.values())
+
+
+def test_each_figure_is_read_where_its_name_says() -> None:
+    one, other = end(steal_share=0.125, busiest_core_share=0.5), end(steal_share=0.25)
+    made = udp(
+        sender=replace(one, run_queue_delay_ns=30_000_000, quota_periods=8, throttled_periods=1),
+        receiver=replace(other, thread_ns=700_000_000, quota_periods=8, throttled_periods=2),
+        losses=Losses(sent=4_000, lost=1_000, receive_queue=600, local=7),
+        path_mtu_bytes=1400,
+        link_mtu_bytes=1500,
+        tcp=replace(ACCOUNT, rwnd_limited_us=100_000, sndbuf_limited_us=200_000),
+    )
+    told = {name: of(made) for name, of in FIGURES.items()}
+    expected = {
+        "thread_share": 0.3,
+        "receiver_thread_share": 0.7,
+        "sender_run_queue_share": 0.03,
+        "receiver_run_queue_share": 0.001,
+        "sender_throttled_share": 0.125,
+        "receiver_throttled_share": 0.25,
+        "sender_steal_share": 0.125,
+        "receiver_steal_share": 0.25,
+        "sender_busiest_core_share": 0.5,
+        "receiver_busiest_core_share": 0.4,
+        "rwnd_limited_share": 0.1,
+        "sndbuf_limited_share": 0.2,
+        "cwnd_limited_share": 0.6,
+        "window_limit_bit_per_s": 3_000_000 * 8 / 200e-6,
+        "min_rtt_us": 200,
+        "lost_share": 0.25,
+        "lost_messages": 1_000,
+        "receive_queue_drops": 600,
+        "local_drops": 7,
+        "frames_per_s": 4_000,
+        "calls_per_s": 4_000,
+        "path_mtu_bytes": 1400,
+        "link_mtu_bytes": 1500,
+    }
+    assert {name: told[name] for name in expected} == pytest.approx(expected)
+
+
+# ---- a finding -----------------------------------------------------------------------------------
+
+
+def test_a_finding_has_its_kinds_severity_and_advice_and_only_evidence_that_is_known() -> None:
+    for kind in Kind:
+        made = finding(kind, Group("LL"), ("a",), {"x": 0.0, "y": None}, {"w": "said"})
+        assert (made.kind, made.severity, made.advice) == (kind, SEVERITY[kind], ADVICE[kind])
+        assert (made.group, made.cells) == (Group("LL"), ("a",))
+        assert (made.evidence, made.words) == ({"x": 0.0}, {"w": "said"})
+    bare = finding(Kind.DUPLEX, Group(host="a"))
+    assert (bare.cells, bare.evidence, bare.words) == ((), {}, {})
+
+
+def test_a_group_is_called_by_what_it_is_bound_to() -> None:
+    assert str(Group("LL", "UDP", 64, "to client")) == "LL UDP 64 to client"
+    assert str(Group(host="nas")) == "nas"
+    assert str(Group("LL", "TCP", 0)) == "LL TCP 0"
+    assert str(Group()) == ""

@@ -1,0 +1,390 @@
+"""Links far below their rate, one way against the other, and hosts by their facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from made_findings import LINK, plan_of, run_of
+
+from netlab.experiment.records import Value
+from netlab.findings.asymmetry import one_way
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.link_checks import hosts, links
+from netlab.findings.series import Series, series_of
+from netlab.imports.run_writer import record_of
+from netlab.store.plan import Link, PlannedCell
+
+CEILING = 1e8 * 1448 / 1538
+"""TCP with timestamps on 100 Mbit/s."""
+
+
+def point(
+    pairing: str,
+    bit_per_s: float | Sequence[float | None],
+    *,
+    size: Value = 1500,
+    buffer: Value = 16384,
+    test: str = "stream",
+    values: Mapping[str, Any] | None = None,
+    **asked: Value,
+) -> Any:
+    """A cell with the figure of each trial, and its records."""
+    given = {"protocol": "TCP", "message_bytes": size, "socket_buffer_bytes": buffer, **asked}
+    trials = [bit_per_s] if isinstance(bit_per_s, float | int) else list(bit_per_s)
+    words = [pairing, test, str(size), str(buffer), *map(str, asked.values())]
+    cell = PlannedCell("-".join(words), pairing, test, given)
+    told: dict[str, Any] = {"tcp_timestamps": True, **(values or {})}
+    quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
+    return cell, [
+        record_of(cell, {**told, quantity: figure}, printed="x", trial=trial)
+        for trial, figure in enumerate(trials, 1)
+        if figure is not None
+    ]
+
+
+def series(*points: Any, link: Link | None = LINK) -> tuple[Series, ...]:
+    cells = [cell for cell, _ in points]
+    records = [record for _, its in points for record in its]
+    repeats = max(len(its) for _, its in points)
+    return series_of(run_of(plan_of(cells, link, repeats=repeats), records))
+
+
+def suspected(
+    *points: Any, link: Link | None = LINK, of_hosts: Iterable[str] = ()
+) -> tuple[Finding, ...]:
+    return links(series(*points, link=link), link, frozenset(of_hosts))
+
+
+# ---- a link far below its rate -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "far"), [(0.1099, True), (0.1101, False), (0.001, True)])
+def test_a_link_is_suspected_of_which_a_pairing_reaches_11_per_cent_at_most(
+    share: float, far: bool
+) -> None:
+    assert bool(suspected(point("LL", share * CEILING))) is far
+
+
+def test_at_exactly_11_per_cent_of_the_ceiling_a_link_is_suspected() -> None:
+    # A message of 700 bytes over UDP is 766 on the wire: 1e8 of them a second carry 7e10 byte...
+    link = Link(1e8 * 766, 1500)
+    at = point("LL", 7.7e9, size=700, protocol="UDP")
+    (found,) = suspected(at, link=link)
+    assert found.evidence["ceiling_share"] == 0.11
+
+
+def test_a_suspected_link_has_the_best_figure_of_its_pairing_and_all_cells_that_show_it() -> None:
+    found = suspected(
+        point("LL", [1e6, 4e6, 2e6]),
+        point("LL", 3e6, buffer=32768),
+        point("LL", 1e6, size=64),
+        point("WL", 0.5 * CEILING),
+        point("WL", 0.25 * CEILING, buffer=32768),
+    )
+    (of_ll,) = found
+    assert (of_ll.kind, of_ll.severity, of_ll.group) == (
+        Kind.LINK_FAR_BELOW,
+        "warning",
+        Group("LL"),
+    )
+    assert of_ll.cells == ("LL-stream-1500-16384", "LL-stream-1500-32768", "LL-stream-64-16384")
+    assert of_ll.evidence == {
+        "throughput_bit_per_s": 4e6,
+        "ceiling_share": pytest.approx(4e6 / CEILING),
+        "link_rate_bit_per_s": 1e8,
+        "others_ceiling_share": pytest.approx(0.5),
+    }
+
+
+def test_without_another_pairing_there_is_none_to_compare_with() -> None:
+    (found,) = suspected(point("LL", 1e6))
+    assert "others_ceiling_share" not in found.evidence
+    both = suspected(point("LL", 1e6), point("WL", 2e6))
+    assert [each.group.pairing for each in both] == ["LL", "WL"]
+    assert both[0].evidence["others_ceiling_share"] == pytest.approx(2e6 / CEILING)
+    assert both[1].evidence["others_ceiling_share"] == pytest.approx(1e6 / CEILING)
+
+
+def test_the_ceiling_is_the_highest_that_the_options_may_leave() -> None:
+    (found,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
+    with_them = found.evidence["ceiling_share"]
+    unknown = point("LL", 1e6)
+    unknown[1][0].values.pop("tcp_timestamps")
+    (found,) = suspected(unknown)
+    assert found.evidence["ceiling_share"] == pytest.approx(1e6 * 1538 / 1460 / 1e8)
+    assert with_them > found.evidence["ceiling_share"]
+
+
+@pytest.mark.parametrize(("size", "large"), [(700, True), (699, False), (64, False)])
+def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
+    assert bool(suspected(point("LL", 1e6, size=size))) is large
+    small = point("LL", 1e6, size=64)
+    assert bool(suspected(small, point("LL", 1e5, size=size))) is large
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        point("LL", 5e7, test="round_trip"),
+        point("LL", 5e7, size="auto"),
+        point("LL", 5e7, rate_bit_per_s=10**8),
+        point("LL", 5e7, message_rate_per_s=100),
+        point("LL", 5e7, values={"same_host": True}),
+        point("LL", [None]),
+    ],
+)
+def test_what_is_paced_of_another_test_or_over_no_wire_shows_nothing_of_a_link(other: Any) -> None:
+    assert suspected(other) == ()
+    (found,) = suspected(other, point("LL", 1e6, buffer=4096))
+    assert found.cells == ("LL-stream-1500-4096",)
+    assert found.evidence["throughput_bit_per_s"] == 1e6
+
+
+def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
+    best, worse = point("LL", 2e6), point("LL", 1e6, buffer=32768)
+    assert suspected(best, worse, of_hosts=[best[0].key]) == ()
+    assert len(suspected(best, worse, of_hosts=[worse[0].key])) == 1
+    assert len(suspected(best, point("WL", 1e6), of_hosts=[best[0].key])) == 1
+
+
+def test_of_a_link_that_nobody_stated_nothing_is_said() -> None:
+    assert suspected(point("LL", 1e6), link=None) == ()
+
+
+# ---- one way against the other -------------------------------------------------------------------
+
+
+def ways(*points: Any) -> list[tuple[str, tuple[str, ...], dict[str, float], Mapping[str, str]]]:
+    found = one_way(series(*points))
+    assert {each.kind for each in found} <= {Kind.ONE_WAY}
+    return [(e.group.pairing, e.cells, dict(e.evidence), e.words) for e in found]
+
+
+@pytest.mark.parametrize(
+    ("back", "told"), [(2.01e7, True), (2e7, False), (1.99e7, False), (9e7, True)]
+)
+def test_one_way_is_told_that_carries_less_than_half_of_the_other(back: float, told: bool) -> None:
+    found = ways(point("WL", 1e7), point("LW", back))
+    figures = {"throughput_bit_per_s": 1e7, "other_bit_per_s": back, "ratio": back / 1e7}
+    one = ("WL", ("WL-stream-1500-16384",), figures, {"against": "LW"})
+    assert found == ([one] if told else [])
+
+
+def test_ways_are_compared_by_the_medians_over_the_buffers_that_both_have() -> None:
+    there = [point("WL", mbit * 1e6, buffer=at) for at, mbit in ((1, 10.0), (2, 30.0), (3, 20.0))]
+    back = [point("LW", mbit * 1e6, buffer=at) for at, mbit in ((4, 90.0), (3, 60.0), (2, 80.0))]
+    ((pairing, cells, figures, _),) = ways(*there, *back)
+    assert (pairing, cells) == ("WL", ("WL-stream-1500-2", "WL-stream-1500-3"))
+    assert figures == {
+        "throughput_bit_per_s": 25e6,
+        "other_bit_per_s": 70e6,
+        "ratio": pytest.approx(2.8),
+    }
+
+
+def test_hosts_by_name_are_turned_by_name() -> None:
+    ((pairing, _, _, words),) = ways(point("nas+pc", 1e6), point("pc+nas", 9e6))
+    assert (pairing, words) == ("nas+pc", {"against": "pc+nas"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (point("LL", 1e6), point("WL", 9e6)),
+        (point("WL", 1e6), point("LW", 9e6, size=64)),
+        (point("WL", 1e6), point("LW", 9e6, protocol="UDP")),
+        (point("WL", 1e6), point("LW", 9e6, buffer=4096)),
+        (point("WL", 1e6), point("LW", 9e6, values={"same_host": True})),
+        (point("WL", 1e6, values={"same_host": True}), point("LW", 9e6)),
+        (point("WL", 1e6, test="connect"), point("LW", 9e6, test="connect")),
+        (point("WL", [None]), point("LW", 9e6)),
+    ],
+)
+def test_only_the_same_ends_test_and_settings_over_a_wire_are_compared(
+    one: Any, other: Any
+) -> None:
+    assert ways(one, other) == []
+
+
+def test_each_pair_of_ways_is_told_by_itself() -> None:
+    found = ways(
+        point("WL", 4e7),
+        point("LW", 4e7),
+        point("WL", 1e6, size=64),
+        point("LW", 9e6, size=64),
+    )
+    assert [(pairing, cells) for pairing, cells, _, _ in found] == [("WL", ("WL-stream-64-16384",))]
+
+
+def test_a_way_without_another_or_with_other_buffers_hides_no_later_one() -> None:
+    alone, apart = point("LL", 1e6), (point("AB", 1e6, buffer=1), point("BA", 9e6, buffer=2))
+    found = ways(alone, *apart, point("WL", 1e6), point("LW", 9e6))
+    assert [pairing for pairing, _, _, _ in found] == ["WL"]
+
+
+# ---- hosts by their facts ------------------------------------------------------------------------
+
+GOOD: Mapping[str, Value] = {
+    "governor": "performance",
+    "route_interface": "eth0",
+    "interface_speed_bit_per_s": 100_000_000,
+    "interface_mtu_bytes": 1500,
+    "interface_duplex": "full",
+}
+
+
+def of_host(*noted: Mapping[str, Any], link: Link | None = LINK) -> tuple[Finding, ...]:
+    return hosts({"nas": [{**GOOD, **each} for each in noted]}, link, frozenset({"nas"}))
+
+
+def test_a_host_whose_facts_stay_and_fit_the_link_is_under_no_suspicion() -> None:
+    assert of_host({}, {}, {}) == ()
+    assert hosts({}, LINK, frozenset()) == ()
+
+
+def test_facts_that_changed_are_told_from_first_to_last() -> None:
+    (found,) = of_host({"kernel": "6.1", "ecn": 2}, {"kernel": "6.2"}, {"kernel": "6.1", "ecn": 0})
+    assert (found.kind, found.severity) == (Kind.FACTS_CHANGED, "warning")
+    assert (found.group, found.cells) == (Group(host="nas"), ())
+    assert found.evidence == {"facts": 2}
+    assert found.words == {"kernel": "6.1 → 6.2", "ecn": "2 → 0"}
+
+
+@pytest.mark.parametrize("absent", [{"kernel": None}, {"kernel": ""}, {}])
+def test_a_fact_that_is_absent_once_has_not_changed(absent: dict[str, Any]) -> None:
+    assert of_host({"kernel": "6.1"}, absent, {"kernel": "6.1"}) == ()
+    assert len(of_host({"kernel": "6.1"}, absent, {"kernel": "6.2"})) == 1
+
+
+def test_a_fact_of_zero_is_a_fact() -> None:
+    (found,) = of_host({"ecn": 0}, {"ecn": 1})
+    assert found.words == {"ecn": "0 → 1"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind", "evidence", "words"),
+    [
+        (
+            {"interface_speed_bit_per_s": 99_999_999},
+            Kind.LINK_SPEED,
+            {"interface_speed_bit_per_s": 99_999_999, "link_rate_bit_per_s": 1e8},
+            {"interface": "eth0"},
+        ),
+        (
+            {"interface_mtu_bytes": 1501},
+            Kind.LINK_MTU,
+            {"interface_mtu_bytes": 1501, "link_mtu_bytes": 1500},
+            {"interface": "eth0"},
+        ),
+        (
+            {"interface_mtu_bytes": 1499},
+            Kind.LINK_MTU,
+            {"interface_mtu_bytes": 1499, "link_mtu_bytes": 1500},
+            {"interface": "eth0"},
+        ),
+        (
+            {"interface_duplex": "half"},
+            Kind.DUPLEX,
+            {},
+            {"interface": "eth0", "duplex": "half"},
+        ),
+    ],
+)
+def test_an_interface_that_does_not_fit_the_link_is_told_with_both_figures(
+    facts: dict[str, Value], kind: Kind, evidence: dict[str, float], words: dict[str, str]
+) -> None:
+    (found,) = of_host(facts)
+    assert (found.kind, found.severity, found.group) == (kind, "warning", Group(host="nas"))
+    assert (found.cells, found.evidence, found.words) == ((), evidence, words)
+    without_link = of_host(facts, link=None)
+    assert [each.kind for each in without_link] == ([kind] if kind is Kind.DUPLEX else [])
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"interface_speed_bit_per_s": 10**9},
+        {"interface_speed_bit_per_s": None},
+        {"interface_speed_bit_per_s": 0},
+        {"interface_speed_bit_per_s": "10"},
+        {"interface_speed_bit_per_s": True},
+        {"interface_mtu_bytes": None},
+        {"interface_mtu_bytes": 0},
+        {"interface_mtu_bytes": True},
+        {"interface_duplex": None},
+        {"interface_duplex": "unknown"},
+    ],
+)
+def test_a_faster_interface_or_one_that_says_nothing_is_under_no_suspicion(
+    facts: dict[str, Any],
+) -> None:
+    assert of_host(facts) == ()
+
+
+def test_all_that_is_wrong_with_an_interface_is_told() -> None:
+    wrong = {"interface_speed_bit_per_s": 10**7, "interface_mtu_bytes": 9000}
+    found = of_host({**wrong, "interface_duplex": "half"})
+    assert [each.kind for each in found] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
+
+
+def test_of_an_interface_the_last_that_was_read_of_each_fact_counts() -> None:
+    early = {"interface_speed_bit_per_s": 10**7}
+    kinds = [each.kind for each in of_host(early, {})]
+    assert kinds == [Kind.FACTS_CHANGED]
+    late = of_host({}, early, {"interface_speed_bit_per_s": None, "interface_mtu_bytes": ""})
+    assert [each.kind for each in late] == [Kind.FACTS_CHANGED, Kind.LINK_SPEED]
+
+
+@pytest.mark.parametrize("loopback", ["lo", "lo0"])
+def test_a_loopback_is_no_link(loopback: str) -> None:
+    assert of_host({"route_interface": loopback, "interface_mtu_bytes": 65536}) == ()
+
+
+def test_an_interface_without_a_name_is_told_all_the_same() -> None:
+    for nameless in ({"route_interface": None}, {"route_interface": ""}):
+        (found,) = of_host({**nameless, "interface_duplex": "half"})
+        assert found.words == {"interface": "", "duplex": "half"}
+
+
+def test_only_hosts_that_used_a_cable_are_asked_for_their_interface() -> None:
+    noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
+    found = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
+    assert [each.kind for each in found] == [Kind.FACTS_CHANGED]
+
+
+def test_hosts_under_one_hypervisor_are_one_finding() -> None:
+    facts: dict[str, list[dict[str, Any]]] = {
+        "a": [{"virtual": "kvm"}, {"virtual": "kvm"}],
+        "b": [{"virtual": "none"}],
+        "c": [{"virtual": "hyperv"}],
+        "d": [{}, {"virtual": "kvm"}],
+        "e": [{"virtual": ""}],
+        "f": [],
+    }
+    found = hosts(facts, LINK, frozenset())
+    assert [(each.kind, each.group, each.cells) for each in found] == [
+        (Kind.VIRTUAL_MACHINE, Group(), ())
+    ] * 2
+    assert [(each.evidence, each.words) for each in found] == [
+        ({"hosts": 2}, {"hosts": "a, d", "hypervisor": "kvm"}),
+        ({"hosts": 1}, {"hosts": "c", "hypervisor": "hyperv"}),
+    ]
+
+
+def test_a_host_that_was_said_to_be_real_and_virtual_is_not_called_virtual() -> None:
+    facts = {"a": [{"virtual": "kvm"}, {"virtual": "none"}]}
+    assert [each.kind for each in hosts(facts, LINK, frozenset())] == [Kind.FACTS_CHANGED]
+
+
+def test_findings_of_hosts_come_as_changes_interfaces_and_hypervisors_host_by_host() -> None:
+    one = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
+    found = hosts({"b": one, "a": one}, LINK, frozenset({"a", "b"}))
+    assert [(each.kind, each.group.host) for each in found] == [
+        (Kind.FACTS_CHANGED, "b"),
+        (Kind.FACTS_CHANGED, "a"),
+        (Kind.DUPLEX, "b"),
+        (Kind.DUPLEX, "a"),
+        (Kind.VIRTUAL_MACHINE, ""),
+    ]

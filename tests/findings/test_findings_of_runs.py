@@ -1,0 +1,233 @@
+"""Findings about the recorded runs: the lab report as it is, and turned every way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kind, places
+
+from netlab.findings import Kind, findings
+from netlab.findings.finding import SEVERITY
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import Speaker
+from netlab.report.text.summary import all_findings, leading, sentences_of
+from netlab.results.frame import Run, load
+from netlab.store.source_facts import Stated, StatedDuration
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return load(FOLDER)
+
+
+def test_every_kind_of_finding_is_documented_with_its_severity() -> None:
+    text = (FOLDER.parent.parent / "docs" / "findings.md").read_text("utf-8")
+    documented: dict[str, str] = {}
+    for kinds, severities in re.findall(r"^\| (`[^|]*`) \| ([a-z, ]*) \|", text, re.M):
+        names = [name.strip(" `") for name in kinds.split(",")]
+        words = [word.strip() for word in severities.split(",")]
+        documented |= dict(zip(names, words * len(names), strict=False))
+    assert documented == {str(kind): severity for kind, severity in SEVERITY.items()}
+
+
+def check_the_explanations(
+    run: Run, names: Mapping[str, str], outliers: set[tuple[str, int]]
+) -> None:
+    """All that the tables show of the lab report, and nothing else of these kinds."""
+    found = run.findings
+    ll, wl, lw, ww = (names.get(pairing, pairing) for pairing in ("LL", "WL", "LW", "WW"))
+    assert places(run, of_kind(found, Kind.OUTLIER)) == outliers
+    assert places(run, of_kind(found, Kind.STEP)) == {
+        (f"{ll} UDP 1500", 60),
+        (f"{ll} UDP 1500", 64),
+    }
+    full = [each for each in of_kind(found, Kind.WIRE_CEILING) if str(each.group) == f"{ll} UDP 64"]
+    assert {size for _, size in places(run, full)} == {16, 20, 24, 28, 36, 40, 44}
+    assert places(run, of_kind(found, Kind.FALL)) == {
+        (f"{ll} UDP 64", size) for size in (48, 52, 56, 60, 64)
+    }
+    (options,) = of_kind(found, Kind.NO_TIMESTAMPS)
+    assert (str(options.group), len(options.cells)) == (f"{lw} TCP 65536", 13)
+    assert [str(each.group) for each in of_kind(found, Kind.LINK_FAR_BELOW)] == [ww]
+    unrepeated = of_kind(found, Kind.UNREPEATED)
+    pairs = [{each.group.pairing, each.words["against"]} for each in unrepeated]
+    assert {wl, ll} in pairs
+    assert all(each.evidence["n"] == 1 for each in unrepeated)
+
+
+def test_the_recorded_lab_report_yields_the_true_explanations(run: Run) -> None:
+    check_the_explanations(run, {}, {("WL UDP 1500", 60), ("WL UDP 64512", 24)})
+
+
+def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Run) -> None:
+    first, second = of_kind(run.findings, Kind.OUTLIER)
+    said = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
+    assert (said["throughput_bit_per_s"], said["mean"], said["median"]) == (1.89, 84.82, 92.38)
+    assert (said["mean_without"], said["expected"]) == (92.36, 92.38)
+    assert round(second.evidence["mean_without"] / 1e6, 2) == 96.17
+    assert first.severity == "warning"
+
+
+def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Run) -> None:
+    (story,) = [each for each in leading(run) if each.startswith("LL UDP 64:")]
+    assert "98 % and more of 49.23 Mbit/s, in 7 of 13 cells" in story
+    assert "up to 44 KiB, but for 32 KiB" in story
+    assert "from a socket buffer of 48 KiB on it falls from 48.49 Mbit/s to 41.58 Mbit/s" in story
+    assert "which the data do not explain" in story
+
+
+def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Run) -> None:
+    (found,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
+    said = sentence(found, Speaker(run))
+    assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with no TCP timestamps")
+    assert "ceiling 94.93 Mbit/s; 94.15 Mbit/s with them); not recorded." in said
+
+
+def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Run) -> None:
+    (found,) = [
+        each
+        for each in of_kind(run.findings, Kind.UNREPEATED)
+        if (each.group.pairing, each.group.protocol, each.words["against"]) == ("WL", "TCP", "LL")
+    ]
+    said = sentence(found, Speaker(run))
+    assert said.startswith("WL against LL, TCP: cannot tell, n = 1;")
+    assert "+0.02 to +1.19 Mbit/s" in said
+    assert said in " ".join(leading(run)), "it is the closest of all comparisons"
+
+
+def test_what_matters_stands_first_in_three_to_five_sentences(run: Run) -> None:
+    said = leading(run)
+    assert 3 <= len(said) <= 5
+    assert said[0].startswith("WW: nowhere more than 0.24 Mbit/s, 0.253 % of what the link of 100")
+    assert said[1].startswith("2 outliers: WL UDP 1500 at 60 KiB, 1.89 Mbit/s where its neighbours")
+    assert "mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s" in said[1]
+    assert "WL UDP 64512 at 24 KiB, 56.31 Mbit/s where" in said[1]
+    assert any("11 s to 19 s where 10 s were asked for" in each for each in said)
+
+
+def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Run) -> None:
+    found = of_kind(run.findings, Kind.OFF_TIME)
+    assert [each.group.pairing for each in found] == ["LW", "WW"]
+    assert all(each.words["source"].endswith("section 4.3") for each in found)
+    assert of_kind(findings(lab_report()), Kind.OFF_TIME) == []
+
+
+def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Run) -> None:
+    part = all_findings(run)
+    assert part is not None
+    (sheet,) = part.details
+    assert len(sheet.lines) == min(len(run.findings), 200)
+    assert all(len(line.places) == 3 and all(p.text for p in line.places) for line in sheet.lines)
+    of_cells = sentences_of(run)
+    (outlier,) = [k for k in of_cells if k.startswith("WL-stream-udp-1500-61440")]
+    assert any("is an outlier" in each for each in of_cells[outlier])
+
+
+def test_means_on_fewer_cells_and_blanks_are_told(run: Run) -> None:
+    fewer = {
+        str(each.group): (each.evidence["cells"], each.evidence["most_cells"])
+        for each in of_kind(run.findings, Kind.FEWER_CELLS)
+    }
+    assert fewer == {
+        "WL UDP 1500": (12, 13),
+        "WL UDP 64512": (11, 13),
+        "LW UDP 64512": (7, 13),
+        "WW TCP 65536": (4, 13),
+    }
+    missing = {str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING)}
+    assert missing == {"WL UDP": 3, "LW UDP": 6, "WW TCP": 9, "WW UDP": 52}
+
+
+def moved(columns: Figures, where: tuple[str, str, int], figure: float, to: int) -> Figures:
+    """The same figures, with one of them at another socket buffer of its series."""
+    column = list(columns[where])
+    at = column.index(figure)
+    column[at], column[to] = column[to], column[at]
+    return {**columns, where: column}
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    st.permutations(["LL", "WL", "LW", "WW"]),
+    st.sampled_from([0.01, 0.1, 0.37, 1.0, 10.0, 400.0]),
+    st.integers(0, 11),
+    st.integers(2, 12),
+)
+def test_the_explanations_hold_under_other_names_on_another_link_with_outliers_elsewhere(
+    order: list[str], scale: float, first: int, second: int
+) -> None:
+    names = dict(zip(["LL", "WL", "LW", "WW"], order, strict=True))
+    columns = moved(figures(), ("WL", "UDP", 1500), 1.89, first)
+    columns = moved(columns, ("WL", "UDP", 64512), 56.31, second)
+    turned = lab_report(columns, names=names, scale=scale)
+    wl = names["WL"]
+    outliers = {(f"{wl} UDP 1500", 16 + 4 * first), (f"{wl} UDP 64512", 16 + 4 * second)}
+    check_the_explanations(turned, names, outliers)
+    assert 3 <= len(leading(turned)) <= 5
+
+
+def test_without_its_evidence_none_of_them_is_said() -> None:
+    of_the_link = {
+        *(Kind.WIRE_CEILING, Kind.FALL, Kind.NO_TIMESTAMPS, Kind.LINK_FAR_BELOW, Kind.FRAGMENTED),
+        *(Kind.ABOVE_CEILING, Kind.OFF_TIME),
+    }
+    assert kinds_of(findings(lab_report(link=False))) & of_the_link == set()
+    told = lab_report(known={"tcp_timestamps": False, "mss_bytes": 1460})
+    assert Kind.NO_TIMESTAMPS not in kinds_of(findings(told))
+    few = {where: column[:4] for where, column in figures().items()}
+    shape = {Kind.OUTLIER, Kind.STEP, Kind.FALL}
+    assert kinds_of(findings(lab_report(few))) & shape == set()
+    empty: Figures = {where: [None] * 13 for where in figures()}
+    assert kinds_of(findings(lab_report(empty))) == {Kind.MISSING}
+    assert leading(lab_report(empty)) != ()
+
+
+@given(st.data())
+@settings(max_examples=10, deadline=None)
+def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject) -> None:
+    where = ("LL", "UDP", 576)
+    column = figures()[where]
+    kept = data.draw(st.lists(st.booleans(), min_size=13, max_size=13))
+    left = [value if keep else None for value, keep in zip(column, kept, strict=True)]
+    found = findings(lab_report({where: left}))
+    assert kinds_of(found) & {Kind.OUTLIER, Kind.STEP, Kind.FALL, Kind.LINK_FAR_BELOW} == set()
+
+
+def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -> None:
+    run = load(FOLDER.parent / "connection-kinds")
+    assert [str(each.group) for each in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
+        "linux+colinux-winpcap-bridge UDP"
+    ]
+    assert [str(each.group) for each in of_kind(run.findings, Kind.ONE_WAY)] == [
+        "linux+colinux-winpcap-bridge TCP"
+    ]
+    said = leading(run)
+    assert said[0].startswith("linux+colinux-winpcap-bridge UDP: 3.2 % above the wire’s ceiling")
+    assert "Of 50 cells without a result: 12, the imported document" in said[2]
+
+
+def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
+    run = load(FOLDER.parent / "nettest")
+    assert [each for each in run.findings if each.severity == "warning"] == []
+    assert [str(each.group) for each in of_kind(run.findings, Kind.WIRE_CEILING)] == [
+        "LL TCP 1448",
+        "LL UDP 1472",
+    ]
+
+
+def test_stated_durations_near_what_was_asked_for_are_no_finding() -> None:
+    def said(longest_s: float) -> Stated:
+        return Stated(
+            durations=(
+                StatedDuration(
+                    pairings=(), asked_s=10, shortest_s=10, longest_s=longest_s, source="page 1"
+                ),
+            )
+        )
+
+    assert of_kind(findings(lab_report(stated=said(10.01))), Kind.OFF_TIME) == []
+    assert len(of_kind(findings(lab_report(stated=said(11))), Kind.OFF_TIME)) == 4

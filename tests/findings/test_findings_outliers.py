@@ -1,0 +1,166 @@
+"""Cells off the run of their series, steps of it, and trials off their siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, median
+from typing import Any
+
+import pytest
+from made_findings import KIB, cells_of, measured, of, run_of, stream
+
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.outliers import outliers
+from netlab.findings.series import series_of
+
+# ---- outliers, steps, stray trials ---------------------------------------------------------------
+
+
+def on_axis(figures: Sequence[float | None], **more: Any) -> tuple[Finding, ...]:
+    return outliers(
+        series_of(measured(dict(zip(SIZES, ([f] for f in figures), strict=False)), **more))
+    )
+
+
+SIZES = [(16 + 4 * at) * KIB for at in range(16)]
+
+
+def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -> None:
+    figures = [92.0, 50.0, 92.0, 92.0, 92.0, 92.0, 92.0, 92.0, 70.0, 92.0, None]
+    first, second = on_axis(figures)
+    assert (first.kind, first.group) == (Kind.OUTLIER, Group("LL", "TCP", 1500))
+    assert (first.cells, second.cells) == (cells_of(SIZES[1:2]), cells_of(SIZES[8:9]))
+    known = [1e6 * each for each in figures if each is not None]
+    common = {
+        "cells": 10,
+        "mean": pytest.approx(fmean(known)),
+        "mean_without": pytest.approx(92e6),
+        "median": pytest.approx(92e6),
+        "expected": pytest.approx(92e6),
+    }
+    # Neighbours are all alike: the scale is 1 % of them.
+    assert first.evidence == {
+        **common,
+        "throughput_bit_per_s": pytest.approx(50e6),
+        "scales": pytest.approx(42 / 0.92),
+        "socket_buffer_bytes": SIZES[1],
+    }
+    assert second.evidence == {
+        **common,
+        "throughput_bit_per_s": pytest.approx(70e6),
+        "scales": pytest.approx(22 / 0.92),
+        "socket_buffer_bytes": SIZES[8],
+    }
+
+
+@pytest.mark.parametrize(("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.OUTLIER])])
+def test_an_outlier_is_more_than_six_scales_off(figure: float, kinds: list[Kind]) -> None:
+    # Six scales of 1 % of 100 are 6: from 94 to 106.
+    found = on_axis([100.0, 100.0, 100.0, figure, 100.0, 100.0, 100.0])
+    assert [each.kind for each in found] == kinds
+    above = on_axis([100.0, 100.0, 100.0, 200.0 - figure, 100.0, 100.0, 100.0])
+    assert [each.kind for each in above] == kinds
+
+
+def test_printed_figures_are_off_by_steps_of_their_last_digit() -> None:
+    figures = [1.0, 1.0, 1.0, 1.7, 1.0, 1.0, 1.0]
+    assert len(on_axis(figures)) == 1
+    # Six scales of three steps of 0.05 Mbit/s are 0.9 Mbit/s.
+    assert on_axis(figures, values={"printed_step_bit_per_s": 50_000.0}) == ()
+    assert len(on_axis(figures, values={"printed_step_bit_per_s": 30_000.0})) == 1
+
+
+def test_a_series_without_a_stated_buffer_has_no_axis_to_be_off() -> None:
+    run = measured({SIZES[0]: [92.0]})
+    tuned = replace(run.plan.cells[0], settings=stream())
+    records = [replace(record, settings=tuned.settings) for record in run.records]
+    assert outliers(series_of(run_of(replace(run.plan, cells=(tuned,)), records))) == ()
+
+
+def test_adjacent_cells_off_the_same_way_are_one_step() -> None:
+    (step,) = on_axis([92.0] * 10 + [80.0, 81.0, 82.0])
+    assert (step.kind, step.group) == (Kind.STEP, Group("LL", "TCP", 1500))
+    assert step.cells == cells_of(SIZES[10:13])
+    # Each of the three has two others that fell among its six nearest, and four of 92.
+    column = [92.0] * 10 + [80.0, 81.0, 82.0]
+    assert step.evidence["throughput_bit_per_s"] == pytest.approx(81e6)
+    assert step.evidence["expected"] == pytest.approx(92e6)
+    assert step.evidence["scales"] == pytest.approx(10 / 0.92)
+    assert step.evidence["from_socket_buffer_bytes"] == SIZES[10]
+    assert step.evidence["to_socket_buffer_bytes"] == SIZES[12]
+    assert step.evidence["cells"] == 13
+    assert step.evidence["mean"] == pytest.approx(1e6 * fmean(column))
+    assert step.evidence["mean_without"] == pytest.approx(92e6)
+    assert step.evidence["median"] == pytest.approx(92e6)
+
+
+def test_steps_apart_are_steps_of_their_own() -> None:
+    apart = on_axis([80.0, 80.0] + [92.0] * 8 + [80.0, 80.0])
+    assert [each.cells for each in apart] == [cells_of(SIZES[:2]), cells_of(SIZES[10:12])]
+
+
+def test_a_blank_between_two_cells_does_not_part_a_step() -> None:
+    (step,) = on_axis([92.0] * 9 + [80.0, None, 80.0])
+    assert (step.kind, step.cells) == (Kind.STEP, cells_of((SIZES[9], SIZES[11])))
+
+
+def test_a_cell_of_the_systems_own_tuning_is_in_the_mean_and_not_on_the_axis() -> None:
+    run = measured({size: [92.0] for size in SIZES[:8]})
+    tuned = replace(run.plan.cells[0], key="tuned", settings=stream())
+    record = replace(
+        run.records[0],
+        cell="tuned",
+        settings=tuned.settings,
+        values={**run.records[0].values, "throughput_bit_per_s": 10e6},
+    )
+    whole = run_of(replace(run.plan, cells=(*run.plan.cells, tuned)), (*run.records, record))
+    assert outliers(series_of(whole)) == ()
+    (only,) = series_of(whole)
+    assert [point.buffer_bytes for point in only.points] == [*SIZES[:8], None]
+    assert [point.buffer_bytes for point in only.on_axis] == SIZES[:8]
+
+
+def trials(figures: Sequence[float | None], **more: Any) -> list[Finding]:
+    return of(outliers(series_of(measured({SIZES[0]: figures}, **more))), Kind.STRAY_TRIAL)
+
+
+def test_stray_trials_are_counted_and_the_first_of_them_is_named() -> None:
+    figures = [94.0, None, 94.0, 70.0, 94.0, 94.0, 94.0, 60.0]
+    (found,) = trials(figures)
+    assert (found.group, found.cells) == (Group("LL", "TCP", 1500), cells_of(SIZES[:1]))
+    known = [1e6 * each for each in figures if each is not None]
+    assert found.evidence == {
+        "trials": 7,
+        "stray_trials": 2,
+        "trial": 4,
+        "throughput_bit_per_s": pytest.approx(70e6),
+        "expected": pytest.approx(94e6),
+        "socket_buffer_bytes": SIZES[0],
+        "mean": pytest.approx(fmean(known)),
+        "mean_without": pytest.approx(94e6),
+        "median": pytest.approx(median(known)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("figures", "strays"),
+    [
+        ((100.0, 100.0, 96.4, 100.0, 100.0), 1),
+        ((100.0, 100.0, 96.6, 100.0, 100.0), 0),
+        ((100.0, 100.0, 50.0, 100.0), 0),
+        ((100.0, 100.0, 50.0, 100.0, None), 0),
+    ],
+)
+def test_a_stray_trial_is_three_and_a_half_scales_off_four_siblings_and_more(
+    figures: Sequence[float | None], strays: int
+) -> None:
+    assert len(trials(figures)) == strays
+
+
+def test_printed_trials_are_stray_by_steps_of_their_last_digit() -> None:
+    figures = [1.0, 1.0, 1.5, 1.0, 1.0]
+    assert len(trials(figures)) == 1
+    # Three and a half scales of three steps of 0.05 Mbit/s are 0.525 Mbit/s.
+    assert trials(figures, values={"printed_step_bit_per_s": 50_000.0}) == []
+    assert len(trials(figures, values={"printed_step_bit_per_s": 40_000.0})) == 1

@@ -1,0 +1,295 @@
+"""Findings about measured runs: each is planted, and is not said where its evidence is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_findings import BUFFERS, KIB, LINK, clean, kinds_of, measured, of_kind, run_of, stream
+
+from netlab.experiment.records import Value
+from netlab.findings import Kind, findings
+from netlab.findings.link_checks import hosts
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import Speaker
+from netlab.report.text.summary import leading
+from netlab.results.frame import Run
+from netlab.store.reader import Note
+
+
+def test_a_clean_run_has_no_warning() -> None:
+    found = findings(clean())
+    assert [each for each in found if each.severity == "warning"] == []
+    assert kinds_of(found) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
+
+
+def test_a_trial_far_from_its_siblings_is_told_and_the_mean_without_it() -> None:
+    series = {16 * KIB: [94.0, 94.1, 60.0, 94.0, 94.1]}
+    (found,) = of_kind(findings(measured(series)), Kind.STRAY_TRIAL)
+    assert (found.evidence["trial"], found.evidence["trials"]) == (3, 5)
+    assert found.evidence["mean_without"] == pytest.approx(94.05e6)
+    four = {16 * KIB: [94.0, 94.1, 60.0, 94.0]}
+    assert of_kind(findings(measured(four)), Kind.STRAY_TRIAL) == []
+
+
+def test_a_stray_trial_makes_no_outlier_of_its_cell() -> None:
+    series = {size: [94.0, 94.1, 94.0, 94.1, 94.0] for size in BUFFERS}
+    series[BUFFERS[3]] = [94.0, 5.0, 94.0, 94.1, 94.0]
+    found = findings(measured(series))
+    assert of_kind(found, Kind.OUTLIER) == []
+    assert len(of_kind(found, Kind.STRAY_TRIAL)) == 1
+
+
+@given(
+    st.integers(0, 12),
+    st.sampled_from([0.02, 0.5, 0.9, 1.1, 3.0]),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=40, deadline=None)
+def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
+    place: int, factor: float, random: Random
+) -> None:
+    sizes = [(16 + 4 * at) * KIB for at in range(13)]
+    series = {size: [random.uniform(92.1, 92.4)] for size in sizes}
+    assert kinds_of(findings(measured(series))) & {Kind.OUTLIER, Kind.STEP, Kind.FALL} == set()
+    series[sizes[place]][0] *= factor
+    found = findings(measured(series))
+    (outlier,) = of_kind(found, Kind.OUTLIER, Kind.STEP)
+    assert outlier.evidence["socket_buffer_bytes"] == sizes[place]
+    assert outlier.evidence["mean_without"] == pytest.approx(92.25e6, rel=2e-3)
+
+
+@given(st.integers(0, 11), st.sampled_from([0.5, 0.9, 1.1]))
+@settings(max_examples=24, deadline=None)
+def test_two_adjacent_cells_off_the_same_way_are_a_step_and_no_outliers(
+    place: int, factor: float
+) -> None:
+    sizes = [(16 + 4 * at) * KIB for at in range(13)]
+    series = {
+        size: [92.0 * (factor if place <= at <= place + 1 else 1)] for at, size in enumerate(sizes)
+    }
+    (step,) = of_kind(findings(measured(series)), Kind.OUTLIER, Kind.STEP)
+    assert (step.kind, len(step.cells)) == (Kind.STEP, 2)
+
+
+def test_a_buffer_that_matters_is_not_said_to_have_no_effect() -> None:
+    growing = {size: [10.0 + size / KIB] for size in BUFFERS}
+    assert of_kind(findings(measured(growing)), Kind.BUFFER_NO_EFFECT) == []
+    three = {size: [94.0] for size in BUFFERS[:3]}
+    assert of_kind(findings(measured(three)), Kind.BUFFER_NO_EFFECT) == []
+
+
+def test_capped_buffers_are_told_and_cells_of_one_effective_buffer_are_one_point() -> None:
+    ends = [
+        f"{end}_{side}_buffer" for end in ("sender", "receiver") for side in ("send", "receive")
+    ]
+
+    def read_back(size: int) -> dict[str, Value]:
+        told: dict[str, Value] = {}
+        for name in ends:
+            told[f"{name}_bytes"] = min(2 * size, 65536)
+            told[f"{name}_doubled"] = 1
+            if 2 * size > 65536:
+                told[f"{name}_capped"] = 1
+        return told
+
+    flat = {size: [94.0] for size in BUFFERS}
+    effective = {size: read_back(size) for size in BUFFERS}
+    found = findings(measured(flat, effective=effective))
+    (capped,) = of_kind(found, Kind.BUFFER_CAPPED)
+    assert len(capped.cells) == 3
+    assert capped.evidence["least_asked_bytes"] == 36 * KIB
+    assert capped.evidence["most_effective_bytes"] == 65536
+    (same,) = of_kind(found, Kind.SAME_BUFFER)
+    assert [int(cell.rpartition("-")[2]) // KIB for cell in same.cells] == [32, 36, 40, 44]
+    assert len(of_kind(found, Kind.BUFFER_DOUBLED)) == 1
+    unknown = {
+        size: {k: v for k, v in effective[size].items() if "send_" not in k} for size in BUFFERS
+    }
+    assert of_kind(findings(measured(flat, effective=unknown)), Kind.SAME_BUFFER) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "fragments", "largest"),
+    [(1473, {}, 2, 1472), (64512, {}, 44, 1472), (1453, {"ip_version": 6}, 2, 1452)],
+)
+def test_messages_longer_than_a_frame_are_fragmented(
+    size: int, more: dict[str, Value], fragments: int, largest: int
+) -> None:
+    run = measured({16 * KIB: [90.0]}, asked=stream("UDP", size, **more))
+    (found,) = of_kind(findings(run), Kind.FRAGMENTED)
+    assert found.evidence["fragments"] == fragments
+    assert found.evidence["largest_whole_message_bytes"] == largest
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        (stream("UDP", 1472), {}),
+        (stream("TCP", 64512), {}),
+        (stream("UDP", 1473), {"link": None}),
+        (stream("UDP", 1473), {"values": {"same_host": True}}),
+    ],
+)
+def test_what_fits_a_frame_or_touched_none_is_not_called_fragmented(
+    asked: dict[str, Value], other: dict[str, Any]
+) -> None:
+    run = measured({16 * KIB: [90.0]}, asked=asked, **other)
+    assert of_kind(findings(run), Kind.FRAGMENTED) == []
+
+
+def test_the_paths_own_mtu_counts_where_it_is_known() -> None:
+    told = {"sender_path_mtu_bytes": 1400}
+    run = measured({16 * KIB: [90.0]}, asked=stream("UDP", 1400), values=told)
+    (found,) = of_kind(findings(run), Kind.FRAGMENTED)
+    assert found.evidence["largest_whole_message_bytes"] == 1372
+
+
+def test_a_cable_at_a_tenth_of_its_rate_is_suspected_and_a_slow_host_is_not() -> None:
+    slow = measured({16 * KIB: [9.41]})
+    (found,) = of_kind(findings(slow), Kind.LINK_FAR_BELOW)
+    assert found.evidence["ceiling_share"] == pytest.approx(0.1, rel=1e-2)
+    for other in (
+        measured({16 * KIB: [30.0]}),
+        measured({16 * KIB: [9.41]}, asked=stream("UDP", 64)),
+        measured({16 * KIB: [9.41]}, asked=stream(rate_bit_per_s=1e7)),
+        measured({16 * KIB: [9.41]}, values={"same_host": True}),
+        measured({16 * KIB: [9.41]}, link=None),
+    ):
+        assert of_kind(findings(other), Kind.LINK_FAR_BELOW) == []
+
+
+def both_ways(there: float, back: float, pairings: tuple[str, str] = ("a+b", "b+a")) -> Run:
+    one = measured({16 * KIB: [there]}, pairing=pairings[0])
+    other = measured({16 * KIB: [back]}, pairing=pairings[1])
+    plan = replace(one.plan, cells=(*one.plan.cells, *other.plan.cells))
+    return run_of(plan, (*one.records, *other.records))
+
+
+def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
+    for pairings in (("a+b", "b+a"), ("WL", "LW")):
+        run = both_ways(26.3, 85.9, pairings)
+        (found,) = of_kind(findings(run), Kind.ONE_WAY)
+        assert (found.group.pairing, found.words["against"]) == pairings
+        assert "3.3 times as much the other way round" in sentence(found, Speaker(run))
+    assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
+    assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
+
+
+def facts_note(host: str, when: str, **facts: Value) -> Note:
+    return Note("facts", "", {"host": host, "when": when, "facts": facts}, 0)
+
+
+GOOD: dict[str, Value] = {
+    "governor": "performance",
+    "virtual": "none",
+    "route_interface": "eth0",
+    "interface_speed_bit_per_s": 100_000_000,
+    "interface_mtu_bytes": 1500,
+    "interface_duplex": "full",
+    "interface_sent_bytes": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "kind"),
+    [
+        ({"default_qdisc": "fq"}, Kind.FACTS_CHANGED),
+        ({"boot_id": "other"}, Kind.FACTS_CHANGED),
+        ({"interface_speed_bit_per_s": 10_000_000}, Kind.LINK_SPEED),
+        ({"interface_duplex": "half"}, Kind.DUPLEX),
+        ({"interface_mtu_bytes": 1400}, Kind.LINK_MTU),
+        ({"virtual": "kvm"}, Kind.VIRTUAL_MACHINE),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_told_by_its_facts(
+    after: dict[str, Value], kind: Kind
+) -> None:
+    before = dict.fromkeys(after, "as it was") if kind is Kind.FACTS_CHANGED else after
+    notes = [facts_note("a", "before", **GOOD | before), facts_note("a", "after", **GOOD | after)]
+    found = [each for each in findings(clean(notes=notes)) if not each.cells]
+    assert kinds_of(found) == {kind}
+    assert "eth0" in str(found[0].words) or kind in (Kind.FACTS_CHANGED, Kind.VIRTUAL_MACHINE)
+
+
+def test_counters_that_grow_and_facts_that_nobody_could_read_are_no_change() -> None:
+    before = facts_note("a", "before", **GOOD)
+    after = facts_note("a", "after", **{**GOOD, "interface_sent_bytes": 2, "governor": ""})
+    assert [e for e in findings(clean(notes=[before, after])) if not e.cells] == []
+
+
+def test_the_interface_of_a_host_that_used_no_cable_does_not_matter() -> None:
+    facts = {"a": [{**GOOD, "interface_mtu_bytes": 65536}]}
+    assert hosts(facts, LINK, frozenset()) == ()
+    assert len(hosts(facts, LINK, frozenset({"a"}))) == 1
+    loopback = {"a": [{**GOOD, "interface_mtu_bytes": 65536, "route_interface": "lo"}]}
+    assert hosts(loopback, LINK, frozenset({"a"})) == ()
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "more", "off"),
+    [
+        (10.0004, {}, False),
+        (10.5, {}, True),
+        (9.7, {}, True),
+        (10.5, {"receiver_longest_gap_ns": 500_000_000}, False),
+    ],
+)
+def test_trials_that_took_another_time_than_asked_for_are_told(
+    elapsed_s: float, more: dict[str, Value], off: bool
+) -> None:
+    run = clean(values={"elapsed_ns": int(elapsed_s * 1e9), **more})
+    found = of_kind(findings(run), Kind.OFF_TIME)
+    assert len(found) == off
+    if off:
+        assert (found[0].evidence["trials"], found[0].evidence["of_trials"]) == (40, 40)
+
+
+def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
+    series: dict[int, Sequence[float | None]] = {size: [94.0, 94.0] for size in BUFFERS}
+    series[BUFFERS[0]] = [None, 94.0]
+    found = findings(measured(series))
+    (failed,) = of_kind(found, Kind.FAILED)
+    assert (failed.severity, failed.evidence["trials"]) == ("warning", 1)
+    assert "The other probe did not come before the deadline (no-peer)" in sentence(
+        failed, Speaker(measured(series))
+    )
+    assert of_kind(found, Kind.MISSING, Kind.FEWER_CELLS) == []
+
+
+def test_two_pairings_that_were_repeated_are_no_matter_of_one_trial() -> None:
+    one, other = clean(), clean(pairing="WL")
+    cells = (*one.plan.cells, *other.plan.cells)
+    both = run_of(replace(one.plan, cells=cells), (*one.records, *other.records))
+    assert of_kind(findings(both), Kind.UNREPEATED) == []
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(1e-3, 1e5, allow_nan=False)), min_size=1, max_size=8),
+    st.sampled_from(["TCP", "UDP"]),
+    st.sampled_from([1, 64, 1472, 1473, 65507]),
+    st.sets(st.sampled_from(["same_host", "elapsed_ns", "tcp_timestamps"])),
+)
+@settings(max_examples=25, deadline=None)
+def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
+    figures_mbit: list[float | None], protocol: str, size: int, without: set[str]
+) -> None:
+    series = {buffer: [mbit] for buffer, mbit in zip(BUFFERS, figures_mbit, strict=False)}
+    run = measured(series, asked=stream(protocol, size))
+    records = [
+        replace(r, values={k: v for k, v in r.values.items() if k not in without})
+        for r in run.records
+    ]
+    run = run_of(run.plan, records)
+    found = findings(run)
+    severities = [each.severity for each in found]
+    assert severities == sorted(severities, reverse=True)
+    for each in found:
+        said = sentence(each, Speaker(run))
+        assert said.endswith(".") and "nan" not in said and "None" not in said
+    assert len(leading(run)) <= 5

@@ -1,0 +1,301 @@
+"""Findings of a whole run: what leads to what, comparisons that one trial cannot decide, order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of, run_of, stream
+
+from netlab.experiment.records import Value
+from netlab.findings import Kind, findings
+from netlab.findings.finding import Finding, Group
+from netlab.findings.series import series_of
+from netlab.findings.single_trials import unrepeated
+from netlab.imports.run_writer import record_of
+from netlab.results.frame import Run
+from netlab.store.plan import Link, PlannedCell
+from netlab.store.reader import Note
+
+# ---- one trial a cell ----------------------------------------------------------------------------
+
+
+def point(
+    pairing: str,
+    mbit: float | Sequence[float],
+    buffer: Value = 16,
+    *,
+    test: str = "stream",
+    size: int = 64,
+    protocol: str = "TCP",
+    values: Mapping[str, Value] | None = None,
+    **asked: Value,
+) -> Any:
+    settings: dict[str, Value] = {
+        **{"protocol": protocol, "message_bytes": size, "socket_buffer_bytes": buffer},
+        **asked,
+    }
+    words = [pairing, protocol, str(size), str(buffer), test, *map(str, asked.values())]
+    cell = PlannedCell(" ".join(words), pairing, test, settings)
+    quantity = "throughput_bit_per_s" if test == "stream" else "rtt_mean_ns"
+    trials = [mbit] if isinstance(mbit, float) else mbit
+    return cell, [
+        record_of(cell, {quantity: each * 1e6, **(values or {})}, printed="x", trial=trial)
+        for trial, each in enumerate(trials, 1)
+    ]
+
+
+def made(*points: Any, link: Link | None = None) -> Run:
+    repeats = max(len(its) for _, its in points)
+    cells = [replace(cell, repeats=len(its) or 1) for cell, its in points]
+    records = [record for _, its in points for record in its]
+    return run_of(plan_of(cells, link, repeats=repeats), records)
+
+
+def undecided(*points: Any) -> tuple[Finding, ...]:
+    return unrepeated(series_of(made(*points)))
+
+
+def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_columns() -> None:
+    (found,) = undecided(
+        *(point("LL", 10.0, 1), point("LL", 20.0, 2), point("LL", 99.0, 3)),
+        *(point("WL", 12.0, 1), point("WL", 24.0, 2), point("WL", 5.0, 4)),
+        *(point("LL", 50.0, 1, size=1500), point("WL", 45.0, 1, size=1500)),
+    )
+    assert (found.kind, found.severity) == (Kind.UNREPEATED, "note")
+    assert (found.group, found.words) == (Group("WL", "TCP"), {"against": "LL"})
+    # Over buffers 1 and 2: 15 and 18 Mbit/s; of the other size 50 and 45.
+    assert found.evidence == {
+        "n": 1,
+        "columns": 2,
+        "least_difference_bit_per_s": pytest.approx(-5e6),
+        "most_difference_bit_per_s": pytest.approx(3e6),
+        "least_ratio": pytest.approx(0.9),
+        "most_ratio": pytest.approx(1.2),
+    }
+    assert found.cells == (
+        "WL TCP 64 1 stream",
+        "WL TCP 64 2 stream",
+        "WL TCP 1500 1 stream",
+    )
+
+
+def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
+    found = undecided(
+        *(point(pairing, 10.0) for pairing in ("LL", "WL", "LW")),
+        *(point(pairing, 10.0, protocol="UDP") for pairing in ("WL", "LW")),
+    )
+    assert [(e.words["against"], e.group.pairing, e.group.protocol) for e in found] == [
+        ("LL", "WL", "TCP"),
+        ("LL", "LW", "TCP"),
+        ("WL", "LW", "TCP"),
+        ("WL", "LW", "UDP"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        point("WL", 10.0, 2),
+        point("WL", 10.0, size=1500),
+        point("WL", 10.0, protocol="UDP"),
+        point("WL", 10.0, test="connect"),
+        point("WL", []),
+        point("nas+pc", 10.0),
+    ],
+)
+def test_only_the_same_cells_of_two_pairings_by_letters_are_compared(other: Any) -> None:
+    assert undecided(point("LL", 10.0), other) == ()
+
+
+def test_cells_under_other_conditions_are_not_the_same() -> None:
+    one, other = point("LL", 10.0, streams=1), point("WL", 10.0, streams=2)
+    assert undecided(one, other) == ()
+    assert len(undecided(one, other, point("WL", 10.0, streams=1))) == 1
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [point("LW", [10.0, 11.0]), point("LW", 10.0, values={"same_host": True})],
+)
+def test_where_any_cell_was_repeated_or_touched_no_wire_nothing_is_said(decided: Any) -> None:
+    assert len(undecided(point("LL", 10.0), point("WL", 10.0))) == 1
+    assert undecided(point("LL", 10.0), point("WL", 10.0), decided) == ()
+
+
+def test_other_tests_and_hosts_by_name_hide_no_comparison() -> None:
+    first = [point("LL", 10.0, test="connect"), point("nas+pc", [1.0, 2.0])]
+    assert len(undecided(*first, point("LL", 10.0), point("WL", 10.0))) == 1
+
+
+@pytest.mark.parametrize(("pairings", "told"), [(6, 15), (7, 0)])
+def test_of_more_than_six_pairings_nothing_is_said(pairings: int, told: int) -> None:
+    assert len(undecided(*(point(f"L{at}", 10.0) for at in range(pairings)))) == told
+
+
+def test_a_column_that_cannot_be_compared_hides_no_later_one() -> None:
+    (found,) = undecided(
+        point("LL", 10.0, 1),
+        point("WL", 10.0, 2),
+        point("WL", 30.0, 1, size=1500),
+        point("LL", 10.0, 1, size=1500),
+    )
+    assert (found.evidence["columns"], found.cells) == (1, ("WL TCP 1500 1 stream",))
+
+
+# ---- what leads to what --------------------------------------------------------------------------
+
+
+def note(host: Any = "a", kind: str = "facts", **data: Any) -> Note:
+    return Note(kind, "", {**({} if host is None else {"host": host}), **data}, 0)
+
+
+def column(mbit: Sequence[float], **more: Any) -> Run:
+    return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
+
+
+FALLING = [94.0] * 4 + [60.0, 50.0, 55.0]
+WINDOW: Mapping[str, Value] = {
+    **{"sender_tcp_begin_rwnd_limited_us": 0, "sender_tcp_end_rwnd_limited_us": 9_000_000},
+    **{"sender_elapsed_ns": 10**10, "sender_tcp_end_snd_wnd": 32_768},
+    **{"sender_tcp_end_min_rtt_us": 5_000},
+}
+SHOWN: Mapping[str, Value] = {
+    **{"sender_elapsed_ns": 10**10, "receiver_elapsed_ns": 10**10, "sender_thread_ns": 10**9},
+    **{"sender_run_queue_delay_ns": 0, "receiver_run_queue_delay_ns": 0},
+    **{"receiver_queue_full_share": 0.0, "receiver_queue_looks": 90},
+    **{
+        f"sender_tcp_{edge}_{name}": 0
+        for edge in ("begin", "end")
+        for name in ("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us", "total_retrans")
+    },
+}
+
+
+def test_a_fall_is_told_unless_a_limit_explains_it() -> None:
+    assert len(of_kind(findings(column(FALLING)), Kind.FALL)) == 1
+    explained = column(FALLING, effective={BUFFERS[5]: WINDOW})
+    assert len(of_kind(findings(explained), Kind.RECEIVER_WINDOW)) == 1
+    assert of_kind(findings(explained), Kind.FALL) == []
+
+
+def test_that_nothing_shows_the_limit_explains_no_fall() -> None:
+    run = column(FALLING, values=SHOWN)
+    assert len(of_kind(findings(run), Kind.NOT_DETERMINED)) == 1
+    assert len(of_kind(findings(run), Kind.FALL)) == 1
+
+
+def test_a_host_that_limits_the_best_cell_clears_its_link_of_suspicion() -> None:
+    slow = [4.0, 8.0, 6.0]
+    assert len(of_kind(findings(column(slow)), Kind.LINK_FAR_BELOW)) == 1
+    best = column(slow, effective={BUFFERS[1]: {**WINDOW, "sender_tcp_end_snd_wnd": 4_096}})
+    assert of_kind(findings(best), Kind.LINK_FAR_BELOW) == []
+    lossy = {**SHOWN, "sender_tcp_end_busy_time_us": 9_000_000, "sender_tcp_end_total_retrans": 9}
+    path = findings(column(slow, values=lossy))
+    assert len(of_kind(path, Kind.CONGESTION)) == 1
+    assert len(of_kind(path, Kind.LINK_FAR_BELOW)) == 1, "a path's loss is the link's"
+
+
+@pytest.mark.parametrize(("source", "told"), [(None, True), ("table.csv", False)])
+def test_a_figure_between_one_and_two_thousandths_above_its_ceiling_is_told_of_a_run_only(
+    source: str | None, told: bool
+) -> None:
+    ceiling = 1e2 * 1460 / 1538
+    asked: dict[str, Any] = {"protocol": "TCP", "message_bytes": None}
+    run = column([ceiling * 1.0015], asked=asked)
+    run = run_of(replace(run.plan, source=source), run.records)
+    assert bool(of_kind(findings(run), Kind.ABOVE_CEILING)) is told
+    options = column([1e2 * 1448 / 1538 * 1.0015] * 3)
+    records = [
+        replace(r, values={k: v for k, v in r.values.items() if k != "tcp_timestamps"})
+        for r in options.records
+    ]
+    options = run_of(replace(options.plan, source=source), records)
+    assert bool(of_kind(findings(options), Kind.NO_TIMESTAMPS)) is told
+
+
+def test_the_link_that_interfaces_and_fragments_are_held_against_is_the_plans() -> None:
+    facts = {"interface_speed_bit_per_s": 10**8, "interface_mtu_bytes": 9000}
+    link = Link(1e9, 9000)
+    run = column([900.0], asked=stream("UDP", 8972), link=link, notes=[note(facts=facts)])
+    assert of_kind(findings(run), Kind.FRAGMENTED, Kind.LINK_MTU) == []
+    (speed,) = of_kind(findings(run), Kind.LINK_SPEED)
+    assert speed.evidence["link_rate_bit_per_s"] == 1e9
+
+
+# ---- hosts and their facts -----------------------------------------------------------------------
+
+HALF = {"interface_duplex": "half", "route_interface": "eth0"}
+
+
+def told_of_duplex(run: Run) -> list[str]:
+    return [each.group.host for each in of_kind(findings(run), Kind.DUPLEX)]
+
+
+def test_an_interface_matters_of_the_hosts_that_measured_over_a_wire() -> None:
+    notes = [note(host, facts=HALF) for host in ("a", "b", "c", "")]
+    assert told_of_duplex(column([94.0], notes=notes)) == ["a", "b"]
+    assert told_of_duplex(column([94.0], notes=notes, values={"same_host": True})) == []
+    run = column([94.0], notes=notes)
+    unsaid = [
+        replace(r, values={k: v for k, v in r.values.items() if k != "same_host"})
+        for r in run.records
+    ]
+    assert told_of_duplex(run_of(run.plan, unsaid, notes)) == []
+    nobody = [replace(r, server="", client="b") for r in run.records]
+    assert told_of_duplex(run_of(run.plan, nobody, notes)) == ["b"]
+
+
+def test_facts_are_those_of_notes_of_facts_by_host_in_their_order() -> None:
+    notes = [
+        note("a", facts={"kernel": "1"}),
+        note("b", facts={"kernel": "5"}),
+        note("a", facts="none could be read"),
+        note("a", kind="session", facts={"kernel": "9"}),
+        note("a", facts={"kernel": "2"}),
+        note("b", facts={"kernel": "5"}),
+    ]
+    (found,) = of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED)
+    assert (found.group.host, found.words) == ("a", {"kernel": "1 → 2"})
+
+
+def test_facts_of_no_host_are_kept_apart() -> None:
+    notes = [note(None, facts={"kernel": "1"}), note("a", facts={"kernel": "2"})]
+    assert of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED) == []
+    again = [*notes, note(None, facts={"kernel": "3"})]
+    (found,) = of_kind(findings(column([94.0], notes=again)), Kind.FACTS_CHANGED)
+    assert (found.group.host, found.words) == ("", {"kernel": "1 → 3"})
+
+
+def test_a_host_that_saves_power_is_told_by_the_facts_of_the_run() -> None:
+    run = column([94.0], notes=[note("a", facts={"governor": "powersave"})])
+    (found,) = of_kind(findings(run), Kind.POWER_SAVING)
+    assert (found.group.host, found.words) == ("a", {"governor": "powersave"})
+
+
+# ---- all together --------------------------------------------------------------------------------
+
+
+def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
+    mbit = [*CLEAN_MBIT[:7], 20.0]
+    facts = [note("a", facts={"governor": "powersave", "virtual": "kvm"})]
+    long = {"elapsed_ns": 15 * 10**9}
+    udp = column(mbit, asked=stream("UDP", 2_000), values=long, notes=facts)
+    found = findings(udp)
+    assert [each.kind for each in found] == [
+        Kind.OFF_TIME,
+        Kind.OUTLIER,
+        Kind.VIRTUAL_MACHINE,
+        Kind.POWER_SAVING,
+        Kind.WIRE_CEILING,
+        Kind.BUFFER_NO_EFFECT,
+        Kind.FRAGMENTED,
+    ]
+
+
+def test_a_run_without_a_result_has_its_blanks_and_nothing_else() -> None:
+    run = run_of(plan_of([PlannedCell("a", "LL", "stream", stream())], LINK), [])
+    assert [each.kind for each in findings(run)] == [Kind.MISSING]
+    assert findings(run_of(plan_of([]), [])) == ()

@@ -1,0 +1,273 @@
+"""Whether the sender, its calls or a core limited a stream, and what of it was lost: each threshold
+from both sides, each condition alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_sendings import IDLE, tcp, udp
+
+from netlab.findings.host_limits import (
+    core_saturated,
+    loses,
+    sender_in_calls,
+    sender_on_cpu,
+    sent_enough,
+    share_lost_in_receive_queue,
+)
+from netlab.findings.sending import End, Losses
+from netlab.stats.histogram import of_values
+
+MS = 1_000_000
+LEAST_WINDOW_NS = 200 * MS
+
+
+def end(**other: Any) -> End:
+    return replace(IDLE, **other)
+
+
+# ---- the sender's one thread ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("thread_ns", "delay_ns", "bound"),
+    [
+        (970 * MS, 20 * MS, False),
+        (975 * MS, 20 * MS - 1, True),
+        (970 * MS, 11 * MS, True),
+        (970 * MS, 9 * MS, False),
+        # The two shares leave 2 % of the window to the last bit, and a hair less.
+        (974_400_402, 5_599_598, False),
+        (974_400_403, 5_599_598, True),
+        (941 * MS, 19 * MS, False),
+        (961 * MS, None, True),
+        (959 * MS, None, False),
+        (None, 0, False),
+        (None, None, False),
+    ],
+)
+def test_a_thread_on_its_cpu_waits_for_under_two_per_cent_of_each(
+    thread_ns: int | None, delay_ns: int | None, bound: bool
+) -> None:
+    busy = end(thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
+    assert sender_on_cpu(udp(sender=busy)) is bound
+
+
+BUSY = end(thread_ns=985 * MS)
+
+
+@pytest.mark.parametrize(
+    ("other", "bound"),
+    [
+        ({}, True),
+        ({"streams": 2}, False),
+        ({"offered_bit_per_s": 9e7}, False),
+        ({"sender": replace(BUSY, window_ns=LEAST_WINDOW_NS - 1, thread_ns=199 * MS)}, False),
+        ({"sent": 4_000, "lost": 200}, True),
+        ({"sent": 4_000, "lost": 201}, False),
+        ({"calls": None}, False),
+        # 98.4 % of what the wire carries left the sender, and 96.5 % arrived.
+        ({"sent": 8_000, "lost": 160}, False),
+        ({"sent": 7_900, "lost": 160}, True),
+    ],
+)
+def test_a_sender_on_its_cpu_is_the_limit_where_it_alone_was_slower_than_the_wire(
+    other: dict[str, Any], bound: bool
+) -> None:
+    assert sender_on_cpu(udp(**({"sender": BUSY} | other))) is bound
+
+
+def test_tcp_that_delivers_all_is_not_asked_what_arrived() -> None:
+    assert sender_on_cpu(tcp(sender=BUSY, calls=None)) is True
+    assert sender_on_cpu(tcp(sender=BUSY, sent=4_000, lost=2_000)) is True
+
+
+# ---- its calls -----------------------------------------------------------------------------------
+
+
+def in_calls(each_ns: int = 20_000, samples: int = 50, **other: Any) -> Any:
+    """40,000 calls in a second; times below 2^20 ns have a bucket each."""
+    known: dict[str, Any] = {
+        "message_bytes": 64,
+        "sent": 40_000,
+        "throughput_bit_per_s": 40_000 * 64 * 8.0,
+        "call_times": of_values([each_ns] * samples, 20),
+        "room_looks": 8,
+        "room_share": 0.9,
+        "send_buffer_bytes": 8 * 64,
+    }
+    return udp(**(known | other))
+
+
+def test_send_calls_are_the_limit_from_each_threshold_on() -> None:
+    assert sender_in_calls(in_calls()) is True
+    assert in_calls().in_calls_share == 0.8
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        in_calls(each_ns=19_999),
+        in_calls(samples=49),
+        in_calls(call_times=None),
+        in_calls(room_looks=7),
+        in_calls(room_looks=None),
+        in_calls(room_share=0.899),
+        in_calls(room_share=None),
+        in_calls(send_buffer_bytes=8 * 64 - 1),
+        in_calls(send_buffer_bytes=None),
+        in_calls(calls=None),
+        in_calls(offered_bit_per_s=9e7),
+        in_calls(throughput_bit_per_s=0.94 * 40_000 * 64 * 8),
+        in_calls(sender=end(window_ns=None)),
+    ],
+)
+def test_send_calls_are_not_the_limit_where_one_condition_is_not_met(lacking: Any) -> None:
+    assert sender_in_calls(lacking) is False
+
+
+@pytest.mark.parametrize(
+    ("each_ns", "longest_ns", "limited"),
+    # 100,000 calls within 0.98 s, one of fifty of them long: 49 x 5 us of each 50 make half of it.
+    [(5_000, 147_000, True), (4_999, 150_000, False), (5_000, 146_000, False)],
+)
+def test_all_but_the_longest_calls_must_fill_half_of_the_window(
+    each_ns: int, longest_ns: int, limited: bool
+) -> None:
+    times = of_values([each_ns] * 49 + [longest_ns], 20)
+    made = in_calls(
+        sent=100_000,
+        call_times=times,
+        sender=end(window_ns=980 * MS, thread_ns=300 * MS),
+        throughput_bit_per_s=100_000 * 64 * 8 / 0.98,
+        ceiling_bit_per_s=1e8,
+    )
+    assert sender_in_calls(made) is limited
+    if limited:
+        assert (made.in_calls_share, made.in_ordinary_calls_share) == (0.8, 0.5)
+
+
+# ---- a core --------------------------------------------------------------------------------------
+
+
+def with_core(**other: Any) -> Any:
+    """10,000 small messages a second, and one core of the receiver's host 97 % busy."""
+    known: dict[str, Any] = {
+        "message_bytes": 64,
+        "sent": 10_000,
+        "throughput_bit_per_s": 10_000 * 64 * 8.0,
+        "receiver": end(busiest_core_share=0.97),
+    }
+    return udp(**(known | other))
+
+
+def test_a_core_is_saturated_from_each_threshold_on() -> None:
+    assert core_saturated(with_core()) is True
+    assert core_saturated(with_core(sender=end(busiest_core_share=0.97), receiver=IDLE)) is True
+
+
+SLOW = {"message_bytes": 1472, "calls": None, "ceiling_bit_per_s": 1e9}
+
+
+@pytest.mark.parametrize(
+    ("other", "saturated"),
+    [
+        ({"receiver": end(busiest_core_share=0.969)}, False),
+        ({"receiver": end(busiest_core_share=None)}, False),
+        ({"receiver": end(busiest_core_share=0.97, busiest_core=None)}, False),
+        (
+            {"receiver": end(busiest_core_share=0.97, window_ns=LEAST_WINDOW_NS - 1)},
+            False,
+        ),
+        ({"calls": 9_999}, False),
+        ({"calls": None}, False),
+        ({**SLOW, "throughput_bit_per_s": 10_000 * 1500 * 8.0}, True),
+        ({**SLOW, "throughput_bit_per_s": 10_000 * 1500 * 8.0 - 8}, False),
+        ({"sender": end(run_queue_delay_ns=51 * MS)}, False),
+        ({"receiver": end(busiest_core_share=0.97, run_queue_delay_ns=51 * MS)}, False),
+        ({"sender": end(run_queue_delay_ns=50 * MS)}, True),
+    ],
+)
+def test_a_saturated_core_is_busy_with_much_while_nobody_waits(
+    other: dict[str, Any], saturated: bool
+) -> None:
+    assert core_saturated(with_core(**other)) is saturated
+
+
+@pytest.mark.parametrize(
+    ("thread", "saturated"),
+    [
+        ({"spins": True}, False),
+        ({"spins": True, "cpu": 0}, False),
+        ({"spins": True, "cpu": 1}, True),
+        ({"thread_ns": 950 * MS}, False),
+        ({"thread_ns": 950 * MS, "cpu": 0}, False),
+        ({"thread_ns": 950 * MS, "cpu": 1}, True),
+        ({"thread_ns": 949 * MS}, True),
+        ({"thread_ns": None}, True),
+    ],
+)
+def test_a_core_that_a_thread_of_the_test_may_keep_busy_is_not_called_saturated(
+    thread: dict[str, Any], saturated: bool
+) -> None:
+    assert core_saturated(with_core(sender=end(**thread))) is saturated
+    busy = end(busiest_core_share=0.97, **thread)
+    assert core_saturated(with_core(receiver=busy)) is saturated
+
+
+# ---- what was sent and lost ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "offered", "enough"),
+    [
+        (1e7, None, True),
+        (1.0001e7, None, False),
+        (None, 1e7, True),
+        (None, 1.0001e7, False),
+        (1e7, 5e7, True),
+        (5e7, 1e7, True),
+        (5e7, 2e7, False),
+        (None, None, False),
+    ],
+)
+def test_98_per_cent_of_the_ceiling_or_of_what_was_offered_is_enough(
+    ceiling: float | None, offered: float | None, enough: bool
+) -> None:
+    made = udp(message_bytes=125, calls=9_800, ceiling_bit_per_s=ceiling, offered_bit_per_s=offered)
+    assert made.sent_bit_per_s == 9_800_000
+    assert sent_enough(made) is enough
+    assert sent_enough(replace(made, calls=None)) is False
+
+
+@pytest.mark.parametrize(
+    ("sent", "lost", "limit"),
+    [
+        (8_120, 1, True),
+        (8_120, 0, False),
+        (4_000, 200, False),
+        (4_000, 201, True),
+        (4_000, None, False),
+    ],
+)
+def test_any_loss_limits_where_enough_was_sent_and_a_twentieth_elsewhere(
+    sent: int, lost: int | None, limit: bool
+) -> None:
+    made = udp(sent=sent, losses=Losses(sent=sent, lost=lost))
+    assert loses(made) is limit
+    assert loses(replace(made, protocol="TCP")) is False
+
+
+@pytest.mark.parametrize(
+    ("dropped", "lost", "share"), [(3, 4, 0.75), (0, 4, 0.0), (None, 4, None), (0, 0, None)]
+)
+def test_the_share_lost_in_the_receive_queue_is_of_all_that_was_lost(
+    dropped: int | None, lost: int, share: float | None
+) -> None:
+    made = udp(losses=Losses(sent=100, lost=lost, receive_queue=dropped))
+    assert share_lost_in_receive_queue(made) == share
+    unknown = replace(made, losses=Losses(sent=100, receive_queue=3))
+    assert share_lost_in_receive_queue(unknown) is None

@@ -1,0 +1,235 @@
+"""Series: which cells stand together along the buffers, and what each point came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import LINK, plan_of, run_of
+
+from netlab.experiment.records import Status, Value
+from netlab.findings.finding import Group
+from netlab.findings.series import Point, series_of
+from netlab.imports.run_writer import record_of
+from netlab.results.frame import Run
+from netlab.store.plan import Link, PlannedCell
+
+
+def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -> PlannedCell:
+    given: dict[str, Value] = {"protocol": "TCP", "message_bytes": 64, "socket_buffer_bytes": 8}
+    return PlannedCell(key, pairing, test, {**given, **settings})
+
+
+def planned(*cells: PlannedCell) -> Run:
+    return run_of(plan_of(cells), [])
+
+
+def grouped(*cells: PlannedCell) -> list[tuple[Group, str, list[str]]]:
+    found = series_of(planned(*cells))
+    return [(each.group, each.test, [point.cell for point in each.points]) for each in found]
+
+
+# ---- which cells stand together ------------------------------------------------------------------
+
+
+def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_last() -> None:
+    sizes: list[Any] = [None, 32, 8, "auto", 16]
+    (only,) = series_of(planned(*(cell(str(s), socket_buffer_bytes=s) for s in sizes)))
+    assert [point.cell for point in only.points] == ["8", "16", "32", "None", "auto"]
+    assert [point.buffer_bytes for point in only.points] == [8, 16, 32, None, None]
+    assert [point.cell for point in only.on_axis] == ["8", "16", "32"]
+
+
+def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> None:
+    found = grouped(
+        cell("a", pairing="WL"),
+        cell("b"),
+        cell("c", protocol="UDP"),
+        cell("d", message_bytes=1500),
+        cell("e", test="round_trip"),
+        cell("f", test="connect"),
+        cell("g", test="payload_search"),
+        cell("h", pairing="WL", socket_buffer_bytes=4),
+    )
+    assert found == [
+        (Group("WL", "TCP", 64), "stream", ["h", "a"]),
+        (Group("LL", "TCP", 64), "stream", ["b"]),
+        (Group("LL", "UDP", 64), "stream", ["c"]),
+        (Group("LL", "TCP", 1500), "stream", ["d"]),
+        (Group("LL", "TCP", 64), "round_trip", ["e"]),
+        (Group("LL", "TCP", 64), "connect", ["f"]),
+    ]
+
+
+def test_each_test_has_the_figure_that_it_is_compared_by() -> None:
+    found = series_of(planned(cell("a"), cell("b", "round_trip"), cell("c", "connect")))
+    quantities = ["throughput_bit_per_s", "rtt_mean_ns", "rtt_mean_ns"]
+    assert [each.quantity for each in found] == quantities
+    assert [each.points[0].quantity for each in found] == quantities
+
+
+def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
+    found = grouped(
+        cell("a", streams=1, tags=[1, 2], duration_s=10.0),
+        cell("b", streams=2, tags=[1, 2], duration_s=10.0),
+        cell("c", streams=2, tags=[1], duration_s=10.0, nagle=True),
+        cell("d", protocol="UDP", streams=4),
+        cell("e", test="connect", streams=5),
+    )
+    conditions = [dict(group.conditions) for group, _, _ in found]
+    assert conditions == [
+        {"streams": 1, "tags": "[1, 2]", "nagle": None},
+        {"streams": 2, "tags": "[1, 2]", "nagle": None},
+        {"streams": 2, "tags": "[1]", "nagle": True},
+        {},
+        {},
+    ]
+    assert [name for name, _ in found[0][0].conditions] == ["streams", "tags", "nagle"]
+
+
+def test_values_that_only_look_alike_differ() -> None:
+    assert len(grouped(cell("a", x=1), cell("b", x="1"))) == 2
+    assert len(grouped(cell("a", x=1), cell("b", x=1))) == 1
+
+
+def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> None:
+    found = grouped(cell("a", direction="both"), cell("b", "round_trip", direction="both"))
+    assert [(group.flow, test) for group, test, _ in found] == [
+        *(("to server", "stream"), ("to client", "stream"), ("", "round_trip")),
+    ]
+    points = [each.points[0].prefix for each in series_of(planned(cell("a", direction="both")))]
+    assert points == ["to_server_", "to_client_"]
+    assert [group.flow for group, _, _ in grouped(cell("a", direction="server-sends"))] == [""]
+
+
+def test_cells_without_a_size_or_a_protocol_have_none() -> None:
+    found = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
+    assert [each.group for each in found] == [Group("LL")]
+
+
+# ---- what a point came to ------------------------------------------------------------------------
+
+
+def point_of(
+    trials: Sequence[Mapping[str, Value] | Status | None],
+    test: str = "stream",
+    link: Link | None = LINK,
+    **settings: Any,
+) -> Point:
+    """Values of each trial; a status: it has that and no result; ``None``: not measured yet."""
+    of = cell("a", test, **settings)
+    records = []
+    for number, each in enumerate(trials, 1):
+        if each is None:
+            continue
+        status = each if isinstance(each, Status) else Status.OK
+        told = {} if isinstance(each, Status) else each
+        made = record_of(of, told, printed="x", trial=number)
+        records.append(replace(made, status=status))
+    run = run_of(plan_of([of], link, repeats=len(trials)), records)
+    return series_of(run)[0].points[0]
+
+
+def said(bit_per_s: float | None, **more: Value) -> dict[str, Any]:
+    return {"throughput_bit_per_s": bit_per_s, **more}
+
+
+def test_a_points_figures_are_by_trial_and_its_middle_and_mean_over_those_that_it_has() -> None:
+    made = point_of([said(10.0), None, said(40.0), Status.FAILED, said(13), said(None)])
+    assert made.figures == (10.0, None, 40.0, None, 13.0, None)
+    assert made.values == (10.0, 40.0, 13.0)
+    assert (made.middle, made.mean) == (13.0, 21.0)
+    assert len(made.records) == 6
+    assert made.records[1] is None
+
+
+def test_a_point_without_figures_has_no_middle_and_no_mean() -> None:
+    empty: list[Any] = [None, Status.FAILED, said(None), said(True), {}]
+    for trial in empty:
+        made = point_of([trial])
+        assert (made.values, made.middle, made.mean) == ((), None, None)
+    (only,) = series_of(planned(cell("a")))
+    assert only.measured == ()
+    assert point_of([said(0.0)]).middle == 0.0
+
+
+def test_a_trial_that_failed_has_no_figure_though_its_record_holds_one() -> None:
+    of = cell("a")
+    record = replace(record_of(of, said(5.0, x=1), printed="x"), status=Status.FAILED)
+    (only,) = series_of(run_of(plan_of([of]), [record]))
+    (made,) = only.points
+    assert (made.values, made.of("x"), only.measured) == ((), (), ())
+
+
+def test_values_of_a_point_are_those_of_the_trials_that_have_them_and_of_its_own_way() -> None:
+    made = point_of([{"x": 1}, {"y": 2}, None, {"x": 3}])
+    assert (made.of("x"), made.of_flow("x"), made.of("z")) == ((1, 3), (1, 3), ())
+    both = point_of([{"x": 1, "to_server_x": 2, "to_client_x": 3}], direction="both")
+    assert (both.of("x"), both.of_flow("x")) == ((1,), (2,))
+
+
+def test_a_point_knows_whether_it_was_paced_and_whether_it_touched_a_wire() -> None:
+    assert point_of([{}], rate_bit_per_s=1).paced is True
+    assert point_of([{}], message_rate_per_s=1).paced is True
+    assert point_of([{}]).paced is False
+    assert point_of([{"same_host": False}, {"same_host": True}]).same_host is True
+    assert point_of([{"same_host": False}, {}]).same_host is False
+
+
+def test_the_print_step_is_the_coarsest_of_a_throughputs_figures() -> None:
+    steps: list[dict[str, Value]] = [
+        {"printed_step_bit_per_s": 1e4},
+        {"printed_step_bit_per_s": 10**5},
+        {"printed_step_bit_per_s": "1e9"},
+        {"printed_step_bit_per_s": True},
+        {},
+    ]
+    assert point_of(steps).print_step == 1e5
+    assert point_of([{}]).print_step == 0.0
+    assert point_of(steps, "round_trip").print_step == 0.0
+
+
+def test_the_ceilings_of_a_point_are_those_of_the_first_trial_that_is_ok() -> None:
+    told: list[Any] = [None, Status.FAILED, {"tcp_timestamps": False}, {"tcp_timestamps": True}]
+    made = point_of(told)
+    assert made.lowest_ceiling == made.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
+    unknown = point_of([None])
+    assert unknown.lowest_ceiling == pytest.approx(1e8 * 1448 / 1538)
+    assert unknown.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
+
+
+@pytest.mark.parametrize(
+    ("test", "link", "settings"),
+    [
+        ("round_trip", LINK, {}),
+        ("stream", None, {}),
+        ("stream", LINK, {"message_bytes": None}),
+        ("stream", LINK, {"message_bytes": "auto"}),
+    ],
+)
+def test_a_point_of_another_test_link_or_size_that_is_not_known_has_no_ceiling(
+    test: str, link: Link | None, settings: dict[str, Value]
+) -> None:
+    made = point_of([{}], test, link, **settings)
+    assert (made.lowest_ceiling, made.highest_ceiling) == (None, None)
+
+
+def test_each_way_of_a_point_has_its_own_ceiling() -> None:
+    told: dict[str, Value] = {"to_server_tcp_timestamps": False, "to_client_tcp_timestamps": True}
+    of = cell("a", direction="both")
+    there, back = series_of(run_of(plan_of([of]), [record_of(of, told, printed="x")]))
+    assert there.points[0].lowest_ceiling == pytest.approx(1e8 * 1460 / 1538)
+    assert back.points[0].highest_ceiling == pytest.approx(1e8 * 1448 / 1538)
+
+
+def test_records_go_to_the_cell_that_they_are_of() -> None:
+    cells = [cell("a", socket_buffer_bytes=1), cell("b", socket_buffer_bytes=2)]
+    records = [
+        record_of(each, said(float(f"{at}{trial}")), printed="x", trial=trial)
+        for trial in (2, 1)
+        for at, each in enumerate(cells, 1)
+    ]
+    (only,) = series_of(run_of(plan_of(cells, repeats=2), records))
+    assert [point.figures for point in only.points] == [(11.0, 12.0), (21.0, 22.0)]

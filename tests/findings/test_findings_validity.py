@@ -1,0 +1,265 @@
+"""What makes figures doubtful: exact bounds, of how many trials, and which hosts and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_sendings import CEILING, IDLE, tcp, udp
+
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.sending import End, Sending
+from netlab.findings.validity import doubts, has_smaller_mtu, is_above, power_saving
+
+MS = 1_000_000
+
+
+def end(host: str = "b", **other: Any) -> End:
+    return replace(IDLE, host=host, **other)
+
+
+def only(*sendings: Sending) -> Finding:
+    (found,) = doubts(sendings)
+    return found
+
+
+def test_at_two_thousandths_above_a_printed_ceiling_exactly_nothing_is_said() -> None:
+    made = udp(throughput_bit_per_s=1002.0, highest_ceiling_bit_per_s=1000.0, imported=True)
+    assert is_above(made) is False
+    assert is_above(replace(made, throughput_bit_per_s=1002.001)) is True
+
+
+def test_what_is_above_is_told_with_both_figures() -> None:
+    found = only(udp(throughput_bit_per_s=1.2 * CEILING, cell="x"))
+    assert (found.group, found.cells) == (Group("LL", "UDP", 1472), ("x",))
+    assert found.evidence["throughput_bit_per_s"] == 1.2 * CEILING
+    assert found.evidence["highest_ceiling_bit_per_s"] == CEILING
+
+
+@pytest.mark.parametrize(
+    ("path", "link", "same_host", "smaller"),
+    [
+        (1499, 1500, False, True),
+        (1500, 1500, False, False),
+        (1499, None, False, False),
+        (None, 1500, False, False),
+        (1499, 1500, True, False),
+    ],
+)
+def test_a_path_is_smaller_than_the_link_where_both_are_known_and_a_wire_was_touched(
+    path: int | None, link: int | None, same_host: bool, smaller: bool
+) -> None:
+    made = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
+    assert has_smaller_mtu(made) is smaller
+
+
+def test_a_smaller_path_is_told_with_both_sizes() -> None:
+    found = only(udp(path_mtu_bytes=1400, link_mtu_bytes=1500))
+    assert (found.kind, found.severity) == (Kind.PATH_MTU, "warning")
+    assert (found.evidence["path_mtu_bytes"], found.evidence["link_mtu_bytes"]) == (1400, 1500)
+
+
+# ---- congestion control --------------------------------------------------------------------------
+
+
+def sent_by(host: str, control: str | None, cell: str = "a", **other: Any) -> Sending:
+    return tcp(cell=cell, sender=end(host), receiver=end("z"), congestion=control, **other)
+
+
+def test_different_congestion_controls_are_told_by_host_with_the_cells_that_rest_on_them() -> None:
+    found = only(
+        sent_by("y", "cubic", "b"),
+        sent_by("x", "reno", "a"),
+        sent_by("x", "bbr", "a"),
+        sent_by("w", None, "c"),
+        sent_by("v", "dctcp", "d", congestion_asked=True),
+        sent_by("u", "vegas", "e", same_host=True),
+    )
+    assert (found.kind, found.severity) == (Kind.CONGESTION_DIFFERS, "warning")
+    assert (found.group, found.cells) == (Group(protocol="TCP"), ("b", "a"))
+    assert (found.words, found.evidence) == ({"x": "bbr, reno", "y": "cubic"}, {})
+    assert list(found.words) == ["x", "y"]
+
+
+def test_one_host_that_uses_two_congestion_controls_differs_from_itself() -> None:
+    assert only(sent_by("x", "reno"), sent_by("x", "bbr")).words == {"x": "bbr, reno"}
+    assert doubts([sent_by("x", "bbr"), sent_by("y", "bbr")]) == ()
+
+
+# ---- clocks --------------------------------------------------------------------------------------
+
+
+def test_a_clock_that_was_set_is_told_with_the_largest_step_and_its_cells() -> None:
+    found = only(
+        udp(cell="a", sender=end(clock_step_ns=600 * MS)),
+        udp(cell="b"),
+        udp(cell="c", receiver=end(clock_step_ns=-900 * MS)),
+        udp(cell="a", sender=end(clock_step_ns=700 * MS)),
+    )
+    assert (found.kind, found.severity) == (Kind.CLOCK_STEP, "warning")
+    assert (found.group, found.cells) == (Group(host="b"), ("a", "c"))
+    assert found.evidence == {"clock_step_ns": -900.0 * MS}
+
+
+@pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
+def test_of_steps_within_one_cell_the_largest_either_way_counts(steps_ms: tuple[int, ...]) -> None:
+    trials = [udp(sender=end(clock_step_ns=each * MS)) for each in steps_ms]
+    assert only(*trials).evidence == {"clock_step_ns": -900.0 * MS}
+
+
+def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
+    one = udp(sender=end("x", clock_step_ns=600 * MS), receiver=end("y", clock_step_ns=-700 * MS))
+    found = doubts([one])
+    assert [(each.group.host, each.evidence["clock_step_ns"]) for each in found] == [
+        *(("x", 600.0 * MS), ("y", -700.0 * MS)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ppm", "window_ns", "off"),
+    [
+        (100.0, 200 * MS, False),
+        (-100.0, 200 * MS, False),
+        (100.1, 200 * MS, True),
+        (-100.1, 200 * MS, True),
+        (900.0, 200 * MS - 1, False),
+    ],
+)
+def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
+    ppm: float, window_ns: int, off: bool
+) -> None:
+    found = doubts([udp(sender=end(clock_ppm=ppm, window_ns=window_ns))])
+    assert [each.kind for each in found] == [Kind.CLOCK_RATE] * off
+    for each in found:
+        assert each.evidence == {"clock_ppm": ppm}
+
+
+def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cells() -> None:
+    def trial(cell: str, ppm: float | None) -> Sending:
+        return udp(cell=cell, sender=end(clock_ppm=ppm))
+
+    found = only(
+        *(trial("a", 150.0), trial("a", -250.0), trial("a", 1.0)),
+        *(trial("b", 900.0), trial("b", 2.0)),
+        *(trial("c", 120.0),),
+        *(trial("d", None),),
+    )
+    assert (found.kind, found.severity) == (Kind.CLOCK_RATE, "warning")
+    assert (found.group, found.cells) == (Group(host="b"), ("a", "c"))
+    assert found.evidence == {"clock_ppm": -250.0}
+
+
+# ---- other load ----------------------------------------------------------------------------------
+
+
+def full(**other: Any) -> Sending:
+    """At the wire's ceiling: no host limits it."""
+    return udp(throughput_bit_per_s=0.99 * CEILING, **other)
+
+
+@pytest.mark.parametrize(
+    ("told", "load"),
+    [
+        ({"run_queue_delay_ns": 51 * MS}, True),
+        ({"run_queue_delay_ns": 50 * MS}, False),
+        ({"steal_share": 0.051}, True),
+        ({"steal_share": 0.05}, False),
+        ({"run_queue_delay_ns": 51 * MS, "quota_periods": 100, "throttled_periods": 5}, True),
+        ({"run_queue_delay_ns": 51 * MS, "quota_periods": 100, "throttled_periods": 6}, False),
+        ({"steal_share": 0.051, "quota_periods": 100, "throttled_periods": 6}, True),
+    ],
+)
+def test_other_load_takes_a_cpu_for_more_than_a_twentieth_of_the_time(
+    told: dict[str, Any], load: bool
+) -> None:
+    for which in ("sender", "receiver"):
+        found = doubts([full(**{which: end(**told)})])
+        assert [(each.kind, each.group.host) for each in found] == [(Kind.OTHER_LOAD, "b")] * load
+
+
+def test_other_load_is_told_with_the_worst_share_of_each() -> None:
+    found = only(
+        full(cell="a", sender=end(run_queue_delay_ns=60 * MS, steal_share=0.01)),
+        full(cell="b", receiver=end(run_queue_delay_ns=10 * MS, steal_share=0.07)),
+        full(cell="c", sender=end(run_queue_delay_ns=5 * MS)),
+    )
+    assert (found.cells, found.severity) == (("a", "b"), "note")
+    assert found.evidence == {"run_queue_share": 0.06, "steal_share": 0.07}
+    unknown = only(full(sender=end(run_queue_delay_ns=60 * MS, steal_share=None)))
+    assert unknown.evidence == {"run_queue_share": 0.06}
+
+
+def test_half_of_the_trials_of_a_cell_are_too_few() -> None:
+    loaded, quiet = full(sender=end(steal_share=0.5)), full(sender=end())
+    assert doubts([loaded, quiet]) == ()
+    assert only(loaded, quiet, loaded).cells == ("a",)
+
+
+def test_load_that_is_the_limit_itself_is_said_as_the_limit_only() -> None:
+    for taken in (
+        tcp(receiver=end(run_queue_delay_ns=500 * MS), queue_full_share=0.9),
+        udp(sender=end(thread_ns=500 * MS, run_queue_delay_ns=490 * MS)),
+        udp(sent=7_500, sender=end(steal_share=0.06)),
+    ):
+        assert doubts([taken]) == ()
+
+
+# ---- hosts that save power -----------------------------------------------------------------------
+
+
+def saving(*notes: Mapping[str, Any]) -> list[tuple[str, Mapping[str, str]]]:
+    found = list(power_saving(notes))
+    assert {(each.kind, each.severity, each.cells) for each in found} <= {
+        (Kind.POWER_SAVING, "note", ())
+    }
+    return [(each.group.host, each.words) for each in found]
+
+
+def test_what_saves_power_is_told_of_each_host_by_all_its_facts() -> None:
+    assert saving(
+        {"host": "b", "facts": {"governor": "schedutil,powersave,performance"}},
+        {"host": "a", "facts": {"power_plan": "Balanced"}},
+        {"host": "c", "facts": {"governor": "performance"}},
+        {"host": "b", "facts": {"interface_eee": "active", "power_plan": "High performance"}},
+        {"host": "d", "facts": "none"},
+        {"host": "d"},
+    ) == [
+        ("b", {"governor": "powersave, schedutil", "interface_eee": "active"}),
+        ("a", {"power_plan": "Balanced"}),
+    ]
+
+
+@pytest.mark.parametrize("governor", ["powersave", "ondemand", "conservative", "schedutil"])
+def test_governors_that_follow_the_load_save_power(governor: str) -> None:
+    assert saving({"host": "a", "facts": {"governor": governor}}) == [("a", {"governor": governor})]
+
+
+def test_a_note_without_a_host_is_of_none() -> None:
+    assert saving({"facts": {"interface_eee": "active"}}) == [("", {"interface_eee": "active"})]
+
+
+# ---- all of them ---------------------------------------------------------------------------------
+
+
+def test_doubts_come_in_the_order_of_their_kinds() -> None:
+    wrong: dict[str, Any] = {"clock_step_ns": 600 * MS, "clock_ppm": 300.0, "steal_share": 0.5}
+    made = tcp(
+        throughput_bit_per_s=1.2 * CEILING,
+        path_mtu_bytes=1400,
+        link_mtu_bytes=1500,
+        congestion="bbr",
+        sender=end(**wrong),
+    )
+    other = replace(made, congestion="cubic")
+    found = doubts([made, other], [{"host": "b", "facts": {"governor": "powersave"}}])
+    assert [each.kind for each in found] == [
+        Kind.ABOVE_CEILING,
+        Kind.PATH_MTU,
+        Kind.CONGESTION_DIFFERS,
+        Kind.CLOCK_STEP,
+        Kind.CLOCK_RATE,
+        Kind.OTHER_LOAD,
+        Kind.POWER_SAVING,
+    ]

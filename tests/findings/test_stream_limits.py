@@ -1,0 +1,292 @@
+"""What limited a stream: a made-up stream a limit, and what becomes of it without its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_sendings import ACCOUNT, CEILING, IDLE, SECOND_NS, tcp, udp
+
+from netlab.findings.figures import OF_KIND
+from netlab.findings.finding import Kind
+from netlab.findings.limits import limit_of, limits
+from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.report.text.stream_findings import CALLED, said_of_stream, shown_by
+
+WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
+LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
+PLANTED: Mapping[Kind, Sending] = {
+    Kind.WIRE_CEILING: udp(sent=8_120),
+    Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
+    Kind.RECEIVER_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.SENDER_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.STOLEN_CPU: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
+    Kind.RECEIVER_STARVED: tcp(
+        receiver=replace(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
+    ),
+    Kind.RECEIVER_WINDOW: tcp(tcp=WINDOW),
+    Kind.SENDER_STARVED: udp(
+        sender=replace(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
+    ),
+    Kind.SENDER_CPU: udp(sender=replace(IDLE, thread_ns=985_000_000)),
+    Kind.RECEIVER_CPU: tcp(queue_full_share=0.7),
+    Kind.SENDER_BUFFER: tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=600_000)),
+    Kind.RECEIVE_QUEUE_DROPS: udp(sent=8_200, lost=4_200, losses=LOST_IN_SOCKET),
+    Kind.SENDER_QUEUE_DROPS: udp(losses=Losses(sent=4_000, lost=0, receive_queue=0, local=400)),
+    Kind.SATURATED_CORE: udp(
+        message_bytes=64,
+        calls=20_000,
+        throughput_bit_per_s=20_000 * 64 * 8.0,
+        receiver=replace(IDLE, busiest_core_share=0.99),
+    ),
+    Kind.CONGESTION: tcp(tcp=replace(ACCOUNT, retransmissions=3)),
+    Kind.PATH_LOSS: udp(sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)),
+    Kind.NOT_DETERMINED: udp(),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
+    assert limit_of(PLANTED[kind]) is kind
+    (found,) = limits([PLANTED[kind]])
+    assert found.kind is kind
+    if kind is not Kind.STOLEN_CPU:
+        assert {*OF_KIND.get(kind, ())} <= found.evidence.keys()
+    assert CALLED[kind]
+    words = said_of_stream(found)
+    assert words is not None
+    assert "% of the wire ceiling" in words
+    assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, found.evidence)
+
+
+def test_every_kind_of_limit_is_planted_here_or_beside() -> None:
+    beside = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE}
+    assert PLANTED.keys() | beside == CALLED.keys()
+
+
+LACKING = [
+    (Kind.RECEIVER_QUOTA, {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)}),
+    (Kind.SENDER_QUOTA, {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)}),
+    (Kind.STOLEN_CPU, {"sender": replace(IDLE, steal_share=None)}),
+    (Kind.RECEIVER_STARVED, {"receiver": replace(IDLE, run_queue_delay_ns=None)}),
+    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, rwnd_limited_us=None)}),
+    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, window_bytes=None)}),
+    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, min_rtt_us=None)}),
+    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, min_rtt_us=1_000)}),
+    (Kind.RECEIVER_WINDOW, {"queue_full_share": 0.9}),
+    (Kind.RECEIVER_WINDOW, {"streams": 2}),
+    (Kind.SENDER_STARVED, {"sender": replace(IDLE, run_queue_delay_ns=None)}),
+    (Kind.SENDER_CPU, {"sender": replace(IDLE, thread_ns=None)}),
+    (Kind.SENDER_CPU, {"offered_bit_per_s": 9e7}),
+    (Kind.RECEIVER_CPU, {"queue_full_share": None}),
+    (Kind.RECEIVER_CPU, {"queue_looks": 7}),
+    (Kind.RECEIVER_CPU, {"queue_full_share": 0.5}),
+    (Kind.SENDER_BUFFER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=None)}),
+    (Kind.SENDER_BUFFER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=499_000)}),
+    (Kind.RECEIVE_QUEUE_DROPS, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.RECEIVE_QUEUE_DROPS, {"losses": replace(LOST_IN_SOCKET, lost=None)}),
+    (Kind.SENDER_QUEUE_DROPS, {"losses": Losses(sent=4_000, lost=0, receive_queue=0)}),
+    (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=None)}),
+    (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=0.96)}),
+    (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True)}),
+    (Kind.SATURATED_CORE, {"message_bytes": 1472, "calls": 9_000}),
+    (Kind.SATURATED_CORE, {"sender": replace(IDLE, run_queue_delay_ns=60_000_000)}),
+    (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True, cpu=0)}),
+    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=None)}),
+    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
+    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, busy_us=400_000)}),
+    (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
+    (Kind.NOT_DETERMINED, {"queue_full_share": None}),
+    (Kind.NOT_DETERMINED, {"sender": replace(IDLE, thread_ns=None)}),
+    (Kind.NOT_DETERMINED, {"ceiling_bit_per_s": None}),
+    (Kind.NOT_DETERMINED, {"streams": 2}),
+    (Kind.NOT_DETERMINED, {"imported": True}),
+]
+
+
+BELOW = [kind for kind in PLANTED if kind not in (Kind.WIRE_CEILING, Kind.PACING)]
+
+
+@pytest.mark.parametrize(("kind", "other"), LACKING)
+def test_without_its_evidence_a_limit_is_not_named(kind: Kind, other: dict[str, Any]) -> None:
+    assert limit_of(replace(PLANTED[kind], **other)) is not kind
+
+
+@pytest.mark.parametrize("kind", BELOW)
+def test_at_the_ceiling_no_host_is_blamed(kind: Kind) -> None:
+    full = replace(PLANTED[kind], throughput_bit_per_s=0.98 * CEILING)
+    assert limit_of(full) is Kind.WIRE_CEILING
+
+
+@pytest.mark.parametrize("kind", BELOW)
+def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
+    of_path = (Kind.PATH_LOSS, Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS)
+    planted = PLANTED[kind]
+    ends: dict[str, Any] = {
+        name: replace(end, window_ns=100_000_000)
+        for name, end in (("sender", planted.sender), ("receiver", planted.receiver))
+    }
+    assert limit_of(replace(planted, **ends)) is (kind if kind in of_path else None)
+
+
+def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -> None:
+    starved = replace(IDLE, run_queue_delay_ns=400_000_000)
+    closed = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
+    assert limit_of(closed) is Kind.RECEIVER_STARVED
+    behind = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
+    assert limit_of(behind) is Kind.RECEIVER_STARVED
+    assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_WINDOW, "it keeps up"
+
+
+def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> None:
+    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
+    hurries = replace(waits, thread_ns=900_000_000)
+    assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.RECEIVER_STARVED
+    on_cpu = replace(IDLE, thread_ns=980_000_000)
+    assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
+
+
+def test_a_neighbour_on_the_senders_cpu_is_named_though_a_little_was_stolen_as_well() -> None:
+    halved = replace(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
+    for steal_share, kind in ((0.1, Kind.SENDER_STARVED), (0.2, Kind.STOLEN_CPU)):
+        assert limit_of(udp(sender=replace(halved, steal_share=steal_share))) is kind
+
+
+def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_missing() -> None:
+    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
+    assert limit_of(udp(receiver=waits)) is Kind.NOT_DETERMINED
+    assert limit_of(udp(sent=7_000, receiver=waits)) is Kind.RECEIVER_STARVED
+    assert limit_of(udp(sent=7_000, sender=waits)) is Kind.SENDER_STARVED
+    stolen = replace(IDLE, steal_share=0.06)
+    assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
+    throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
+    assert limit_of(udp(sent=7_000, receiver=throttled)) is Kind.RECEIVER_QUOTA
+    assert limit_of(udp(receiver=throttled)) is Kind.NOT_DETERMINED
+
+
+def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
+    def lossy(sent: int) -> Sending:
+        lost = sent // 40
+        return udp(
+            sent=sent, lost=lost, losses=Losses(sent=sent, lost=lost, receive_queue=0, local=0)
+        )
+
+    assert limit_of(lossy(8_120)) is Kind.PATH_LOSS
+    assert limit_of(lossy(6_000)) is Kind.NOT_DETERMINED
+    paced = replace(lossy(6_000), offered_bit_per_s=6_000 * 1472 * 8.0)
+    assert limit_of(paced) is Kind.PATH_LOSS
+
+
+# ---- packets a second ----------------------------------------------------------------------------
+
+
+def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[Sending]:
+    return [
+        udp(
+            cell=str(size),
+            message_bytes=size,
+            throughput_bit_per_s=frames_per_s * size * 8,
+            calls=round(frames_per_s),
+            losses=Losses(sent=4_000, lost=0, receive_queue=0, local=0),
+            **other,
+        )
+        for size in sizes
+    ]
+
+
+def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
+    found = limits(at_rate(4_000, (64, 128, 256)))
+    assert [(each.kind, each.cells) for each in found] == [
+        (Kind.PACKET_RATE, (size,)) for size in ("64", "128", "256")
+    ]
+    assert found[0].evidence["frames_per_s"] == pytest.approx(4_000)
+
+
+@pytest.mark.parametrize(
+    "sendings",
+    [
+        at_rate(4_000, (64, 128)),
+        at_rate(4_000, (64, 128, 250)),
+        at_rate(4_000, (64, 128)) + at_rate(3_700, (256,)),
+        at_rate(4_000, (2_000, 8_000, 32_000), packets_a_message=2),
+        at_rate(4_000, (64, 128, 256), packets_a_message=None),
+        at_rate(4_000, (64, 128, 256), imported=True),
+        at_rate(4_000, (64, 128, 256), ceiling_bit_per_s=None),
+        at_rate(4_000, (64, 128, 256), ceiling_bit_per_s=4_000 * 8 * 64.0),
+        at_rate(4_000, (64, 128, 256), offered_bit_per_s=1e9),
+    ],
+)
+def test_there_is_no_packet_rate_where_its_evidence_is_incomplete(sendings: list[Sending]) -> None:
+    assert Kind.PACKET_RATE not in {each.kind for each in limits(sendings)}
+
+
+def test_what_a_host_does_is_named_before_a_packet_rate() -> None:
+    busy = replace(IDLE, thread_ns=985_000_000)
+    assert {each.kind for each in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
+        Kind.SENDER_CPU
+    }
+
+
+def test_other_settings_are_not_mixed_into_a_packet_rate() -> None:
+    mixed = at_rate(4_000, (64, 128)) + at_rate(4_000, (256,), conditions="other")
+    assert Kind.PACKET_RATE not in {each.kind for each in limits(mixed)}
+
+
+shares = st.none() | st.floats(0, 1)
+counts = st.none() | st.integers(0, 10_000)
+
+
+@given(
+    share=st.floats(0.0, 1.1),
+    end=st.builds(
+        End,
+        window_ns=st.none() | st.integers(0, SECOND_NS),
+        thread_ns=st.none() | st.integers(0, SECOND_NS),
+        run_queue_delay_ns=st.none() | st.integers(0, SECOND_NS),
+        quota_periods=counts,
+        throttled_periods=counts,
+        steal_share=shares,
+        busiest_core=st.none() | st.integers(0, 3),
+        busiest_core_share=shares,
+    ),
+    account=st.builds(
+        TcpAccount,
+        **{each.name: st.none() | st.integers(0, 1_000_000) for each in fields(TcpAccount)},
+    ),
+    losses=st.builds(Losses, **{each.name: counts for each in fields(Losses)}),
+    full=shares,
+    protocol=st.sampled_from(["TCP", "UDP"]),
+)
+def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
+    share: float, end: End, account: TcpAccount, losses: Losses, full: float | None, protocol: str
+) -> None:
+    made = udp(
+        protocol=protocol,
+        throughput_bit_per_s=share * CEILING,
+        sender=end,
+        receiver=end,
+        tcp=account,
+        losses=losses,
+        queue_full_share=full,
+    )
+    for found in limits([made]):
+        assert said_of_stream(found)
+        assert (found.kind is Kind.WIRE_CEILING) == (share >= 0.98)
+        assert all(name in found.evidence for name in _NEEDED.get(found.kind, ()))
+
+
+_NEEDED = {
+    Kind.SENDER_QUOTA: ("sender_throttled_share",),
+    Kind.SENDER_STARVED: ("sender_run_queue_share",),
+    Kind.RECEIVER_CPU: ("queue_full_share",),
+    Kind.RECEIVER_WINDOW: ("rwnd_limited_share", "window_bytes", "min_rtt_us"),
+    Kind.SENDER_BUFFER: ("sndbuf_limited_share",),
+    Kind.CONGESTION: ("cwnd_limited_share", "retransmissions"),
+    Kind.PATH_LOSS: ("lost_share", "receive_queue_drops"),
+    Kind.NOT_DETERMINED: ("ceiling_share",),
+}

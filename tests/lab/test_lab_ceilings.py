@@ -1,0 +1,96 @@
+"""netlab's own figures over a shaped cable of the lab are what Ethernet's framing leaves of it.
+
+The ceilings come from the framing alone, by hand: each packet costs 38 bytes on the wire besides
+itself (preamble 8, header 14, FCS 4, gap 12), and none is shorter than 84 with these.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import first_on_the_cpus, needs_a_lab
+
+from netlab import lab
+from netlab.lab.options import LabOptions
+from netlab.store.reader import read
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+NAME = f"c{os.getpid()}"
+# So slow a cable, and so much waiting before it, that it goes on where a busy machine holds the
+# sender up.
+RATE_BIT_PER_S = 10e6
+TRIALS = 5
+MATRIX = """\
+title: What a shaped cable carries
+link: {rate: 10Mbit, mtu: 1500}
+pairings: [LL]
+repeats: 5
+defaults: {duration: 1.2s, warm_up: 150ms, socket_buffer: 256KiB, client_cpu: 1, server_cpu: 0}
+tests:
+  - {test: stream, protocol: TCP, message_size: 1448, congestion: cubic}
+  - {test: stream, protocol: UDP, message_size: [64, 576, 1472, 1500, 64512]}
+"""
+
+PAYLOAD_AND_WIRE_BYTES = {
+    # MTU 1500; 20 bytes of IPv4 and 32 of TCP with timestamps.
+    ("TCP", 1448): (1448, 1500 + 38),
+    # 20 bytes of IPv4 and 8 of UDP.
+    ("UDP", 64): (64, 92 + 38),
+    ("UDP", 576): (576, 604 + 38),
+    ("UDP", 1472): (1472, 1500 + 38),
+    # 1480 bytes of the datagram in the first fragment, and 28 in the second.
+    ("UDP", 1500): (1500, (1500 + 38) + (48 + 38)),
+    # 64520 bytes of datagram are 43 fragments of 1480, and 880 in the last.
+    ("UDP", 64512): (64512, 43 * (1500 + 38) + (900 + 38)),
+}
+PRINTED_PERCENT = (94.148, 49.231, 89.720, 95.709, 92.365, 96.183)
+"""The shares of the link for these, in order, as the definitions of a measurement print them."""
+
+
+def test_the_framing_by_hand_gives_the_printed_shares() -> None:
+    shares = [100 * payload / wire for payload, wire in PAYLOAD_AND_WIRE_BYTES.values()]
+    assert shares == pytest.approx(PRINTED_PERCENT, abs=0.0006)
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, rate=RATE_BIT_PER_S))
+    finally:
+        lab.down(NAME)
+
+
+def test_medians_lie_at_most_four_thousandths_below_the_wire_ceiling_and_one_above(
+    cable: lab.LabState, tmp_path: Path
+) -> None:
+    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    words = ["run", "matrix.yaml", "--hosts", str(cable.hosts_file), "--into", "run"]
+    with first_on_the_cpus(cable):
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *words, "--no-report"],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+            cwd=tmp_path,
+        )
+    assert done.returncode == 0, done.stderr
+    shares: dict[tuple[str, int], list[float]] = {}
+    for record in read(tmp_path / "run").latest.values():
+        cell = str(record.settings["protocol"]), int(str(record.settings["message_bytes"]))
+        payload, wire = PAYLOAD_AND_WIRE_BYTES[cell]
+        rate = float(str(record.values["throughput_bit_per_s"]))
+        shares.setdefault(cell, []).append(rate / (RATE_BIT_PER_S * payload / wire))
+    assert {cell: len(each) for cell, each in shares.items()} == dict.fromkeys(
+        PAYLOAD_AND_WIRE_BYTES, TRIALS
+    )
+    medians = {cell: statistics.median(each) for cell, each in shares.items()}
+    off = {cell: shares[cell] for cell, each in medians.items() if not 0.996 <= each <= 1.001}
+    assert off == {}

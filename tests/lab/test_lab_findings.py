@@ -1,0 +1,140 @@
+"""Limits planted in a lab are named in its findings, and a clean run is not warned of."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+from netprobe_agents import build
+from planted_truths import UNDISTURBED
+
+from netlab import lab
+from netlab.findings import findings
+from netlab.findings.finding import Finding, Kind
+from netlab.lab import quota
+from netlab.lab.options import LabOptions
+from netlab.results.frame import load
+
+pytestmark = needs_a_lab
+
+NAME = f"f{os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[lab.LabState]:
+    """Two hosts with slow cables of a small MTU, and two whose cables have no limit, one of these
+    with a fifth of a CPU."""
+    slow = ("linux-a", "linux-b")
+    options = LabOptions(
+        name=NAME,
+        linux=4,
+        mtu=1400,
+        rates=dict.fromkeys(slow, 20e6),
+        cpu_shares={} if quota.controller() is None else {"linux-d": 0.2},
+    )
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(NAME)
+
+
+def findings_of(
+    of: lab.LabState, folder: Path, link: str, pairing: str, test: str
+) -> list[Finding]:
+    matrix = folder / "matrix.yaml"
+    matrix.write_text(
+        f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n{UNDISTURBED}\n"
+        f"defaults: {{duration: 2s, warm_up: 1s}}\ntests:\n  - {{test: stream, {test}}}\n"
+    )
+    words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [*findings(load(folder / "run"))]
+
+
+COUNTERS = "nr_periods {}\\nnr_throttled {}\\nthrottled_usec {}\\n"
+VERSION_2 = f"""
+mount -t tmpfs none /sys/fs/cgroup
+printf '{COUNTERS.format(10, 2, 1000)}' > /sys/fs/cgroup/cpu.stat
+"$0" receive bind=127.0.0.1 port=$1 seconds=1 message=1448 &
+sleep 0.2
+"$0" send to=127.0.0.1:$1 seconds=1 message=1448 >/dev/null &
+sleep 0.4
+printf '{COUNTERS.format(20, 9, 51000)}' > /sys/fs/cgroup/cpu.stat
+wait
+"""
+
+
+def test_the_probe_reads_control_groups_of_version_2_as_well() -> None:
+    """Which this kernel may not have: the file that it would find there is played."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = ["unshare", "--mount", "sh", "-c", VERSION_2, str(build()), str(port)]
+    environment = {**os.environ, "NETPROBE_TOKEN": "00112233445566778899aabbccddeeff"}
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, timeout=30, check=False
+    )
+    result = json.loads(done.stdout.splitlines()[-1])
+    told = {name.removeprefix("quota_"): result[name] for name in result if "quota" in name}
+    assert told == {"periods": 10, "throttled_periods": 7, "throttled_ns": 50_000_000}
+
+
+LARGE = "protocol: TCP, message_size: 1348, congestion: cubic"
+SMALL = "protocol: TCP, message_size: 64, congestion: cubic, client_cpu: 1, server_cpu: 0"
+
+
+def test_a_clean_run_reaches_the_wire_ceiling_and_is_not_warned_of(
+    planted: lab.LabState, tmp_path: Path
+) -> None:
+    link = "{rate: 20Mbit, mtu: 1400}"
+    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    (share,) = shares_of_the_wire(tmp_path, 20e6, 1400)
+    # A tenth of a per cent is what clocks may make of it.
+    assert 0.98 <= share <= 1.001
+    assert [each.kind for each in found if each.severity == "warning"] == []
+    assert Kind.WIRE_CEILING in {each.kind for each in found}
+
+
+def shares_of_the_wire(folder: Path, rate_bit_per_s: float, mtu_bytes: int) -> list[float]:
+    """Throughput of TCP with timestamps over IPv4: 52 bytes of each packet are headers, and 38 of
+    Ethernet's framing go with it."""
+    ceiling_bit_per_s = rate_bit_per_s * (mtu_bytes - 52) / (mtu_bytes + 38)
+    frame = load(folder / "run").frame
+    return [float(value) / ceiling_bit_per_s for value in frame["throughput_bit_per_s"]]
+
+
+def test_a_wrong_rate_and_a_wrong_mtu_of_the_link_are_named(
+    planted: lab.LabState, tmp_path: Path
+) -> None:
+    link = "{rate: 18Mbit, mtu: 1500}"
+    found = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
+    by_kind = {each.kind: each for each in found}
+    above, mtu = by_kind[Kind.ABOVE_CEILING], by_kind[Kind.PATH_MTU]
+    assert above.evidence["throughput_bit_per_s"] > 1.05 * above.evidence["ceiling_bit_per_s"]
+    assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
+
+
+@pytest.mark.needs("quota")
+def test_a_sender_under_a_cpu_quota_is_named_with_how_often_it_was_throttled(
+    planted: lab.LabState, tmp_path: Path
+) -> None:
+    link = "{rate: 10Gbit, mtu: 1400}"
+    found = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
+    (limit,) = [each for each in found if each.kind is Kind.SENDER_QUOTA]
+    assert limit.severity == "warning"
+    assert limit.evidence["sender_throttled_share"] > 0.05

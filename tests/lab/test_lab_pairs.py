@@ -1,0 +1,225 @@
+"""Every host with every other in the virtual lab, over SSH: a star of hosts, two cables each."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labs import needs_a_lab
+
+from netlab import lab
+from netlab.experiment.records import Record
+from netlab.lab.options import LabOptions
+from netlab.store.reader import read
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+HOSTS = ("linux-a", "linux-b", "linux-c", "linux-d")
+MATRIX = """\
+title: a star with two kinds of connection
+link: {rate: 20Mbit, mtu: 1500}
+pairings: {between: all, inside: false}
+parallel: true
+defaults: {duration: 400ms, network: [test, second]}
+tests:
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 4Mbit, socket_buffer: auto}
+  - {test: stream, protocol: TCP, message_size: 8KiB, congestion: cubic, socket_buffer: auto}
+"""
+WAYS = """\
+title: one host over each of its connections, and itself
+pairings: {between: [linux-a@test, linux-a@second, linux-b]}
+parallel: true
+defaults: {duration: 200ms}
+tests:
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 2Mbit, socket_buffer: auto}
+"""
+CROSSING = WAYS.replace(
+    "{between: [linux-a@test, linux-a@second, linux-b]}",
+    "[linux-a@second+linux-b@test, linux-a+linux-b]",
+)
+
+SEARCHED = """\
+title: two pairs of ports of one device, and the slow cable of one of them
+link: {rate: 20Mbit, mtu: 1500}
+pairings: [linux-b+linux-a, linux-d+linux-c]
+parallel: true
+tests:
+  - test: throughput_search
+    together: TOGETHER
+    frame_size: 1518
+    duration: 500ms
+    resolution: 10 %
+    settle: 0s
+    residual: 300ms
+"""
+BESIDE = """\
+    frame_loss: true
+    latency: true
+    back_to_back: 1
+"""
+
+
+@pytest.fixture(scope="module")
+def star() -> Iterator[lab.LabState]:
+    name = f"p{os.getpid()}"
+    try:
+        yield lab.up(LabOptions(name=name, rate=20e6, linux=4, second_rate=8e6))
+    finally:
+        lab.down(name)
+
+
+def records(star: lab.LabState, folder: Path, matrix: str, code: int = 0) -> list[Record]:
+    """The last word of each trial of a run of ``matrix``."""
+    (folder / "matrix.yaml").write_text(matrix)
+    argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
+    argv += ["--retries", "0", "--hosts", str(star.hosts_file)]
+    done = subprocess.run(
+        argv, cwd=folder, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return list(read(folder / "out").latest.values())
+
+
+@pytest.fixture(scope="module")
+def found(star: lab.LabState, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    return records(star, tmp_path_factory.mktemp("run"), MATRIX)
+
+
+def test_every_ordered_pair_is_measured_over_each_kind_of_connection(found: list[Record]) -> None:
+    measured = [(r.server, r.client, r.settings["network"], r.settings["protocol"]) for r in found]
+    assert sorted(map(str, measured)) == sorted(
+        str((*pair, network, protocol))
+        for pair in permutations(HOSTS, 2)
+        for network in ("test", "second")
+        for protocol in ("TCP", "UDP")
+    )
+    assert {str(record.status) for record in found} == {"ok"}
+
+
+def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
+    found: list[Record],
+) -> None:
+    rounds: dict[object, list[Record]] = {}
+    for record in found:
+        assert record.values["common_window_trials"] == 2
+        rounds.setdefault(record.values["common_window_open_ns"], []).append(record)
+    assert len(rounds) == len(found) / 2
+    for each in rounds.values():
+        assert len({host for r in each for host in (r.server, r.client)}) == 4
+        assert len({str(sorted(r.settings.items())) for r in each}) == 1
+
+
+def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_from_another(
+    found: list[Record],
+) -> None:
+    shares: dict[str, list[float]] = {}
+    for record in found:
+        if record.settings["protocol"] == "TCP":
+            network = str(record.settings["network"])
+            # TCP with timestamps: of each 1538 bytes on the wire 1448 are payload.
+            ceiling = {"test": 20e6, "second": 8e6}[network] * 1448 / 1538
+            value = float(str(record.values["throughput_bit_per_s"]))
+            shares.setdefault(network, []).append(value / ceiling)
+    assert {network: len(each) for network, each in shares.items()} == {"test": 12, "second": 12}
+    for network, each in shares.items():
+        # A machine that computes other things only takes from a figure: the upper quartile stands
+        # for the cable.
+        quartile = statistics.quantiles(each, n=4)[2]
+        assert quartile == pytest.approx(1, abs=0.005), (network, each)
+        assert min(each) > 0.65 and max(each) < 1.02, (network, each)
+
+
+def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
+    found: list[Record],
+) -> None:
+    """A busy machine skips some, and sends the first or the last a little late."""
+    paced = [record.values for record in found if record.settings["protocol"] == "UDP"]
+    assert len(paced) == 24
+    missing = []
+    for each in paced:
+        values: Any = each
+        span_s = (values["sender_last_send_ns"] - values["sender_first_send_ns"]) / 1e9
+        due = span_s * 4e6 / (8 * 1472) + 1
+        missing.append(due - values["sent_messages"] - values["sender_skipped_messages"])
+        assert abs(missing[-1]) < 0.1 * due
+        assert values["receiver_total_messages"] == values["sent_messages"]
+        assert values["lost_messages"] == 0
+    assert abs(statistics.median(missing)) <= 1, missing
+
+
+def test_one_host_over_each_of_its_connections_and_with_itself(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    found = {r.pairing: r for r in records(star, tmp_path, WAYS)}
+    assert len(found) == 9
+    assert {str(r.status) for r in found.values()} == {"ok"}
+    # The other end is met in the same network, where it has an address there.
+    addresses = {host.name: host.networks for host in star.hosts}
+    for way in ("test", "second"):
+        record = found[f"linux-a@{way}+linux-b"]
+        assert record.values["receiver_local_address"] == addresses["linux-a"][way][0]
+        assert record.values["sender_local_address"] == addresses["linux-b"][way][0]
+    inside = {pairing for pairing, r in found.items() if r.values["same_host"]}
+    assert inside == {pairing for pairing in found if pairing.count("linux-a") != 1}
+
+
+def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_measured(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    found = {r.pairing: r for r in records(star, tmp_path, CROSSING, code=3)}
+    ways = {pairing: (str(r.status), r.reason) for pairing, r in found.items()}
+    assert ways == {
+        "linux-a@second+linux-b@test": ("failed", "wrong-path"),
+        "linux-a+linux-b": ("ok", None),
+    }
+
+
+def searched(star: lab.LabState, folder: Path, *, together: bool) -> dict[str, Record]:
+    text = SEARCHED.replace("TOGETHER", str(together).lower()) + BESIDE * together
+    found = {r.pairing: r for r in records(star, folder, text)}
+    assert {str(r.status) for r in found.values()} == {"ok"}
+    return found
+
+
+@pytest.fixture
+def unequal() -> Iterator[lab.LabState]:
+    """A switch that forwards 8 of 20 Mbit/s to one of the two that receive."""
+    name = f"t{os.getpid()}"
+    try:
+        yield lab.up(LabOptions(name=name, rate=20e6, linux=4, rates={"linux-d": 8e6}))
+    finally:
+        lab.down(name)
+
+
+@pytest.mark.sampled(most=1)
+@pytest.mark.parametrize("together", [True, False])
+def test_pairs_have_one_rate_that_holds_for_all_where_they_search_together_and_else_each_its_own(
+    unequal: lab.LabState, tmp_path: Path, together: bool
+) -> None:
+    found = searched(unequal, tmp_path, together=together)
+    fast: Any = found["linux-b+linux-a"].values
+    slow: Any = found["linux-d+linux-c"].values
+    assert slow["limit"] == "device"
+    assert slow["line_share"] == pytest.approx(0.4, abs=0.11)
+    if not together:
+        assert fast["line_share"] == pytest.approx(1, abs=0.11)
+        assert "pairs" not in {*fast, *slow}
+        return
+    assert (fast["pairs"], slow["pairs"]) == (2, 2)
+    for same in ("limit", "line_share", "upper_line_share", "trial_line_share"):
+        assert fast[same] == slow[same], same
+    for same in ("trial_verdict", "loss_line_share", "loss_verdict"):
+        assert fast[same] == slow[same], same
+    # A burst is of one pair at a time: the fast one's cables take any.
+    assert fast["back_to_back_limit"] != "failed"
+    assert slow["back_to_back_limit"] == "device"
+    # Of each pair its own frames: what the other one lost is the other one's.
+    assert fast["loss_received_frames"][0] == fast["loss_sent_frames"][0]
+    assert slow["loss_received_frames"][0] < slow["loss_sent_frames"][0]

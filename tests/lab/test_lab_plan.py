@@ -1,0 +1,297 @@
+"""What a lab is made of, without root: names, addresses, rates, quotas; what is refused."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from netlab.cli import cli
+from netlab.errors import HostError, UsageError
+from netlab.lab import quota
+from netlab.lab.inventory import inventory_text
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, Network, make_plan, plan_from_json
+from netlab.lab.shaping import shape_of
+
+NAME = "plan"
+
+
+def a_plan(taken: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: object) -> LabPlan:
+    networks: list[Network] = [ipaddress.ip_network(each) for each in taken]
+    options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
+    return make_plan(options, Path("/run/netlab/x"), taken=networks, taken_slots=slots)
+
+
+def test_a_plan_survives_being_written_down() -> None:
+    plan = a_plan(rate=100e6, queue_frames=50, hosts_file=Path("/tmp/hosts.yaml"))  # noqa: S108
+    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
+    assert a_plan().hosts[0].management_address == "198.19.0.2"
+    moved = a_plan(taken=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
+    assert (moved.slot, moved.hosts[1].addresses[0]) == (2, "198.18.2.3")
+    assert a_plan(taken=("198.18.0.0/15",)).hosts[0].management_address == "10.219.0.2"
+    with pytest.raises(HostError, match="no free network"):
+        a_plan(taken=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
+
+
+def test_two_plans_share_no_name_no_address_and_no_account() -> None:
+    first, second = a_plan(), a_plan(slots=(0,), name="other")
+
+    def things(plan: LabPlan) -> set[object]:
+        return {plan.bridge, plan.controller_address} | {
+            thing
+            for host in plan.hosts
+            for thing in (
+                host.namespace,
+                host.port,
+                host.management_address,
+                host.uid,
+                *host.addresses,
+            )
+        }
+
+    assert not things(first) & things(second)
+
+
+def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
+    last = a_plan(slots=tuple(range(63)))
+    assert last.slot == 63
+    assert max(len(name) for name in [last.bridge, *(host.port for host in last.hosts)]) <= 15
+
+
+def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
+    made = a_plan(linux=6, rate=1e8, second_rate=4e7)
+    assert made == plan_from_json(json.loads(json.dumps(made.as_json())))
+    assert [host.name for host in made.hosts] == [f"linux-{letter}" for letter in "abcdef"]
+    assert [cable.rate for cable in made.cables] == [1e8] * 6 + [4e7] * 6
+    assert {end.namespace for cable in made.cables for end in cable.ends[1:]} == {made.switch}
+    ports = [cable.ends[1].interface for cable in made.cables]
+    assert len(set(ports)) == 12
+    assert max(map(len, ports)) <= 15
+    for version in (0, 1):
+        networks = {
+            ipaddress.ip_interface(cable.ends[0].addresses[version]).network
+            for cable in made.cables
+        }
+        assert len(networks) == 2
+        first, second = networks
+        assert not first.overlaps(second)
+        addresses = [
+            a for host in made.hosts for a in (host.addresses[version], host.second[version])
+        ]
+        assert len(set(addresses)) == 12
+
+
+def test_a_star_may_have_two_hosts_and_a_router_a_windows_host_at_either_end() -> None:
+    star = a_plan(topology="star")
+    assert star == plan_from_json(json.loads(json.dumps(star.as_json())))
+    assert [cable.ends[1].namespace for cable in star.cables] == [star.switch] * 2
+    routed = [a_plan(topology="router", windows=windows) for windows in (0, 1, 2)]
+    for plan in routed:
+        LabOptions(topology="router", windows=plan.options.windows).check()
+        assert (len(plan.cables), plan.switch) == (2, None)
+    assert [[host.os for host in plan.hosts] for plan in routed] == [
+        ["L", "L"],
+        ["L", "W"],
+        ["W", "W"],
+    ]
+
+
+def test_what_is_planted_at_a_host_is_at_no_other() -> None:
+    planted = a_plan(
+        linux=4,
+        rate=1e8,
+        rates={"linux-b": 1e7},
+        mtus={"linux-c": 1400},
+        cpu_shares={"linux-d": 0.2},
+        second_rate=5e7,
+        second_hosts=("linux-a", "linux-c"),
+    )
+    assert planted == plan_from_json(json.loads(json.dumps(planted.as_json())))
+    first, further = planted.cables[:4], planted.cables[4:]
+    assert [cable.rate for cable in first] == [1e8, 1e7, 1e8, 1e8]
+    assert [cable.mtu for cable in first] == [1500, 1500, 1400, 1500]
+    assert [host.cpu_share for host in planted.hosts] == [None, None, None, 0.2]
+    assert [(cable.rate, cable.mtu) for cable in further] == [(5e7, 1500)] * 2
+    assert [len(host.networks) for host in planted.hosts] == [2, 1, 2, 1]
+
+
+def test_a_router_gives_a_slow_cable_no_more_than_it_carries() -> None:
+    slow, other = a_plan(
+        topology="router", rate=1e8, device_rate=4e7, rates={"linux-a": 1e7}
+    ).cables
+    assert [slow.shape_at(end)[0] for end in slow.ends] == [1e7, 1e7]
+    assert [other.shape_at(end)[0] for end in other.ends] == [1e8, 4e7]
+
+
+def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[LabOptions] = []
+
+    def up(options: LabOptions, **_: object) -> SimpleNamespace:
+        asked.append(options)
+        return SimpleNamespace(as_text=lambda: "up")
+
+    monkeypatch.setattr("netlab.lab.up", up)
+    words = "lab up --linux 3 --second 8mbit --second-of linux-a --rate-of linux-b=10mbit"
+    words += " --mtu-of linux-c=1400 --cpu-quota linux-a=20% --cpu-quota linux-b=150%"
+    assert CliRunner().invoke(cli, words.split()).exit_code == 0
+    (options,) = asked
+    assert (options.second_rate, options.second_hosts) == (8e6, ("linux-a",))
+    assert (options.rates, options.mtus) == ({"linux-b": 10e6}, {"linux-c": 1400})
+    assert options.cpu_shares == {"linux-a": 0.2, "linux-b": 1.5}
+
+    asked.clear()
+    words = "lab up --topology star --hosts 6 --windows --hosts lab.yaml"
+    assert CliRunner().invoke(cli, words.split()).exit_code == 0
+    (options,) = asked
+    assert [os for _, os in options.hosts] == ["L", "L", "L", "L", "W", "W"]
+    assert options.hosts_file == Path("lab.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--hosts 4 --linux 3", "--hosts 4 and --linux 3: give one of them"),
+        ("--hosts 4 --hosts 5", "one number of hosts and one file at most"),
+        ("--hosts a.yaml --hosts b.yaml", "one number of hosts and one file at most"),
+        ("--hosts /tmp", "--hosts /tmp: a folder, and no file"),
+        ("--hosts 9", "--linux 9: 2 to 6 Linux hosts"),
+    ],
+)
+def test_hosts_are_a_number_or_a_file_and_each_once(words: str, why: str) -> None:
+    refused = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
+    assert isinstance(refused, UsageError)
+    assert why in str(refused)
+
+
+@pytest.mark.parametrize("given", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"])
+def test_what_gives_no_host_a_value_is_refused_in_one_line(given: str) -> None:
+    refused = CliRunner().invoke(cli, ["lab", "up", given]).exception
+    assert isinstance(refused, UsageError)
+    assert "HOST=VALUE is wanted" in str(refused)
+    assert "\n" not in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"cpu/cpu.cfs_quota_us": "-1"}, ("cpu", 1)),
+        ({"cpu,cpuacct/cpu.cfs_quota_us": "-1", "cpuset/tasks": ""}, ("cpu,cpuacct", 1)),
+        ({"cgroup.controllers": "cpuset cpu io"}, (".", 2)),
+        ({"cgroup.controllers": "cpuset io", "cpuacct/cpuacct.usage": "0"}, None),
+    ],
+)
+def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
+    tmp_path: Path, files: dict[str, str], found: tuple[str, int] | None
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    controller = quota.controller(tmp_path)
+    if found is None:
+        assert controller is None
+        with pytest.raises(HostError, match=r"--cpu-quota linux-a: nothing in .* sets one"):
+            quota.make(a_plan().hosts[0], 0.2, tmp_path)
+    else:
+        assert controller == quota.Controller(tmp_path / found[0], found[1])
+
+
+def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
+    host = a_plan().hosts[0]
+    first, second = tmp_path / "first", tmp_path / "second"
+    (first / "cpu").mkdir(parents=True)
+    (first / "cpu" / "cpu.cfs_quota_us").write_text("-1")
+    group = quota.make(host, 0.2, first).folder
+    assert (group / "cpu.cfs_quota_us").read_text() == "20000"
+    assert (group / "cpu.cfs_period_us").read_text() == "100000"
+    second.mkdir()
+    (second / "cgroup.controllers").write_text("cpu")
+    (second / "cgroup.subtree_control").write_text("memory")
+    made = quota.make(host, 1.5, second)
+    assert (made.folder / "cpu.max").read_text() == "150000 100000"
+    assert (second / "cgroup.subtree_control").read_text() == "+cpu"
+    assert made.entered(["true"])[-2:] == [str(made.folder / "cgroup.procs"), "true"]
+    with pytest.raises(HostError, match="File exists: a CPU quota needs"):
+        quota.make(host, 1.5, second)
+
+
+def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
+    assert [len(host.addresses) for host in a_plan(mtu=1279).hosts] == [1, 1]
+    assert [len(host.addresses) for host in a_plan(mtu=1280).hosts] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (LabOptions(name="../etc"), "a lab's name has"),
+        (LabOptions(name="x" * 21), "a lab's name has"),
+        (LabOptions(rate=0), "a cable has 64 kbit/s"),
+        (LabOptions(mtu=67), "a cable carries 68"),
+        (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
+        (LabOptions(queue_frames=20), "--queue says nothing without --rate"),
+        (LabOptions(checksums="none"), "offloaded or software"),
+        (LabOptions(linux=1), "--linux 1: 2 to 6 Linux hosts"),
+        (LabOptions(linux=6, windows=4), "7 hosts at most"),
+        (LabOptions(second_rate=1), "--second 1 bit/s: a cable has 64 kbit/s"),
+        (LabOptions(second_hosts=("linux-a",)), "--second-of says nothing without --second"),
+        (LabOptions(linux=3, rates={"linux-d": 1e7}), "--rate-of linux-d: this lab has linux-a, "),
+        (LabOptions(linux=3, rates={"linux-c": 1}), "--rate-of linux-c 1 bit/s: a cable has"),
+        (LabOptions(rates={"linux-a": 1e7}), "two hosts have one cable between them"),
+        (LabOptions(linux=3, mtus={"linux-a": 1279}), "--mtu-of linux-a=1279: 1280 to 65535"),
+        (LabOptions(cpu_shares={"linux-c": 0.2}), "--cpu-quota linux-c: this lab has linux-a, "),
+        (LabOptions(cpu_shares={"linux-a": 0.001}), "--cpu-quota linux-a=0.1%: 1 % of a CPU"),
+    ],
+)
+def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        wish.check()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fast_ethernet_is_shaped_as_measured_on_it() -> None:
+    numbers = shape_of(100e6, 1500, 1000)
+    assert (numbers.rate_bit_per_s, numbers.burst_bytes) == (100_000_000, 3200)
+    assert numbers.limit_bytes == 1_538_000
+    assert (numbers.table_mtu_bytes, numbers.table_slots, numbers.table_step_bytes) == (
+        2047,
+        2048,
+        1,
+    )
+
+
+@pytest.mark.parametrize("rate", [1e6, 100e6, 1e9, 40e9])
+@pytest.mark.parametrize("mtu", [68, 1500, 2010, 2040, 9000, 16000])
+def test_every_frame_up_to_the_longest_has_a_slot_of_its_own(rate: float, mtu: int) -> None:
+    numbers = shape_of(rate, mtu, 20)
+    frame_bytes = mtu + 38
+    assert numbers.table_step_bytes == 1
+    assert frame_bytes + 4 <= numbers.table_mtu_bytes == numbers.table_slots - 1
+    assert numbers.burst_bytes >= 2 * frame_bytes
+    assert numbers.burst_bytes * 8 / rate >= 200e-6
+    assert numbers.limit_bytes == 20 * frame_bytes
+
+
+def test_the_largest_mtu_rounds_a_frame_to_four_bytes_at_most() -> None:
+    assert shape_of(1e9, 65535, 1000).table_slots == 16384
+    assert shape_of(1e9, 32000, 1000).table_step_bytes == 2
+    assert shape_of(1e9, 65000, 1000).table_step_bytes == 4
+
+
+def test_the_inventory_pins_keys_and_names_both_test_addresses(tmp_path: Path) -> None:
+    from netlab.experiment.hosts import load_inventory
+
+    plan = a_plan()
+    keys = {host.name: f"ssh-ed25519 AAAA{host.uid}" for host in plan.hosts}
+    file = tmp_path / "hosts.yaml"
+    file.write_text(inventory_text(plan, keys, Path("/run/netlab/x/id")))
+    first, second = load_inventory(file).hosts
+    assert (first.name, second.name, first.os, first.local) == ("linux-a", "linux-b", "L", False)
+    assert first.host_key == keys["linux-a"]
+    assert first.address("test") == plan.hosts[0].addresses[0]

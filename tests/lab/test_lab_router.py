@@ -1,0 +1,203 @@
+"""A lab with a router between its two hosts: names and addresses, and what the router forwards."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from labs import inside, needs_a_lab, ssh, traces, wait_until
+
+from netlab import lab
+from netlab.errors import UsageError
+from netlab.lab import programs
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan, plan_from_json
+from netlab.store.reader import read
+
+NAME = f"r{os.getpid()}"
+
+
+def a_plan(**wish: object) -> LabPlan:
+    options = LabOptions(**{"name": NAME, "topology": "router", **wish})  # type: ignore[arg-type]
+    return make_plan(options, Path("/run/netlab/x"), taken=[], taken_slots=())
+
+
+def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
+    plan = a_plan(device_rate=40e6, device_queue_frames=50)
+    assert plan.router == f"netlab-{NAME}-router"
+    networks = []
+    for cable, host in zip(plan.cables, plan.hosts, strict=True):
+        here, there = cable.ends
+        assert (here.namespace, there.namespace) == (host.namespace, plan.router)
+        for mine, its in zip(here.addresses, there.addresses, strict=True):
+            network = ipaddress.ip_interface(mine).network
+            assert ipaddress.ip_interface(its).network == network
+            assert mine != its
+            networks.append(network)
+        assert [str(ipaddress.ip_interface(each).ip) for each in here.addresses] == [
+            *host.addresses
+        ]
+    assert len({*networks}) == 4
+    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
+    for cable in a_plan(rate=100e6, device_rate=40e6, device_queue_frames=50).cables:
+        assert [cable.shape_at(end) for end in cable.ends] == [(100e6, 1000), (40e6, 50)]
+    for cable in a_plan(rate=100e6, queue_frames=20).cables:
+        assert [cable.shape_at(end) for end in cable.ends] == [(100e6, 20), (100e6, 50)]
+    for cable in a_plan(device_rate=40e6).cables:
+        assert [cable.shape_at(end)[0] for end in cable.ends] == [None, 40e6]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"topology": "ring"}, "--topology ring: cable, star or router"),
+        ({"topology": "cable", "device_rate": 1e6}, "are of `--topology router`"),
+        ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
+        ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
+        ({"device_queue_frames": 5}, "says nothing without --device-rate or --rate"),
+        ({"windows": 3}, "--linux 0 --windows 3: a lab with a router has two hosts"),
+        ({"linux": 3}, "--linux 3 --windows 0: a lab with a router has two hosts"),
+        ({"linux": 2, "windows": 1}, "--linux 2 --windows 1: a lab with a router has two hosts"),
+        ({"second_rate": 1e9}, "--second: a host at a router has one cable"),
+    ],
+)
+def test_a_router_that_cannot_be_is_refused_in_one_line(
+    wish: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")) as refused:
+        LabOptions(**{"name": NAME, "topology": "router", **wish}).check()  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+CABLE_BIT_PER_S, DEVICE_BIT_PER_S = 10e6, 4e6
+QUEUE_FRAMES = 150
+"""Of the router: a busy machine catches up by bursts, and 250 frames at 10 Mbit/s leave 150 waiting
+where 4 Mbit/s go on."""
+FRAMES_PER_S = CABLE_BIT_PER_S / (8 * 1538)
+EXCESS_FRAMES = FRAMES_PER_S * (1 - DEVICE_BIT_PER_S / CABLE_BIT_PER_S) - QUEUE_FRAMES
+"""Of a second at the rate of the cable: neither forwarded meanwhile nor given room to wait."""
+SEARCH = """\
+title: a router
+link: {rate: 10Mbit, mtu: 1500, hops: 1}
+pairings: [LL]
+observe: [router]
+tests:
+  - {test: throughput_search, frame_size: 1518, duration: 1s, burst: 250, resolution: 5 %,
+     settle: 0s, residual: 600ms}
+"""
+
+
+@pytest.fixture(scope="module")
+def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
+    hosts_file = tmp_path_factory.mktemp("router") / "hosts.yaml"
+    options = LabOptions(
+        name=NAME,
+        topology="router",
+        rate=CABLE_BIT_PER_S,
+        device_rate=DEVICE_BIT_PER_S,
+        device_queue_frames=QUEUE_FRAMES,
+        hosts_file=hosts_file,
+    )
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(NAME)
+
+
+def queues(of: lab.LabState, figure: str) -> int:
+    """The sum of one of tc's figures over the queues of the router's ends."""
+    assert of.plan is not None and of.plan.router is not None
+    told = json.loads(programs.run("tc", "-n", of.plan.router, "-s", "-j", "qdisc", "show"))
+    shapers = [each for each in told if each["kind"] == "tbf"]
+    assert len(shapers) == 2
+    return sum(each[figure] for each in shapers)
+
+
+def dropped_and_lost(of: lab.LabState) -> tuple[int, int]:
+    """So far: frames that tc says the router dropped, and frames that one host sent and the other
+    never took in, as the hosts' ends of the cables count them."""
+    wait_until(lambda: queues(of, "qlen") == 0)
+    sent, received = (
+        sum(
+            int(inside(of, host, "cat", f"/sys/class/net/test/statistics/{way}_packets"))
+            for host in (0, 1)
+        )
+        for way in ("tx", "rx")
+    )
+    return queues(of, "drops"), sent - received
+
+
+class TestLab:
+    """A lab that is up."""
+
+    pytestmark: ClassVar = needs_a_lab
+
+    def test_hosts_reach_each_other_through_it_over_both_versions_of_ip(
+        self, routed: lab.LabState
+    ) -> None:
+        assert routed.plan is not None
+        for address, gateways in zip(
+            routed.hosts[1].addresses, routed.plan.cables[0].ends[1].addresses, strict=True
+        ):
+            route = inside(routed, 0, "ip", "route", "get", address)
+            assert f"via {gateways.partition('/')[0]} dev test" in route
+
+    def test_it_says_what_it_forwards(self, routed: lab.LabState) -> None:
+        assert "router   forwards 4 Mbit/s each way" in routed.as_text()
+        plain = routed.as_json()
+        assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 4e6)
+        assert routed.up
+
+    def test_a_search_over_ssh_finds_the_planted_limit_and_counts_what_the_router_dropped(
+        self, routed: lab.LabState, tmp_path: Path
+    ) -> None:
+        (tmp_path / "matrix.yaml").write_text(SEARCH)
+        command = ["run", "matrix.yaml", "--hosts", str(routed.hosts_file), "--into", "run"]
+        assert ssh(routed, "linux-a", "echo", "here") == "here"
+        before = dropped_and_lost(routed)
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *command],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        dropped, lost = (
+            late - early for early, late in zip(before, dropped_and_lost(routed), strict=True)
+        )
+        (record,) = read(tmp_path / "run").latest.values()
+        values = record.values
+        assert values["line_share"] == pytest.approx(0.4, abs=0.051)
+        assert values["limit"] == "device"
+        assert (values["observed_1_host"], values["limit_host"]) == ("router", "router")
+        assert values["one_machine"] is True
+        # The line rate is tried twice, and once at least by a sender that was not held up.
+        assert int(str(values["observed_1_queue_dropped_frames"])) > EXCESS_FRAMES
+        assert values["observed_1_queue_dropped_frames"] == dropped
+        # Each side's own talk with the router, of neighbours and groups, has no other end.
+        assert lost == pytest.approx(dropped, abs=10)
+        assert "highest rate without loss" in done.stdout
+        assert "device (router: CPU " in done.stdout
+        assert (tmp_path / "run" / "index.html").is_file()
+
+
+@pytest.mark.needs("lab")
+def test_down_leaves_nothing_of_a_router() -> None:
+    name = f"{NAME}-down"
+    made = lab.up(LabOptions(name=name, topology="router"))
+    assert made.plan is not None
+    assert traces(made.plan)
+    lab.down(name)
+    assert traces(made.plan) == []

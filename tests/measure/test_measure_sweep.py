@@ -1,0 +1,48 @@
+"""A sweep over message sizes, on a cable that is the limit: the wire's arithmetic, measured."""
+
+from __future__ import annotations
+
+import pytest
+from paths import Path, hosts_on, needs_namespaces, shape_client
+from test_paths_between import search
+
+from netlab.experiment.records import Record, Status
+
+pytestmark = needs_namespaces
+
+LINK_BIT_PER_S = 20_000_000
+ON_THE_WIRE = {
+    1472: 20 + 8 + 1472 + 38,
+    1473: (20 + 8 + 1472 + 38) + (46 + 38),
+    2952: (20 + 8 + 1472 + 38) + (20 + 1480 + 38),
+    2953: (20 + 8 + 1472 + 38) + (20 + 1480 + 38) + (46 + 38),
+}
+"""Message → the bytes of its frames, by hand: a fragment holds 1480 bytes, the UDP header is in the
+first, the shortest frame has room for 46 bytes, and 38 are around each."""
+
+
+def swept(record: Record) -> dict[int, float]:
+    """Message size → its share of the link."""
+    assert record.status is Status.OK, record.detail
+    sizes = record.values["sweep_message_bytes"]
+    rates = record.values["sweep_throughput_bit_per_s"]
+    assert isinstance(sizes, list)
+    assert isinstance(rates, list)
+    return {int(size): rate / LINK_BIT_PER_S for size, rate in zip(sizes, rates, strict=True)}
+
+
+def test_a_sweep_shows_what_a_second_frame_costs() -> None:
+    """Over a cable that is the limit, one byte more than a frame takes costs 5 %: the next
+    frame carries it with 83 bytes around it, and no more than what it has room for."""
+    ceilings = {size: size / wire_bytes for size, wire_bytes in ON_THE_WIRE.items()}
+    assert round(100 * ceilings[1472], 3) == 95.709
+    best: dict[int, float] = {}
+    with hosts_on(Path()) as ends:
+        shape_client(LINK_BIT_PER_S)
+        for _ in range(10):  # what holds this machine up costs rate, and gives none
+            shares = swept(search(ends, protocol="UDP", sweep=True, duration_s=0.2))
+            best = {size: max(best.get(size, 0), shares[size]) for size in ceilings}
+            if all(best[size] > 0.99 * ceiling for size, ceiling in ceilings.items()):
+                break
+    assert best == pytest.approx(ceilings, rel=0.01)
+    assert best[1473] / best[1472] == pytest.approx(ceilings[1473] / ceilings[1472], rel=0.01)

@@ -1,0 +1,365 @@
+"""The agent's control protocol: bad lines, the lease, ends of input, the lock, by-hand use."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import DOCS
+from netprobe_agents import PATIENCE_S, Agent, agents, at, netprobe, open_trial
+
+__all__ = ["agents", "netprobe"]
+
+Agents = tuple[Agent, Agent]
+TOKEN = "00112233445566778899aabbccddeeff"
+LISTEN = f"bind=127.0.0.1 token={TOKEN}"
+TO = f"to=127.0.0.1:9 token={TOKEN}"
+
+BAD_LINES = [
+    ("x", "bad-request", None),
+    ("x  hello", "bad-request", None),
+    ("ö hello", "bad-request", None),
+    ("x fly", "unknown-verb", None),
+    ("x hello colour=blue", "unknown-key", "colour"),
+    (f"x receive {LISTEN} colour=blue", "unknown-key", "colour"),
+    ("x receive bind=127.0.0.1", "missing-key", "token"),
+    (f"x receive token={TOKEN}", "missing-key", "bind"),
+    (f"x send open=connect token={TOKEN}", "missing-key", "to"),
+    ("x stop", "missing-key", "test"),
+    ("x lock", "missing-key", "owner"),
+    ("x stop test=none", "unknown-test", "test"),
+    ("x stop test=none abort=2", "bad-value", "abort"),
+    ("x stop test=none sent=-1", "bad-value", "sent"),
+    ("x facts to=localhost", "bad-value", "to"),
+    ("x facts cpu_times=yes", "bad-value", "cpu_times"),
+    (f"x receive {LISTEN} message=0", "bad-value", "message"),
+    (f"x receive {LISTEN} message=16777217", "bad-value", "message"),
+    (f"x receive {LISTEN} message=1e3", "bad-value", "message"),
+    (f"x receive {LISTEN} seconds=0", "bad-value", "seconds"),
+    (f"x receive {LISTEN} seconds=-1", "bad-value", "seconds"),
+    (f"x receive {LISTEN} seconds=1 count=5", "bad-value", "count"),
+    (f"x receive {LISTEN} streams=65", "bad-value", "streams"),
+    (f"x receive {LISTEN} streams=3 count=2", "bad-value", "count"),
+    (f"x receive {LISTEN} kind=mirror", "bad-value", "kind"),
+    (f"x receive {LISTEN} proto=sctp", "bad-value", "proto"),
+    (f"x receive {LISTEN} open=maybe", "bad-value", "open"),
+    (f"x receive {LISTEN} dscp=64", "bad-value", "dscp"),
+    (f"x receive {LISTEN} nodelay=yes", "bad-value", "nodelay"),
+    (f"x receive {LISTEN} port=70000", "bad-value", "port"),
+    (f"x receive {LISTEN} port=5100-5001", "bad-value", "port"),
+    (f"x receive {LISTEN} window_open_ns=5", "missing-key", "window_close_ns"),
+    (f"x receive {LISTEN} window_open_ns=5 window_close_ns=5", "bad-value", "window_close_ns"),
+    (f"x receive {LISTEN} proto=udp nodelay=1", "bad-value", "nodelay"),
+    (f"x receive {LISTEN} dont_fragment=1", "bad-value", "dont_fragment"),
+    ("x receive bind=127.0.0.1 token=1234", "bad-value", "token"),
+    (f"x receive bind=somewhere token={TOKEN}", "bad-value", "bind"),
+    (f"x send to=127.0.0.1 token={TOKEN}", "bad-value", "to"),
+    (f"x send to=127.0.0.1:0 token={TOKEN}", "bad-value", "to"),
+    (f"x send to=::1:5001 token={TOKEN}", "bad-value", "to"),
+    (f"x send to=[127.0.0.1:5001 token={TOKEN}", "bad-value", "to"),
+    (f"x send to=127.0.0.1:5001,5002 token={TOKEN}", "bad-value", "to"),
+    (f"x send proto=udp streams=2 {TO}", "bad-value", "to"),
+    (f"x send bind=::1 {TO}", "bad-value", "bind"),
+    (f"x send rate=1 message_rate=1 {TO}", "bad-value", "message_rate"),
+    (f"x send rate=0 {TO}", "bad-value", "rate"),
+    (f"x send message_rate=1e9 {TO}", "bad-value", "message_rate"),
+    (f"x send burst=3 {TO}", "bad-value", "burst"),
+    (f"x send method=gso proto=udp {TO}", "bad-value", "method"),
+    (f"x send method=batch {TO}", "bad-value", "method"),
+    (f"x receive method=packet proto=udp {LISTEN}", "bad-value", "method"),
+    (f"x ask method=plain {TO}", "unknown-key", "method"),
+    (f"x receive poll=1 {LISTEN}", "bad-value", "poll"),
+    (f"x receive poll=1 spin=1 proto=udp {LISTEN}", "bad-value", "poll"),
+    (f"x send poll=1 proto=udp {TO}", "bad-value", "poll"),
+    (f"x send proto=udp message=65508 {TO}", "message-too-long", "message"),
+    (f"x receive proto=udp message=65508 {LISTEN}", "message-too-long", "message"),
+    (
+        f"x receive proto=udp message=65528 bind=::1 token={TOKEN}",
+        "message-too-long",
+        "message",
+    ),
+    (f"x receive {LISTEN} cpu=65535", "cannot-pin", "cpu"),
+    (f"x receive {LISTEN} spin=1 streams=64", "cannot-pin", "spin"),
+    (f"x receive {LISTEN} congestion=no-such-thing", "capability-missing", "congestion"),
+    (f"x receive {LISTEN} interface=no-such-if0", "no-such-interface", "interface"),
+    (f"x receive bind=192.0.2.1 token={TOKEN}", "address-not-available", None),
+    (f"x send {TO}", "connect-refused", None),
+    (f"x send proto=udp {TO}", "connect-refused", None),
+    (f"x receive {LISTEN} deadline=0.1", "no-peer", None),
+    (f"x receive proto=udp {LISTEN} deadline=0.1", "no-peer", None),
+    (f"x ask {TO} kind=stream", "bad-value", "kind"),
+    (f"x send {TO} kind=round_trip", "bad-value", "kind"),
+    (f"x ask {TO} rate=1000", "unknown-key", "rate"),
+    (f"x ask {TO} streams=2", "unknown-key", "streams"),
+    (f"x ask {TO} hold=0.1", "unknown-key", "hold"),
+    (f"x mirror {LISTEN} timeout=1", "unknown-key", "timeout"),
+    (f"x send {TO} outstanding=2", "unknown-key", "outstanding"),
+    (f"x mirror {LISTEN} proto=udp message=10 response=11", "bad-value", "response"),
+    (f"x ask {TO} proto=udp message=15 outstanding=2", "bad-value", "outstanding"),
+    (f"x ask {TO} proto=udp message=99 response=15 outstanding=2", "bad-value", "outstanding"),
+    (f"x ask {LISTEN} proto=udp message=15", "bad-value", "open"),
+    (f"x ask {TO} outstanding=1025", "bad-value", "outstanding"),
+    (f"x ask {TO} keep=1001", "bad-value", "keep"),
+    (f"x ask {TO} proto=udp timeout=10.1", "bad-value", "timeout"),
+    (f"x ask {TO} proto=udp timeout=0.0009", "bad-value", "timeout"),
+    (f"x ask {TO} timeout=1", "bad-value", "timeout"),
+    (f"x ask {TO} no_checksum=1", "bad-value", "no_checksum"),
+    (f"x mirror proto=udp no_checksum=1 bind=::1 token={TOKEN}", "bad-value", "no_checksum"),
+    (f"x mirror {LISTEN} stamps=1", "bad-value", "stamps"),
+    (f"x mirror {LISTEN} hold=0.11", "bad-value", "hold"),
+    (f"x ask {TO} kind=connect proto=udp", "bad-value", "kind"),
+    (f"x ask {TO} kind=connect outstanding=2", "bad-value", "outstanding"),
+    (f"x ask {LISTEN} kind=connect", "bad-value", "open"),
+    (f"x ask {TO} close=orderly", "bad-value", "close"),
+    (f"x ask {TO} peer=echo", "bad-value", "token"),
+    ("x ask peer=echo bind=127.0.0.1", "bad-value", "open"),
+    ("x ask peer=echo to=127.0.0.1:9 response=7", "bad-value", "response"),
+    ("x ask to=127.0.0.1:9", "missing-key", "token"),
+    (f"x ask proto=udp message=65508 {TO}", "message-too-long", "message"),
+    (f"x ask {TO}", "connect-refused", None),
+    (f"x mirror {LISTEN} deadline=0.1", "no-peer", None),
+    (f"x mirror kind=connect {LISTEN} deadline=0.1", "no-peer", None),
+    (f"x send to=[fe80::1%lo]:5001 token={TOKEN} deadline=0.2", None, None),
+]
+
+
+@pytest.fixture(scope="module")
+def hardened(netprobe: Path) -> Iterator[Agent]:
+    """One agent for all bad lines: it lives on after each."""
+    with Agent(netprobe) as agent:
+        yield agent
+
+
+@pytest.mark.parametrize(("line", "word", "key"), BAD_LINES, ids=lambda value: str(value)[:60])
+def test_a_bad_request_is_one_error_record_with_its_word(
+    hardened: Agent, line: str, word: str | None, key: str | None
+) -> None:
+    name = f"b{secrets.token_hex(4)}"
+    has_id = line.startswith("x ")
+    sent = name + line[1:] if has_id else line
+    hardened.raw(sent.encode() + b"\n")
+    reply = hardened.next(name if has_id else line if line == "x" else "-", "error")
+    if word is not None:
+        assert (reply["error"], reply.get("key")) == (word, key)
+    assert hardened.ask("heartbeat")["type"] == "heartbeat"
+
+
+def test_a_line_over_the_limit_is_skipped_to_its_end(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        agent.raw(b"x hello " + b"a" * 20000 + b"\n\n\r\n")
+        assert agent.next("x")["error"] == "line-too-long"
+        assert agent.ask("clock")["monotonic_ns"] > 0
+
+
+def test_random_bytes_are_answered_with_errors_and_nothing_breaks(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        agent.raw(os.urandom(50_000).replace(b"\n", b"") + b"\n")
+        agent.raw(b"\n".join(os.urandom(60).replace(b"\n", b"") for _ in range(200)) + b"\n")
+        assert agent.ask("heartbeat")["type"] == "heartbeat"
+        assert len(agent.lines) > 100
+
+
+def test_an_id_in_use_and_too_many_tests_are_refused(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        for number in range(64):
+            agent.raw(f"n{number} receive {LISTEN}\n".encode())
+            assert agent.next(f"n{number}")["type"] == "ready"
+        agent.raw(f"n0 receive {LISTEN}\n".encode())
+        assert agent.next("n0")["error"] == "id-in-use"
+        agent.raw(f"n64 receive {LISTEN}\n".encode())
+        assert agent.next("n64")["error"] == "too-many-tests"
+        began = time.monotonic()
+        agent.ask("stop", test="n5", abort=1)
+        assert agent.next("n5")["error"] == "stopped"
+        assert time.monotonic() - began < 1
+        assert agent.ask("quit")["type"] == "quit"
+        assert agent.process.wait(PATIENCE_S) == 0
+        assert agent.next("n63")["error"] == "stopped"
+
+
+def test_a_port_in_use_is_told_and_a_range_finds_the_next(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        for protocol in ("tcp", "udp"):
+            first = agent.ask("receive", proto=protocol, bind="127.0.0.1", token=TOKEN)["port"]
+            second = agent.ask("receive", proto=protocol, bind="127.0.0.1", token=TOKEN, port=first)
+            assert second["error"] == "address-in-use"
+            assert second["errno"] > 0
+            if first < 65000:
+                third = agent.ask(
+                    "receive",
+                    proto=protocol,
+                    bind="127.0.0.1",
+                    token=TOKEN,
+                    port=f"{first}-{first + 200}",
+                )
+                assert first < third["port"] <= first + 200
+
+
+def test_hello_says_who_it_is(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        hello = agent.ask("hello")
+        assert hello["protocol"] == 1
+        assert {"stream", "tcp", "udp"} <= set(hello["capabilities"].split(","))
+        assert hello["pid"] == agent.process.pid
+        assert hello["cpu_count"] == len(os.sched_getaffinity(0))
+        # Linux counts nanoseconds; what no clock ticks in, nothing could be paced by.
+        assert 0 < hello["clock_step_ns"] < 100_000
+        # Asked to sleep for 0.1 ms, none of them came back a second late or at once.
+        assert 0 < hello["worst_sleep_ns"] < 1_000_000_000
+        assert hello["build"] != "unknown"
+
+
+def test_clocks_go_forward_and_facts_name_the_route(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        one, other = agent.ask("clock"), agent.ask("clock")
+        assert one["monotonic_ns"] < other["monotonic_ns"]
+        assert abs(other["wall_ns"] / 1e9 - time.time()) < 5
+        assert agent.ask("facts", to="127.0.0.1")["route_interface"] == "lo"
+
+
+def test_records_are_lines_of_flat_json_with_type_and_id_first(agents: Agents) -> None:
+    opened = open_trial(agents, seconds=0.1)
+    opened.finish()
+    for agent in agents:
+        for line in agent.lines:
+            assert line.endswith(b"}\n") and len(line) <= 65536
+            pairs = json.loads(line, object_pairs_hook=list)
+            assert [key for key, _ in pairs[:2]] == ["type", "id"]
+            assert len({key for key, _ in pairs}) == len(pairs)
+            for _, value in pairs:
+                assert isinstance(value, str | int | float) or all(
+                    isinstance(item, int | float) for item in value
+                )
+
+
+# ---- ends ----
+
+
+def test_the_end_of_input_ends_the_agent_and_its_tests(agents: Agents) -> None:
+    open_trial(agents, seconds=30)
+    time.sleep(0.2)
+    for agent in agents:
+        assert agent.process.stdin is not None
+        began = time.monotonic()
+        agent.process.stdin.close()
+        assert agent.process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - began < 2
+
+
+def test_a_silent_controller_ends_the_agent(netprobe: Path) -> None:
+    with Agent(netprobe, "lease_s=0.5") as agent:
+        for _ in range(4):
+            time.sleep(0.3)
+            agent.raw(b"\n")
+        assert agent.process.poll() is None
+        assert agent.process.wait(PATIENCE_S) == 0
+
+
+def test_a_running_test_outlives_the_lease_until_its_own_end(netprobe: Path) -> None:
+    with Agent(netprobe, "lease_s=0.3") as agent:
+        listening = agent.start("receive", bind="127.0.0.1", token=TOKEN, deadline=1.2)
+        assert agent.next(listening)["type"] == "ready"
+        began = time.monotonic()
+        assert agent.next(listening)["error"] == "no-peer"
+        assert time.monotonic() - began > 0.9
+        assert agent.process.wait(PATIENCE_S) == 0
+
+
+def test_an_agent_whose_output_is_closed_exits(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        assert agent.process.stdout is not None
+        agent.ask("heartbeat")
+        read, write = os.pipe()
+        child = subprocess.Popen([netprobe, "agent"], stdin=subprocess.PIPE, stdout=write)
+        os.close(write)
+        os.close(read)
+        assert child.stdin is not None
+        with child.stdin:
+            child.stdin.write(b"1 hello\n")
+            child.stdin.flush()
+            assert child.wait(PATIENCE_S) != 0
+
+
+def test_quit_is_answered_and_ends(netprobe: Path) -> None:
+    with Agent(netprobe) as agent:
+        assert agent.ask("quit")["type"] == "quit"
+        assert agent.process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.needs("namespaces")
+def test_one_controller_at_a_time_holds_the_lock(netprobe: Path) -> None:
+    script = f"""
+        (echo '1 lock owner=first%20one'; sleep 1; echo '2 unlock'; sleep 0.3) |
+            {netprobe} agent >/dev/null &
+        sleep 0.4
+        (echo '1 lock owner=second'; sleep 0.9; echo '2 lock owner=second'; sleep 0.1) |
+            {netprobe} agent
+        wait
+    """
+    done = subprocess.run(
+        ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
+    )
+    refused, taken = (json.loads(line) for line in done.stdout.splitlines())
+    assert (refused["error"], refused["detail"]) == ("locked", "first one")
+    assert taken["type"] == "lock"
+
+
+# ---- by hand ----
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_two_processes_by_hand_need_no_controller(netprobe: Path, protocol: str) -> None:
+    keys = [f"proto={protocol}", "seconds=0.3", "message=1000", "message_rate=3000"]
+    with subprocess.Popen(
+        [netprobe, "receive", *keys], stdout=subprocess.PIPE, text=True
+    ) as receiver:
+        assert receiver.stdout is not None
+        ready = json.loads(receiver.stdout.readline())
+        sender = subprocess.run(
+            [netprobe, "send", f"to={at('127.0.0.1', ready)}", *keys],
+            capture_output=True,
+            check=True,
+            env={"NETPROBE_TOKEN": ready["token"]},
+            text=True,
+        )
+        records = [json.loads(line) for line in receiver.stdout]
+        assert receiver.wait(PATIENCE_S) == 0
+    sent = json.loads(sender.stdout.splitlines()[-1])
+    assert [record["type"] for record in records] == ["window", "result"]
+    assert sent["type"] == "result"
+    if protocol == "udp":
+        received = records[-1]
+        assert received["sent_messages"] == sent["sent_messages"]
+        assert received["total_messages"] + received["lost_messages"] == sent["sent_messages"]
+
+
+def test_an_error_by_hand_is_a_record_and_an_exit_code(netprobe: Path) -> None:
+    done = subprocess.run([netprobe, "fly"], capture_output=True, check=False, text=True)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"] == "unknown-verb"
+    done = subprocess.run([netprobe], capture_output=True, check=False, text=True)
+    assert done.returncode == 2
+    assert "--help" in done.stderr
+
+
+def test_help_explains_every_verb_and_key(netprobe: Path) -> None:
+    text = subprocess.run([netprobe, "--help"], capture_output=True, check=True, text=True).stdout
+    protocol = (DOCS / "protocol.md").read_text()
+    verbs = protocol.split("| verb | keys |")[1].split("\n\n")[0]
+    keys = protocol.split("| key | meaning |")[1].split("\n\n")[0]
+    named = [row.split("|")[1] for row in (verbs + keys).splitlines() if row.startswith("| `")]
+    words = [word for cell in named for word in cell.split("`")[1::2]]
+    assert len(words) > 30
+    for word in words:
+        assert word.partition("=")[0] in text, word
+
+
+def test_version_names_the_build(netprobe: Path) -> None:
+    text = subprocess.run([netprobe, "--version"], capture_output=True, check=True, text=True)
+    assert text.stdout.startswith("netprobe 0.")

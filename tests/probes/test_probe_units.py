@@ -1,0 +1,411 @@
+"""The probe's rooms that need no system, its build, and where C and the texts must agree."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import PROBES, ROOT
+
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+SOURCE = PROBES / "src"
+COMPILERS = [
+    pytest.param("gcc", marks=pytest.mark.needs("cc")),
+    pytest.param("clang", marks=pytest.mark.needs("clang")),
+]
+
+pytestmark = pytest.mark.needs("cc")
+
+
+def make(*words: str, folder: Path = PROBES) -> subprocess.CompletedProcess[str]:
+    command = ["make", "--no-print-directory", "-C", str(folder), *words]
+    # Not a part of the make that runs the tests.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
+
+
+def asked(*command: Path | str) -> dict[str, object]:
+    """The one record that a request by hand prints."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    record = json.loads(done.stdout)
+    assert isinstance(record, dict)
+    return record
+
+
+def sources(pattern: str = "src/**/*.[ch]") -> Iterator[Path]:
+    return iter(sorted(PROBES.glob(pattern)))
+
+
+def is_of_platform(path: Path) -> bool:
+    return SOURCE / "platform" in path.parents
+
+
+def code(path: Path) -> str:
+    """A C file without its comments."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def copy_of_probes(into: Path) -> Path:
+    shutil.copytree(PROBES, into / "probes", ignore=shutil.ignore_patterns("build"))
+    return into / "probes"
+
+
+# ---- what runs in C ----
+
+
+def test_every_unit_test_runs_and_passes_under_the_sanitizers() -> None:
+    done = make("unit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed = re.findall(r"^ok (\w+)$", done.stdout, flags=re.MULTILINE)
+    written = [
+        name
+        for path in sources("tests/unit/*.c")
+        for name in re.findall(r"^TEST\((\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert sorted(passed) == sorted(written)
+    assert len(written) > 70
+
+
+def test_the_fuzz_targets_find_nothing_in_many_made_up_inputs() -> None:
+    done = make("fuzz", "FUZZ_RUNS=50000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"^build/fuzz-\w+: 50000 inputs .* no fault$", done.stdout, re.M)) == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "room", "right", "wrong"),
+    [
+        ("dataport", "src/pure/data_port.c", "length != DATAPORT_CONTROL", "length < 40"),
+        ("dataport", "src/pure/data_port.h", "length < 16 ||", "length < 8 ||"),
+        (
+            "request",
+            "src/protocol/request.c",
+            "value_length >= capacity",
+            "value_length > capacity",
+        ),
+    ],
+)
+def test_a_check_of_lengths_that_is_too_weak_does_not_escape_its_fuzz_target(
+    tmp_path: Path, target: str, room: str, right: str, wrong: str
+) -> None:
+    folder = copy_of_probes(tmp_path)
+    text = (folder / room).read_text(encoding="utf-8")
+    assert right in text
+    (folder / room).write_text(text.replace(right, wrong), encoding="utf-8")
+    done = make("fuzz", f"FUZZED={target}", "FUZZ_RUNS=50000", folder=folder)
+    assert done.returncode != 0
+    assert "Sanitizer" in done.stderr or "Abort" in done.stdout + done.stderr
+
+
+def test_a_wrong_window_does_not_escape_the_unit_tests(tmp_path: Path) -> None:
+    folder = copy_of_probes(tmp_path)
+    text = (folder / "src/pure/window.c").read_text(encoding="utf-8")
+    counted = "open_at(window, t_ns, sum);"
+    assert counted in text
+    (folder / "src/pure/window.c").write_text(
+        text.replace(counted, "open_at(window, t_ns, before);"), encoding="utf-8"
+    )
+    done = make("run-unit", "CFLAGS=-O0", folder=folder)
+    assert done.returncode != 0
+    assert "FAILED mark_a_starts_the_clock_and_its_own_bytes_are_not_counted" in done.stdout
+
+
+# ---- the build ----
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_probe_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
+    done = make(f"CC={compiler}", f"BUILD={tmp_path}", "all")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    flags = (PROBES / "Makefile").read_text(encoding="utf-8")
+    assert "-Wall -Wextra -Wshadow -Werror" in flags
+    assert (tmp_path / "netprobe").is_file()
+
+
+def test_a_build_names_its_source_and_is_made_again_only_when_that_changes(tmp_path: Path) -> None:
+    folder = copy_of_probes(tmp_path)
+
+    def built() -> str:
+        line = make("CFLAGS=-O0", folder=folder).stdout.strip()
+        return line.rpartition(" ")[2] if ", build " in line else ""
+
+    def says() -> object:
+        return asked(folder / "build" / "netprobe", "hello")["build"]
+
+    first = built()
+    assert re.fullmatch(r"[0-9a-f]{16}", first)
+    assert says() == first
+    binary = folder / "build" / "netprobe"
+    before = binary.stat().st_mtime_ns
+    assert built() == ""
+    assert binary.stat().st_mtime_ns == before
+    header = folder / "src/protocol/words.h"
+    header.write_text(header.read_text(encoding="utf-8") + "\n/* more */\n", encoding="utf-8")
+    second = built()
+    assert second != first
+    assert says() == second
+
+
+def test_without_a_compiler_one_sentence_says_what_to_install() -> None:
+    done = make("CC=no-such-compiler")
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if "compiler" in line]
+    assert len(said) == 1
+    assert "no-such-compiler" in said[0]
+    assert "apt-get install gcc" in said[0]
+
+
+# ---- the platform seam ----
+
+STOREYS = ("pure", "platform", "protocol", "test", "loops", "agent")
+"""Of the probe, from the ground up: a file includes those of its own and of those below."""
+SYSTEM_MACROS = re.compile(
+    r"^\s*#\s*(?:el)?if(?:n?def)?\b.*\b(__linux__|linux|_WIN32|_WIN64|WIN32|__APPLE__|__FreeBSD__|__NetBSD__"
+    r"|__OpenBSD__|__unix__|__CYGWIN__|__MINGW\w+|_MSC_VER|BSD)\b",
+    re.MULTILINE,
+)
+
+
+def test_no_file_but_those_of_the_platform_asks_which_system_it_is_on() -> None:
+    looked_at = 0
+    for path in [*sources(), *sources("tests/**/*.[ch]"), *sources("fuzz/*.[ch]")]:
+        if is_of_platform(path):
+            continue
+        looked_at += 1
+        assert not SYSTEM_MACROS.search(code(path)), path
+    assert looked_at > 20
+    assert SYSTEM_MACROS.search((SOURCE / "platform/plat.h").read_text(encoding="utf-8"))
+
+
+def test_files_outside_the_platform_include_standard_headers_and_ours_alone() -> None:
+    standard = set(
+        re.findall(
+            r"\w+",
+            "assert ctype errno float inttypes limits math stdalign stdarg stdatomic stdbool stddef"
+            " stdint stdio stdlib string",
+        )
+    )
+    for path in sources():
+        if is_of_platform(path):
+            continue
+        included = set(re.findall(r"#include <([\w/]+)\.h>", code(path)))
+        assert included <= standard, path
+
+
+def test_a_file_includes_those_of_its_own_storey_and_below_alone() -> None:
+    known = {"test/test.c", "test/records.c"}  # they are cut in two next
+    for path in sources("src/*/**/*.[ch]"):
+        name = path.relative_to(SOURCE).as_posix()
+        for included in re.findall(r'#include "(\w+)/', code(path)):
+            assert (
+                STOREYS.index(included) <= STOREYS.index(name.partition("/")[0]) or name in known
+            ), name
+
+
+# ---- words and keys, in C and in docs/protocol.md ----
+
+
+def section(title: str) -> str:
+    """The protocol's text from a heading to the next one of the same depth or less."""
+    found = re.search(rf"^(#+) {re.escape(title)}$", PROTOCOL, re.MULTILINE)
+    assert found, title
+    rest = PROTOCOL[found.end() :]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    return rest[: end.start()] if end else rest
+
+
+def first_column(table: str) -> set[str]:
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
+
+
+def c_error_words() -> set[str]:
+    found = re.search(r"#define ERROR_WORDS\(X\)((?:.*\\\n)*.*)", code(SOURCE / "protocol/words.h"))
+    assert found
+    words = re.findall(r'X\("([a-z-]+)"\)', found[1])
+    assert len(words) == len(set(words))
+    return set(words)
+
+
+def test_the_error_words_in_c_are_the_closed_list_of_the_protocol() -> None:
+    assert c_error_words() == first_column(section("Error words"))
+
+
+def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -> None:
+    text = "\n".join(code(path) for path in sources() if path.name != "words.h")
+    used = set(
+        re.findall(
+            r"(?:test_fail\w*|complaint_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
+            text,
+        )
+    )
+    used |= set(re.findall(r"complaint_about\(\s*\"([a-z-]+)\"", text))
+    used |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
+    assert len(used) > 10
+    assert used - {"too-few-messages"} <= c_error_words()
+    for word in c_error_words():
+        assert f'"{word}"' in text, f"{word} is documented, and nothing ever says it"
+
+
+def table_keys(title: str) -> set[str]:
+    """Keys of a section's tables: `nodelay=1`, `dscp=0…63` stand for their key."""
+    words: set[str] = set()
+    for row in section(title).splitlines():
+        if row.startswith("| `"):
+            words |= set(re.findall(r"`([a-z_]+)(?:=[^`]*)?`", row.split("|")[1]))
+    return words
+
+
+def keys_taken(table: str) -> set[str]:
+    """The keys of one table of settings.c, with those that all of them have in common."""
+    text = code(SOURCE / "protocol/settings.c")
+    common = re.search(r"#define COMMON_KEYS(.*?)\n\n", text, re.DOTALL)
+    own = re.search(rf" {table}\[\] = \{{(.*?)\}}", text, re.DOTALL)
+    assert common
+    assert own
+    assert "COMMON_KEYS" in own[1]
+    return set(re.findall(r'"([a-z_]+)"', common[1] + own[1]))
+
+
+def test_the_keys_of_a_test_are_the_documented_ones() -> None:
+    assert keys_taken("settings_keys") == table_keys("`send` and `receive`")
+    assert "window_close_ns" in keys_taken("settings_keys")
+
+
+def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_they_share() -> None:
+    text = section("`ask` and `mirror`")
+    found = re.search(r"^The keys (.*) mean what they mean for streams", text, re.MULTILINE)
+    assert found
+    shared = set(re.findall(r"`([a-z_]+)`", found[1])) | {"kind", "message"}
+    taken = {"ask": keys_taken("settings_ask_keys"), "mirror": keys_taken("settings_mirror_keys")}
+    for row in text.splitlines():
+        if not row.startswith("| `"):
+            continue
+        _, keys, of, *_ = row.split("|")
+        roles = ["ask", "mirror"] if "both" in of else [of.split(",")[0].strip()]
+        for key in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", keys):
+            for role in roles:
+                assert key in taken[role], (role, key)
+    assert taken["ask"] | taken["mirror"] == table_keys("`ask` and `mirror`") | shared
+    assert shared <= taken["ask"] & taken["mirror"]
+
+
+WRITER = (
+    r"(?:json_(?:text|text_of|u64|i64|double|flag|u64s)"
+    r"|text_of|number_of|list_of|say|add_option|route_address|address_text|registry_number)"
+)
+
+
+def test_the_facts_in_c_are_the_documented_ones() -> None:
+    documented = set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`"))) - {"none"}
+    written: set[str] = set()
+    linux: set[str] = set()
+    for path in sources("src/platform/**/*.c"):
+        found = set(re.findall(WRITER + r"\(out, \"([a-z0-9_]+)\"", code(path)))
+        written |= found
+        if path.parent.name == "linux":
+            linux |= found
+    # What every system tells alike is added where the request is answered.
+    written |= set(
+        re.findall(r"json_u64s\(record, \"([a-z0-9_]+)\"", code(SOURCE / "agent/agent.c"))
+    )
+    assert written == documented
+    assert len(linux) > 40
+
+
+def test_every_key_that_a_record_can_have_is_documented() -> None:
+    documented = set(re.findall(r"`([a-z][a-z0-9_]+)`", PROTOCOL))
+    written: set[str] = set()
+    for path in sources("src/**/*.c"):
+        if not is_of_platform(path):
+            written |= set(re.findall(WRITER + r"\(&?record, \"([a-z0-9_]+)\"", code(path)))
+    assert written - documented == set()
+    assert len(written) > 50
+
+
+# ---- facts as a host tells them ----
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("probe")
+    done = make(f"OUT={folder}/netprobe")
+    assert done.returncode == 0, done.stderr
+    return folder / "netprobe"
+
+
+def facts(probe: Path, *words: str, within: tuple[str, ...] = ()) -> dict[str, object]:
+    record = asked(*within, probe, "facts", *words)
+    assert record.pop("type") == "facts"
+    record.pop("id")
+    return record
+
+
+def test_facts_are_what_the_system_says_and_only_documented_ones(probe: Path) -> None:
+    said = facts(probe)
+    assert set(said) <= set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`")))
+    proc = Path("/proc/sys")
+    assert said["kernel"] == (proc / "kernel/osrelease").read_text().strip()
+    assert said["boot_id"] == (proc / "kernel/random/boot_id").read_text().strip()
+    congestion = (proc / "net/ipv4/tcp_congestion_control").read_text().strip()
+    assert said["congestion"] == congestion
+    assert congestion in str(said["congestion_available"]).split(",")
+    assert said["tcp_rmem"] == " ".join((proc / "net/ipv4/tcp_rmem").read_text().split())
+    assert "lo=127.0.0.1/8" in str(said["addresses"]).split(",")
+    assert not [key for key in said if key.startswith(("route_", "interface_"))]
+
+
+def test_facts_of_a_route_are_those_of_its_interface(probe: Path) -> None:
+    for address in ("127.0.0.1", "::1"):
+        said = facts(probe, f"to={address}")
+        assert said["route_interface"] == "lo"
+        assert said["interface_mtu_bytes"] == int(Path("/sys/class/net/lo/mtu").read_text())
+        assert said["route_source"] == address
+        assert "route_gateway" not in said
+        assert "interface_speed_bit_per_s" not in said
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    """A network namespace of our own with one cable, both ends in it."""
+    name = f"probe-units-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        for words in (
+            "link add cable type veth peer name other",
+            "addr add 10.9.8.1/24 dev cable",
+            "link set cable mtu 1400 txqueuelen 77 up",
+            "link set other up",
+            "route add 10.20.0.0/16 via 10.9.8.2",
+        ):
+            subprocess.run(["ip", "-n", name, *words.split()], check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def test_facts_name_the_cable_that_leads_to_a_peer(probe: Path, namespace: str) -> None:
+    within = ("ip", "netns", "exec", namespace)
+    said = facts(probe, "to=10.20.30.40", within=within)
+    assert said["route_interface"] == "cable"
+    assert said["route_source"] == "10.9.8.1"
+    assert said["route_gateway"] == "10.9.8.2"
+    assert said["interface_mtu_bytes"] == 1400
+    assert said["interface_queue_length"] == 77
+    assert said["interface_driver"] == "veth"
+    assert said["interface_duplex"] == "full"
+    assert said["interface_carrier"] == 1
+    assert "cable=10.9.8.1/24" in str(said["addresses"]).split(",")
+    nowhere = facts(probe, "to=10.30.0.1", within=within)
+    assert not [key for key in nowhere if key.startswith(("route_", "interface_"))]

@@ -1,0 +1,225 @@
+"""The recorded connection-kinds document: both its tables, blanks included, and what they show."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+from netlab.errors import MatrixError, UsageError
+from netlab.imports.pairs import import_pairs, parse_pairs
+from netlab.report import overview_text
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import HeatMap, Part, Place, Sheet
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.store.plan import Link
+
+FOLDER = ROOT / "reports" / "connection-kinds"
+TABLE = FOLDER / "connection-kinds.csv"
+HEADER = "protocol,offered_mbit_per_s,client,server,mbit_per_s\n"
+NOW = "2026-01-31T12:00:00.000000Z"
+
+GUESTS = ("colinux-winpcap-bridge", "colinux-tap-router", "colinux-tap-bridge")
+HOSTS = (*GUESTS, "windows2000", "linux")
+PC = dict.fromkeys((*GUESTS, "windows2000"), "pc")
+
+PRINTED = {
+    "TCP": """\
+1177.6 - - 93.7 26.3
+- 1361.9 - 107 92.8
+- - 1198.1 81.7 92.8
+77.5 158 42.2 672 93.7
+85.9 85.8 85.6 86.0 4393.0
+""",
+    "UDP": """\
+100 - - 80.4 99.3
+- 99.4 - 98.7 94.3
+- - 99.5 88.3 94.2
+93.8 99.5 100 100 94.8
+87.6 84.7 87.0 85.5 100
+""",
+}
+"""The document's tables as they stand there: a row a client, a column a server, in ``HOSTS``."""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return load(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def part(run: Run) -> Part:
+    found = parts_of(run, readings(run))
+    return next(each for each in found if each.name == "every-host-with-every-other")
+
+
+def table(part: Part, protocol: str) -> Sheet:
+    return next(sheet for sheet in part.sheets if sheet.title.startswith(protocol))
+
+
+def place(sheet: Sheet, client: str, server: str) -> Place:
+    line = next(line for line in sheet.lines if line.label == client)
+    return line.places[sheet.columns.index(server)]
+
+
+def why(sheet: Sheet, found: Place) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
+
+
+@pytest.mark.parametrize("protocol", PRINTED)
+def test_the_documents_table_comes_out_as_it_was_printed_blanks_included(
+    part: Part, protocol: str
+) -> None:
+    sheet = table(part, protocol)
+    assert sheet.columns == (*HOSTS, "mean (pairs)")
+    assert [line.label for line in sheet.lines] == [*HOSTS, "mean (pairs)"]
+    printed = [[place(sheet, c, s).text or "-" for s in HOSTS] for c in HOSTS]
+    assert printed == [line.split() for line in PRINTED[protocol].splitlines()]
+
+
+def test_the_table_in_the_repository_is_the_document_and_nothing_else() -> None:
+    rows = list(csv.DictReader(TABLE.read_text("utf-8").splitlines()))
+    found = {(r["protocol"], r["client"], r["server"]): r["mbit_per_s"] or "-" for r in rows}
+    assert len(rows) == len(found) == 50
+    for protocol, printed in PRINTED.items():
+        lines = [line.split() for line in printed.splitlines()]
+        for client, line in zip(HOSTS, lines, strict=True):
+            assert [found[protocol, client, server] for server in HOSTS] == line
+    assert {r["offered_mbit_per_s"] for r in rows} == {"", "100"}
+
+
+@pytest.mark.parametrize("protocol", PRINTED)
+def test_what_never_left_the_pc_is_marked_and_in_no_mean(part: Part, protocol: str) -> None:
+    sheet = table(part, protocol)
+    for client in HOSTS:
+        for server in HOSTS:
+            inside = PC.get(client, client) == PC.get(server, server)
+            assert ("Within one machine" in why(sheet, place(sheet, client, server))) == inside
+    assert place(sheet, "linux", "mean (pairs)").text.endswith("(4)")
+    assert place(sheet, "windows2000", "mean (pairs)").text.endswith("(1)")
+    assert place(sheet, "mean (pairs)", "mean (pairs)").text.endswith("(8)")
+
+
+def test_the_mean_over_the_cable_is_that_of_the_eight_pairs_that_used_it(part: Part) -> None:
+    found = place(table(part, "TCP"), "mean (pairs)", "mean (pairs)")
+    over_cable = [26.3, 92.8, 92.8, 93.7, 85.9, 85.8, 85.6, 86.0]
+    assert found.value == pytest.approx(sum(over_cable) / 8)
+
+
+def test_a_blank_says_that_the_document_has_no_value(part: Part) -> None:
+    sheet = table(part, "UDP")
+    blank = place(sheet, "colinux-tap-router", "colinux-tap-bridge")
+    assert blank.value is None
+    assert "(not-recorded)" in why(sheet, blank)
+
+
+def test_the_one_udp_figure_that_no_cable_of_that_rate_carries_is_marked(part: Part) -> None:
+    sheet = table(part, "UDP")
+    marked = {
+        (client, server)
+        for client in HOSTS
+        for server in HOSTS
+        if "payload of messages of whichever length" in why(sheet, place(sheet, client, server))
+    }
+    assert marked == {("colinux-winpcap-bridge", "linux")}
+    assert place(sheet, "colinux-winpcap-bridge", "linux").text == "99.3"
+
+
+def test_the_pair_that_the_document_marks_is_the_one_that_does_not_go_with_the_others(
+    part: Part,
+) -> None:
+    marked = {
+        (protocol, client, server)
+        for protocol in PRINTED
+        for client in HOSTS
+        for server in HOSTS
+        if "Far off the median" in why(sheet := table(part, protocol), place(sheet, client, server))
+    }
+    # (*1) in the document.
+    assert marked == {("TCP", "colinux-winpcap-bridge", "linux")}
+
+
+def test_directions_stand_side_by_side_and_one_trial_each_way_cannot_tell(part: Part) -> None:
+    sheet = next(sheet for sheet in part.sheets if sheet.title.startswith("One direction"))
+    assert len(sheet.lines) == 8
+    assert {line.places[-1].text for line in sheet.lines} == {"cannot tell: one trial each way"}
+    first = sheet.lines[0]
+    assert first.label == "TCP: colinux-winpcap-bridge ↔ linux"
+    assert [each.text for each in first.places[:2]] == ["26.30 Mbit/s", "85.90 Mbit/s"]
+
+
+def test_the_maps_scale_is_that_of_the_cable(part: Part) -> None:
+    tcp, udp = part.charts
+    assert isinstance(tcp, HeatMap)
+    assert isinstance(udp, HeatMap)
+    assert max(v for row in tcp.values for v in row if v is not None) == 93.7
+    assert tcp.inside[3][1] == 158
+
+
+def test_no_table_of_means_mixes_the_pairs_with_each_other(run: Run) -> None:
+    text = overview_text(run)
+    assert "50 cells: 38 ok, 12 pending" in text
+    assert "mean throughput, Mbit/s (number of cells)" not in text
+
+
+def test_importing_the_table_again_gives_the_committed_run(run: Run, tmp_path: Path) -> None:
+    into = import_pairs(
+        TABLE,
+        tmp_path / "again",
+        title=run.plan.title,
+        machines=PC,
+        link=Link(1e8, 1500),
+        facts=FOLDER / "facts.yaml",
+        imported_at=NOW,
+    )
+    again = load(into)
+    assert again.plan.content_hash == run.plan.content_hash
+    assert again.plan.cells == run.plan.cells
+    assert again.records == run.records
+
+
+def test_the_committed_page_has_the_figures_of_the_committed_run() -> None:
+    text = (FOLDER / "index.html").read_text("utf-8")
+    assert [each for each in ("1177.6", "26.30", "85.90", "99.30") if each not in text] == []
+
+
+def test_without_a_map_from_hosts_to_machines_only_a_host_with_itself_is_within_one(
+    tmp_path: Path,
+) -> None:
+    run = load(import_pairs(TABLE, tmp_path / "run"))
+    assert run.frame["same_host"].sum() == 10
+
+
+def test_a_machine_of_hosts_that_are_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no host of connection-kinds\.csv is called 'windows'"):
+        import_pairs(TABLE, tmp_path / "run", machines={"windows": "pc"})
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("SCTP,,a,b,1", "'SCTP' is neither TCP nor UDP"),
+        ("TCP,,a b,b,1", "'a b' is no host's name"),
+        ("TCP,,a,,1", "'' is no host's name"),
+        ("TCP,,a,b,0", "0 is no throughput; leave it empty"),
+        ("TCP,,a,b,-1", "not a plain decimal number"),
+        ("TCP,,a,b,1e3", "not a plain decimal number"),
+        ("UDP,fast,a,b,1", "offered_mbit_per_s: 'fast' is not a plain decimal"),
+        ('TCP,,a,b,"1,5"', "write a decimal point"),
+        ("TCP,,a,b,999999999", "is more than 100000000 Mbit/s"),
+    ],
+)
+def test_a_row_that_is_wrong_is_refused_with_its_place(row: str, fault: str) -> None:
+    with pytest.raises(MatrixError) as caught:
+        parse_pairs(HEADER + row + "\n", "t.csv")
+    assert fault in str(caught.value)
+    assert "t.csv:2:" in str(caught.value)
+
+
+def test_the_same_pair_twice_is_refused_and_the_other_way_round_is_another() -> None:
+    assert len(parse_pairs(HEADER + "TCP,,a,b,1\nTCP,,b,a,1\nUDP,5,a,b,1\n", "t.csv")) == 3
+    with pytest.raises(MatrixError, match="the same cell as in line 2"):
+        parse_pairs(HEADER + "TCP,,a,b,1\n" * 2, "t.csv")

@@ -1,0 +1,184 @@
+"""The recorded lab report: means to the last digit, gaps, traps, and its committed pages."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+
+import pytest
+from folders import FIXTURES, ROOT
+
+from netlab.report import overview_text
+from netlab.report.tables.charts import charts as charts_of
+from netlab.report.tables.elements import Table
+from netlab.report.tables.tables import Section, overviews, sections
+from netlab.results.ceilings import ceiling_of
+from netlab.results.frame import Run, load
+from netlab.results.layout import Column, Layout, lay_out
+from netlab.results.readings import readings
+from netlab.stats import rounded
+
+FOLDER = ROOT / "reports" / "lab-report"
+AVERAGES = FIXTURES / "lab-report-averages.csv"
+
+PRINTED = {
+    (line["pairing"], Column(line["protocol"], int(line["message_bytes"]))): line["mean_mbit_per_s"]
+    for line in csv.DictReader(AVERAGES.read_text(encoding="utf-8").splitlines())
+}
+MEASURED = {place: mean for place, mean in PRINTED.items() if mean}
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return load(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def layout(run: Run) -> Layout:
+    return lay_out(readings(run))
+
+
+@pytest.fixture(scope="module")
+def parts(run: Run, layout: Layout) -> dict[str, Section]:
+    found = sections(layout, run.plan.link, imported=run.plan.source is not None)
+    return {part.grid.pairing: part for part in found}
+
+
+def place(table: Table, label: str, column: Column) -> tuple[str, int]:
+    """The text and the n of one place of a table."""
+    row = next(row for row in table.rows if row.label == label)
+    entry = row.entries[table.columns.index(column)]
+    return row.text(entry), entry.n
+
+
+def column_texts(table: Table, column: Column) -> Iterator[str]:
+    for row in table.rows:
+        if row.kind == "value":
+            yield row.text(row.entries[table.columns.index(column)])
+
+
+def test_the_document_prints_28_means_and_four_that_are_none() -> None:
+    assert (len(PRINTED), len(MEASURED)) == (32, 28)
+
+
+@pytest.mark.parametrize(("where", "mean"), MEASURED.items(), ids=str)
+def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
+    where: tuple[str, Column],
+    mean: str,
+    parts: dict[str, Section],
+    layout: Layout,
+) -> None:
+    pairing, column = where
+    assert place(parts[pairing].tables[0], "mean", column)[0] == mean
+    assert place(overviews(layout)[0], pairing, column)[0] == mean
+
+
+def test_ww_udp_is_blank_with_a_reason_and_never_zero(
+    parts: dict[str, Section], layout: Layout
+) -> None:
+    table = parts["WW"].tables[0]
+    for size in (64, 576, 1500, 64512):
+        column = Column("UDP", size)
+        assert set(column_texts(table, column)) == {""}
+        assert place(table, "mean", column) == ("", 0)
+        assert place(table, "mean / ceiling, %", column) == ("", 0)
+        assert place(overviews(layout)[0], "WW", column) == ("", 0)
+    assert (
+        "The imported document has no value here (not-recorded)." in dict(table.footnotes).values()
+    )
+
+
+def test_the_number_of_cells_behind_each_mean_is_shown(parts: dict[str, Section]) -> None:
+    assert place(parts["WL"].tables[0], "mean", Column("UDP", 1500))[1] == 12
+    assert place(parts["WL"].tables[0], "mean", Column("UDP", 64512))[1] == 11
+    assert place(parts["LW"].tables[0], "mean", Column("UDP", 64512))[1] == 7
+    assert place(parts["WW"].tables[0], "mean", Column("TCP", 65536))[1] == 4
+    assert place(parts["LL"].tables[0], "mean", Column("TCP", 64))[1] == 13
+
+
+def test_the_gaps_are_where_the_document_has_them(parts: dict[str, Section]) -> None:
+    def gaps(pairing: str, protocol: str, size: int) -> list[int]:
+        table = parts[pairing].tables[0]
+        texts = column_texts(table, Column(protocol, size))
+        return [16 + 4 * index for index, text in enumerate(texts) if not text]
+
+    assert gaps("WL", "UDP", 1500) == [64]
+    assert gaps("WL", "UDP", 64512) == [16, 20]
+    assert gaps("LW", "UDP", 64512) == [16, 20, 24, 28, 32, 36]
+    assert gaps("WW", "TCP", 65536) == list(range(32, 65, 4))
+    assert gaps("LL", "UDP", 64512) == []
+
+
+def test_one_bad_cell_pulls_the_mean_and_the_median_beside_it_shows_that(
+    parts: dict[str, Section],
+) -> None:
+    table, column = parts["WL"].tables[0], Column("UDP", 1500)
+    assert place(table, "60 KiB", column)[0] == "1.89"
+    assert place(table, "mean", column)[0] == "84.82"
+    assert place(table, "median", column)[0] == "92.38"
+
+
+def test_pairings_are_server_first(parts: dict[str, Section]) -> None:
+    assert parts["WL"].subtitle == "server Windows, client Linux"
+    assert parts["LW"].subtitle == "server Linux, client Windows"
+
+
+def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagged(
+    run: Run, layout: Layout, parts: dict[str, Section]
+) -> None:
+    above: list[float] = []
+    columns: list[tuple[str, Column]] = []
+    for grid in layout.grids:
+        for column in grid.columns:
+            ceiling = ceiling_of(column, grid.column(column), run.plan.link)
+            assert ceiling is not None
+            for cell in grid.column(column):
+                for figure in cell.throughputs_bit_per_s:
+                    # Three more lie above it by less than their last digit can say.
+                    if rounded(figure / 1e6, 2) > rounded(ceiling.highest_bit_per_s / 1e6, 2):
+                        above.append(figure / ceiling.highest_bit_per_s - 1)
+                        columns.append((grid.pairing, column))
+    assert len(above) == 36
+    assert max(above) < 0.00077
+    assert columns.count(("LW", Column("TCP", 65536))) == 13
+    sentences = [text for part in parts.values() for _, text in part.tables[0].footnotes]
+    assert not [text for text in sentences if text.startswith("Above")]
+
+
+def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
+    parts: dict[str, Section],
+) -> None:
+    table = parts["LL"].tables[0]
+    ceilings = [place(table, "wire ceiling", column)[0] for column in table.columns]
+    assert ceilings == ["94.93"] * 4 + ["49.23", "89.72", "92.36", "96.18"]
+    assert "94.15 Mbit/s" in table.footnotes[0][1]
+
+
+def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Run, layout: Layout) -> None:
+    drawn, left_out = charts_of(layout, run.plan.link)
+    assert (len(drawn), left_out) == (10, 0)
+    by_name = {chart.name: chart for chart in drawn}
+    udp = by_name["socket-buffer-udp-1500"]
+    assert [line.label for line in udp.lines] == ["LL", "WL", "LW"]
+    wl = dict(udp.lines[1].points)
+    assert (wl[61440], wl[65536]) == (1.89, None)
+    sizes = by_name["message-size-udp"]
+    assert [x for x, _ in sizes.x_ticks] == [64, 576, 1500, 64512]
+    assert dict(sizes.ceilings[0].points)[1472] == pytest.approx(95.709, abs=5e-4)
+    assert dict(sizes.ceilings[0].points)[1473] == pytest.approx(100 * 1473 / 1622, abs=5e-4)
+
+
+def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
+    run: Run, layout: Layout
+) -> None:
+    page = (FOLDER / "index.html").read_text("utf-8")
+    assert [mean for mean in MEASURED.values() if mean not in page] == []
+    drawn = {chart.name for chart in charts_of(layout, run.plan.link)[0]}
+    assert {path.stem for path in (FOLDER / "charts").iterdir()} >= drawn
+
+
+def test_the_overview_for_a_terminal_has_the_means_and_the_coverage(run: Run) -> None:
+    text = overview_text(run)
+    assert "416 cells: 346 ok, 70 pending" in text
+    assert re.search(r"^WL .* 84\.82 \(12\) +92\.55 \(11\)$", text, re.MULTILINE)

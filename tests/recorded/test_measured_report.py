@@ -1,0 +1,102 @@
+"""A run of every kind of test on this machine, from its matrix to its page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from folders import ROOT
+
+from netlab.build.local import local_probe
+from netlab.report.sections import parts_of
+from netlab.results.columns import PREFIXES, columns_of
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.stats.histogram import from_pairs
+
+MATRIX = """\
+title: every kind of test
+hosts: {server: {local: true}, client: {local: true}}
+pairs: {LL: [server, client]}
+pairings: [LL]
+repeats: 3
+compare:
+  - name: Long and short
+    baseline: {message_size: 18}
+    contender: {message_size: 1472}
+tests:
+  - {test: round_trip, protocol: UDP, message_size: [18, 1472], count: 200, stack_time: true,
+     keep_first: 2}
+  - {test: round_trip, protocol: TCP, message_size: 100, duration: 100ms, message_rate: 1000}
+  - {test: connect, message_size: 64, count: 50}
+  - {test: stream, protocol: [TCP, UDP], message_size: 1448, count: 2000, socket_buffer: 1MiB}
+  - {test: payload_search, protocol: TCP, sweep: true, duration: 50ms, repeats: 1}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    local_probe()
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "matrix.yaml").write_text(MATRIX)
+    subprocess.run(
+        [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"],
+        cwd=folder,
+        timeout=120,
+        check=True,
+        capture_output=True,
+    )
+    return load(folder / "out")
+
+
+def test_every_trial_has_a_result(run: Run) -> None:
+    assert set(run.frame["status"]) == {"ok"}, run.frame[["cell", "reason", "detail"]]
+
+
+def test_the_page_has_every_part(run: Run) -> None:
+    parts = parts_of(run, readings(run))
+    # What is found depends on the machine.
+    names = [part.name for part in parts if part.name not in ("findings", "limits")]
+    assert names == [
+        *("round-trip", "connect", "payload", "loss-cpu"),
+        *("comparisons", "repeats", "over-time"),
+    ]
+    page = (run.path / "index.html").read_text("utf-8")
+    assert [name for name in names if f'<h2 id="{name}">' not in page] == []
+
+
+def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(run: Run) -> None:
+    rows = run.frame[run.frame["test"].isin(["round_trip", "connect"])]
+    assert len(rows) == 12
+    for _, row in rows.iterrows():
+        low, high = row["rtt_min_ns"], row["rtt_max_ns"]
+        assert low * 0.99 <= row["rtt_p50_ns"] <= high * 1.01
+        assert low <= row["rtt_mean_ns"] <= high
+        histogram = from_pairs([int(x) for x in re.findall(r"\d+", row["rtt_histogram"])])
+        assert histogram.count == row["rtt_count"]
+        assert histogram.mean == pytest.approx(row["rtt_mean_ns"], rel=0.01)
+
+
+def test_every_value_that_a_probe_said_is_described_in_the_documentation(run: Run) -> None:
+    protocol = (ROOT / "docs" / "protocol.md").read_text("utf-8")
+    words = set(re.findall(r"[a-z0-9_]+", protocol))
+    known = columns_of(run.frame["test"].unique())
+    said = {plain(str(name)) for name in run.frame.columns if name not in known}
+    percentile = re.compile(r"_p[0-9_]+_ns$")
+    assert sorted(n for n in said - words - known.keys() if not percentile.search(n)) == []
+
+
+def plain(name: str) -> str:
+    """A column's name as the probe says it."""
+    for prefix in (*PREFIXES, "tcp_open_", "tcp_begin_", "tcp_end_"):
+        name = name.removeprefix(prefix)
+    return name
+
+
+def test_what_the_host_s_stack_took_is_part_of_the_round_trip(run: Run) -> None:
+    rows = run.frame[run.frame["stack_time"].fillna(False)]
+    stack = pd.to_numeric(rows["server_stack_mean_ns"])
+    assert (stack.dropna() < pd.to_numeric(rows["rtt_mean_ns"])[stack.notna()]).all()

@@ -1,0 +1,227 @@
+"""The recorded nettest document: each figure it prints, named for what it is, and its pages."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from folders import FIXTURES, ROOT
+
+from netlab.cli import cli
+from netlab.errors import MatrixError, UsageError
+from netlab.imports.repeats import import_repeats, parse_repeats
+from netlab.report import overview_text, write_report
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import Place, Sheet
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.stats import rounded
+from netlab.store.plan import Link
+
+FOLDER = ROOT / "reports" / "nettest"
+TABLE = FOLDER / "nettest.csv"
+AVERAGES = FIXTURES / "nettest-averages.csv"
+NOW = "2026-01-31T12:00:00.000000Z"
+HEADER = "test,message_bytes,messages,trial,elapsed_s,lost_packets\n"
+
+PRINTED: Mapping[str, Mapping[str, str]] = {
+    line["test"]: line for line in csv.DictReader(AVERAGES.read_text("utf-8").splitlines())
+}
+TITLES = {
+    "tcp_ping": "LL, TCP 1448, round trips",
+    "tcp_blast": "LL, TCP 1448",
+    "udp_blast": "LL, UDP 1472",
+}
+VARIANCES = {"tcp_ping": "0.0791", "tcp_blast": "0.0212", "udp_blast": "0.0219"}
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return load(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def sheets(run: Run) -> dict[str, Sheet]:
+    parts = parts_of(run, readings(run))
+    return {sheet.title: sheet for part in parts for sheet in (*part.sheets, *part.details)}
+
+
+def place(sheet: Sheet, row: str, column: str) -> Place:
+    line = next(line for line in sheet.lines if line.label == row)
+    return line.places[sheet.columns.index(column)]
+
+
+def repeats_of(test: str, sheets: Mapping[str, Sheet]) -> Sheet:
+    return sheets[f"{TITLES[test]}: repeat by repeat"]
+
+
+def counted(test: str, sheets: Mapping[str, Sheet]) -> Sheet:
+    return sheets[f"{TITLES[test]}: throughput over all repeats, as it is counted"]
+
+
+@pytest.mark.parametrize("test", PRINTED)
+def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
+    test: str, sheets: dict[str, Sheet]
+) -> None:
+    found = place(repeats_of(test, sheets), "elapsed, s", "mean")
+    assert found.text == PRINTED[test]["mean_elapsed_s"]
+
+
+@pytest.mark.parametrize("test", PRINTED)
+def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_variance(
+    test: str, sheets: dict[str, Sheet]
+) -> None:
+    sheet = repeats_of(test, sheets)
+    printed = PRINTED[test]["printed_var_s"]
+    mad = place(sheet, "elapsed, s", "mean absolute deviation")
+    assert mad.value is not None
+    assert str(rounded(mad.value, len(printed.split(".")[1]))) == printed
+    variance = place(sheet, "elapsed, s", "variance")
+    assert (variance.text, variance.unit) == (VARIANCES[test], "s²")
+    deviation = place(sheet, "elapsed, s", "standard deviation")
+    assert deviation.value == pytest.approx((variance.value or 0) ** 0.5)
+
+
+def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[str, Sheet]) -> None:
+    row = place(repeats_of("tcp_ping", sheets), "elapsed / transactions, µs", "mean")
+    assert row.text == PRINTED["tcp_ping"]["derived_value"] == "637.61"
+    table = sheets["LL: time of a round trip"]
+    assert place(table, "TCP 1448", "mean, µs").text == "637.61"
+    assert place(table, "TCP 1448", "trials").text == "10/10"
+
+
+@pytest.mark.parametrize("test", ["tcp_blast", "udp_blast"])
+def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_below_it(
+    test: str, sheets: dict[str, Sheet]
+) -> None:
+    sheet = counted(test, sheets)
+    theirs, right = "frames with preamble, without the gaps", "frames with preamble and gaps"
+    assert place(sheet, theirs, "bytes a message").text == "1,526"
+    assert place(sheet, theirs, "byte/s").text.replace(",", "") == PRINTED[test]["derived_value"]
+    assert place(sheet, theirs, "share of the link, %").text == "99.00"
+    assert place(sheet, right, "bytes a message").text == "1,538"
+    assert place(sheet, right, "share of the link, %").text == "99.78"
+    assert sheet.footnotes == ()
+
+
+def test_payload_is_what_arrived_and_lost_packets_are_counted_repeat_by_repeat(
+    sheets: dict[str, Sheet],
+) -> None:
+    sheet = repeats_of("udp_blast", sheets)
+    assert [place(sheet, "lost messages", str(n)).text for n in (1, 2, 6, 11, 13, 15)] == [
+        *("42", "0", "108", "49", "51", "61")
+    ]
+    received = place(counted("udp_blast", sheets), "payload received", "byte/s").value
+    assert received == pytest.approx(1472 * (15e6 - 311) / (15 * 123.316))
+
+
+def test_the_run_has_ten_repeats_of_tcp_and_fifteen_of_udp(run: Run) -> None:
+    counts = run.frame.groupby(["test", "protocol"])["trial"].max().to_dict()
+    assert counts == {("round_trip", "TCP"): 10, ("stream", "TCP"): 10, ("stream", "UDP"): 15}
+    assert set(run.frame["status"]) == {"ok"}
+    assert set(run.frame["printed_elapsed_s"]) >= {"63.5", "123.27"}
+
+
+def test_importing_the_table_again_gives_the_committed_run(tmp_path: Path) -> None:
+    into = import_repeats(
+        TABLE,
+        tmp_path / "again",
+        title=load(FOLDER).plan.title,
+        link=Link(1e8, 1500, hops=1),
+        mss_bytes=1448,
+        facts=FOLDER / "facts.yaml",
+    )
+    again, committed = load(into), load(FOLDER)
+    assert again.plan.content_hash == committed.plan.content_hash
+    assert again.plan.cells == committed.plan.cells
+    assert again.records == committed.records
+
+
+def test_importing_into_the_same_folder_twice_changes_nothing(tmp_path: Path) -> None:
+    for _ in range(2):
+        import_repeats(TABLE, tmp_path / "run", imported_at=NOW)
+    assert len(load(tmp_path / "run").records) == 35
+
+
+def test_the_committed_page_has_the_figures_that_the_committed_run_gives(tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(FOLDER, copy)
+    for page in (write_report(load(copy)), FOLDER / "index.html"):
+        text = page.read_text("utf-8")
+        assert [each for each in ("637.61", "12,374,712", "99.78") if each not in text] == []
+
+
+def test_the_overview_for_a_terminal_has_the_documents_tables(run: Run) -> None:
+    text = overview_text(run)
+    assert "3 cells, 35 trials: 35 ok" in text
+    assert re.search(r"^elapsed, s +63\.74 .* 63\.761 ", text, re.MULTILINE)
+    assert "12,374,712" in text
+
+
+def test_an_empty_time_is_a_blank_with_a_reason(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(HEADER + "udp_blast,64,1000,1,,\nudp_blast,64,1000,2,1.5,3\n")
+    run = load(import_repeats(table, tmp_path / "run"))
+    assert list(run.frame["status"]) == ["pending", "ok"]
+    assert list(run.frame["reason"].dropna()) == ["not-recorded"]
+    assert run.frame["throughput_bit_per_s"][1] == pytest.approx(8 * 64 * 997 / 1.5)
+
+
+def test_udp_without_a_printed_loss_has_no_throughput_and_a_ping_that_lost_has_no_round_trip(
+    tmp_path: Path,
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(
+        HEADER + "udp_blast,64,1000,1,1.5,\nudp_ping,64,1000,1,1.5,2\nudp_ping,65,1000,1,1.5,0\n"
+    )
+    run = load(import_repeats(table, tmp_path / "run"))
+    assert run.frame["throughput_bit_per_s"].count() == 0
+    assert list(run.frame["rtt_mean_ns"].isna()) == [True, True, False]
+    assert write_report(run).exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("ping,64,10,1,1.0,", "'ping' is none of tcp_ping"),
+        ("tcp_ping,0,10,1,1.0,", "message_bytes: '0' is not a whole number from 1"),
+        ("tcp_ping,64,x,1,1.0,", "messages: 'x' is not a whole number"),
+        ("tcp_ping,64,10,1,0,", "0 s is no time that a test takes"),
+        ("tcp_ping,64,10,1,-1,", "not a plain decimal number"),
+        ("tcp_ping,64,10,1,nan,", "not a plain decimal number"),
+        ('tcp_ping,64,10,1,"1,5",', "write a decimal point"),
+        ("tcp_ping,64,10,1,1.0,1", "TCP delivers everything"),
+        ("udp_blast,64,10,1,1.0,11", "11 lost of 10 sent"),
+        ("udp_blast,64,10,1,1.0,1.5", "'1.5' is not a whole number"),
+    ],
+)
+def test_a_row_that_is_wrong_is_refused_with_its_place(row: str, fault: str) -> None:
+    with pytest.raises(MatrixError) as caught:
+        parse_repeats(HEADER + row + "\n", "t.csv")
+    assert fault in str(caught.value)
+    assert "t.csv:2:" in str(caught.value)
+
+
+def test_the_same_trial_twice_is_refused() -> None:
+    with pytest.raises(MatrixError, match="the same trial as in line 2"):
+        parse_repeats(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv")
+
+
+def test_the_command_makes_the_run_and_its_report(tmp_path: Path) -> None:
+    words = ["import", "repeats", str(TABLE), "--into", str(tmp_path / "run"), "--mss", "1448"]
+    done = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
+    assert done.exit_code == 0, done.output
+    assert "WL, TCP 1448, round trips: repeat by repeat" in done.output
+    assert load(tmp_path / "run").plan.link == Link(1e8, 1500, hops=1)
+    wrong = CliRunner().invoke(cli, [*words, "--pairing", "linux"])
+    assert isinstance(wrong.exception, UsageError)
+
+
+def test_a_segment_longer_than_the_link_carries_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="allows 1 to 1460"):
+        import_repeats(TABLE, tmp_path / "run", link=Link(1e8, 1500), mss_bytes=1461)

@@ -1,0 +1,99 @@
+"""The experiments recorded in the lab: their tables are what the records give, nothing is lost."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from pathlib import Path
+
+import matplotlib
+import pytest
+from folders import REPORTS
+from matplotlib import image
+
+from netlab.report import write_report
+from netlab.results.frame import load
+
+DRAWN_WITH = "3.11.2"
+"""Version of matplotlib that drew the charts of the committed pages."""
+RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))]
+
+
+def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_programs() -> None:
+    experiments = {name.partition("-lab")[0] for name in RECORDED}
+    assert experiments == {"nettest", "payload", "udp-mirror"}
+    shaped = {name for name in RECORDED if "unshaped" not in name and "windows" not in name}
+    assert {name.partition("-lab")[0] for name in shaped} == experiments
+    assert {f"{each}-lab-unshaped" for each in experiments} <= set(RECORDED)
+    assert pairings_of("udp-mirror-lab-windows") == {"LL", "WL", "LW", "WW"}
+
+
+def pairings_of(name: str) -> set[str]:
+    return set(load(REPORTS / name).frame["pairing"])
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_trial_is_ok_or_impossible_with_its_reason_and_the_scale_is_told(name: str) -> None:
+    frame = load(REPORTS / name).frame
+    assert set(frame["status"]) <= {"ok", "impossible"}
+    assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
+    content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
+    assert content.get("scale") == (None if name.startswith("payload") else 0.1)
+
+
+@pytest.fixture(scope="module", params=RECORDED)
+def made_anew(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a recorded run, without its report, and that made out of its records."""
+    copy = tmp_path_factory.mktemp("reports") / str(request.param)
+    shutil.copytree(REPORTS / str(request.param), copy)
+    for written in ("tables.md", "index.html"):
+        (copy / written).unlink()
+    write_report(load(copy))
+    return copy
+
+
+DRAWING = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+
+
+def test_the_tables_of_a_recorded_run_are_what_its_records_give(made_anew: Path) -> None:
+    kept = REPORTS / made_anew.name / "tables.md"
+    assert (made_anew / "tables.md").read_bytes() == kept.read_bytes()
+
+
+def test_the_page_of_a_recorded_run_is_what_its_records_give(made_anew: Path) -> None:
+    """Byte for byte where the same matplotlib draws the charts; else all but their drawings."""
+    check_page(REPORTS / made_anew.name, made_anew)
+
+
+def check_page(recorded: Path, fresh: Path) -> None:
+    """The page of the one folder is that of the other, and each of its charts lies beside it."""
+    kept, made = ((each / "index.html").read_text("utf-8") for each in (recorded, fresh))
+    assert DRAWING.sub("", made) == DRAWING.sub("", kept)
+    assert len(DRAWING.findall(made)) == len(DRAWING.findall(kept))
+    if matplotlib.__version__ == DRAWN_WITH:
+        assert made == kept
+    beside = {path.read_bytes() for path in (fresh / "charts").glob("*.svg")}
+    shown = [base64.b64decode(each) for each in DRAWING.findall(made)]
+    assert [each for each in shown if each not in beside] == []
+
+
+def test_the_lab_reports_page_and_charts_are_what_its_records_give(tmp_path: Path) -> None:
+    recorded, fresh = REPORTS / "lab-report", tmp_path / "lab-report"
+    shutil.copytree(recorded, fresh, ignore=shutil.ignore_patterns("charts", "index.html"))
+    write_report(load(fresh))
+    check_page(recorded, fresh)
+    kept, made = (
+        {str(path.relative_to(each)): path for path in (each / "charts").rglob("*.*")}
+        for each in (recorded, fresh)
+    )
+    assert kept.keys() == made.keys()
+    for name, path in kept.items():
+        if name.endswith(".png"):
+            old, new = image.imread(path), image.imread(made[name])
+            assert old.shape == new.shape
+            # Another version draws letters and edges elsewhere by a hair, and nothing else.
+            assert abs(old - new).mean() < 0.01, name
+        if matplotlib.__version__ == DRAWN_WITH:
+            assert path.read_bytes() == made[name].read_bytes(), name

@@ -1,0 +1,321 @@
+"""The agent's client against agents that misbehave, and against the real one."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from folders import SUPPORT
+
+from netlab.build.local import local_probe
+from netlab.errors import HostError, HostGone, LockedError, ProbeError
+from netlab.experiment.hosts import Host
+from netlab.remote import agent as probe
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import lock_hosts, same_host
+from netlab.remote.pending import Pending
+from netlab.remote.transport import LocalTransport
+from netlab.version import VERSION
+
+FAKE = SUPPORT / "fake_agent.py"
+Starter = Callable[..., Agent]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starter]:
+    """Starts a fake agent with knobs; every one is let go of at the end."""
+    monkeypatch.setenv("FAKE_VERSION", VERSION)
+    agents: list[Agent] = []
+
+    def start(*knobs: str, name: str = "fake", machine: str | None = None, **keys: Any) -> Agent:
+        host = Host(name=name, os="L", local=True, machine=machine)
+        transport = LocalTransport(host)
+        process = transport.start([sys.executable, "-S", str(FAKE), *knobs])
+        agent = Agent(host, transport, process, **keys)
+        agents.append(agent)
+        return agent
+
+    yield start
+    for agent in agents:
+        agent.let_go()
+
+
+@pytest.fixture
+def real() -> Iterator[Agent]:
+    agent = Agent.open(Host(name="here", os="L", local=True))
+    yield agent
+    agent.close()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    give_up = time.monotonic() + timeout_s
+    while not condition() and time.monotonic() < give_up:
+        time.sleep(0.005)
+    return condition()
+
+
+@pytest.mark.parametrize(
+    "knobs", [(), ("crlf",), ("slow",), ("banner",), ("bom",), ("banner", "crlf")]
+)
+def test_an_agent_is_greeted_whatever_its_lines_look_like(
+    fake: Starter, knobs: tuple[str, ...]
+) -> None:
+    agent = fake(*knobs)
+    agent.greet(None)
+    assert agent.hello["version"] == VERSION
+    assert agent.ask("echo", owner="a b%\n")["line"].endswith("echo owner=a%20b%25%0A")
+
+
+def test_a_banner_is_skipped_and_counted(fake: Starter) -> None:
+    agent = fake("banner")
+    agent.greet(None)
+    assert agent.skipped_lines == 2
+
+
+def test_what_is_no_record_is_skipped_and_the_next_record_counts(fake: Starter) -> None:
+    agent = fake("garbage")
+    agent.greet(None)
+    assert agent.ask("echo")["type"] == "echo"
+    assert agent.skipped_lines >= 10
+
+
+def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
+    fake: Starter,
+) -> None:
+    agent = fake("huge")
+    agent.greet(None)
+    assert agent.hello["protocol"] == 1
+    assert agent.ask("echo")["type"] == "echo"
+
+
+@pytest.mark.parametrize("knob", ["endless", "flood"])
+def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    agent = fake(knob)
+    with pytest.raises(HostGone, match="prints without end what is no record"):
+        agent.greet(None)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
+
+
+def test_an_agent_that_never_says_hello_is_a_sentence_and_no_hang(fake: Starter) -> None:
+    with pytest.raises(HostError, match=r"^fake: no probe answers: nothing in 0.2 s$"):
+        fake("mute").greet(None, hello_s=0.2)
+
+
+@pytest.mark.parametrize("knob", ["old", "other"])
+def test_another_version_or_protocol_is_refused(fake: Starter, knob: str) -> None:
+    with pytest.raises(HostError, match="they have to be the same"):
+        fake(knob).greet(None)
+
+
+def test_a_probe_that_is_not_the_one_put_there_is_refused(fake: Starter) -> None:
+    fake().greet(b"\x7fELF f00dcafef00dcafe ")
+    with pytest.raises(HostError, match="build f00dcafef00dcafe, not the one that was put there"):
+        fake().greet(b"\x7fELF another build")
+
+
+def test_a_silent_agent_is_lost_and_all_that_wait_hear_of_it(
+    fake: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
+    agent = fake("silent", silence_s=0.3)
+    agent.greet(None)
+    heard: list[Mapping[str, Any]] = []
+    agent.start("receive", inbox=lambda _pending, record: heard.append(record))
+    with pytest.raises(HostGone, match="silent for"):
+        agent.ask("clock", timeout_s=10)
+    assert agent.gone
+    assert [record["type"] for record in heard] == ["gone"]
+    with pytest.raises(HostGone):
+        agent.ask("clock")
+
+
+def test_heartbeats_keep_an_idle_agent(fake: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
+    agent = fake(silence_s=0.3)
+    agent.greet(None)
+    time.sleep(0.6)
+    assert not agent.gone
+    assert agent.ask("echo")["type"] == "echo"
+
+
+def test_an_agent_that_dies_is_lost_with_its_status_and_last_words(fake: Starter) -> None:
+    agent = fake("dies")
+    agent.greet(None)
+    with pytest.raises(HostGone, match="ended with status 3: the roof is on fire"):
+        agent.ask("clock")
+
+
+def test_an_error_record_is_raised_with_its_word_and_number(fake: Starter) -> None:
+    agent = fake()
+    agent.greet(None)
+    with pytest.raises(ProbeError, match="address-in-use") as raised:
+        agent.ask("refuse")
+    assert (raised.value.word, raised.value.errno) == ("address-in-use", 98)
+
+
+def test_records_of_several_requests_reach_those_who_asked(fake: Starter) -> None:
+    agent = fake("garbage")
+    agent.greet(None)
+    found: dict[int, list[str]] = {}
+
+    def ask(number: int) -> None:
+        pending = agent.start("stream")
+        found[number] = [str(pending.record(10)["type"]) for _ in range(3)]
+        assert agent.ask("echo", number=number)["line"].endswith(f"number={number}")
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {key: ["ready", "progress", "result"] for key in range(8)}
+
+
+def test_an_inbox_gets_its_own_pending_with_each_record(fake: Starter) -> None:
+    agent = fake()
+    agent.greet(None)
+    heard: list[tuple[Pending, str]] = []
+    done = threading.Event()
+
+    def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
+        heard.append((pending, str(record["type"])))
+        if record["type"] == "result":
+            done.set()
+
+    pending = agent.start("stream", inbox=inbox)
+    assert done.wait(10)
+    assert heard == [(pending, "ready"), (pending, "progress"), (pending, "result")]
+
+
+def test_the_clock_offset_is_that_of_the_quickest_exchange(fake: Starter) -> None:
+    agent = fake()
+    agent.greet(None)
+    offset = agent.clock_offset()
+    assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
+
+
+def test_a_machine_without_an_id_is_told_by_its_last_start(fake: Starter) -> None:
+    one, other = fake("no-machine", name="one"), fake("no-machine", name="other")
+    for agent in (one, other):
+        agent.greet(None)
+    assert one.identity == ("the-boot", "7")
+    assert same_host(one, other)
+
+
+def test_one_machine_of_the_inventory_is_one_host(fake: Starter) -> None:
+    one, other = fake("no-machine", name="one", machine="pc"), fake(name="other", machine="pc")
+    for agent in (one, other):
+        agent.greet(None)
+    assert one.identity != other.identity
+    assert same_host(one, other)
+
+
+def test_closing_twice_and_from_several_threads_is_safe(fake: Starter) -> None:
+    agent = fake()
+    agent.greet(None)
+    threads = [threading.Thread(target=agent.close) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)
+    assert until(lambda: agent.gone)
+    with pytest.raises(HostGone):
+        agent.ask("echo")
+
+
+# The real agent
+
+
+def test_the_local_agent_says_who_it_is(real: Agent) -> None:
+    assert (real.hello["protocol"], real.hello["version"]) == (1, VERSION)
+    assert str(real.hello["build"]).encode() in local_probe().read_bytes()
+    assert real.facts()["type"] == "facts"
+
+
+@pytest.mark.alone
+def test_asking_the_local_agent_takes_well_below_a_millisecond(real: Agent) -> None:
+    def ask_s() -> float:
+        before = time.perf_counter()
+        real.ask("clock")
+        return time.perf_counter() - before
+
+    # The best tenth: other programs of this machine are not what is tested.
+    assert statistics.quantiles([ask_s() for _ in range(300)], n=10)[0] < 0.001
+
+
+def test_closing_leaves_no_probe(real: Agent) -> None:
+    pid = int(real.hello["pid"])
+    assert is_alive(pid)
+    real.close()
+    assert until(lambda: not is_alive(pid))
+
+
+def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
+    os.kill(int(real.hello["pid"]), signal.SIGKILL)
+    with pytest.raises(HostGone, match="here: the probe ended with status -9"):
+        real.ask("clock")
+
+
+@pytest.fixture
+def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
+    """Starts agents in a network namespace of the test's own: a run may hold this machine's."""
+    name = f"netlab-test-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    agents: list[Agent] = []
+
+    def start(host_name: str) -> Agent:
+        host = Host(name=host_name, os="L", local=True)
+        transport = LocalTransport(host)
+        argv = ["ip", "netns", "exec", name, str(local_probe()), "agent"]
+        agent = Agent(host, transport, transport.start(argv))
+        agents.append(agent)
+        agent.greet(None)
+        return agent
+
+    try:
+        yield start
+    finally:
+        for agent in agents:
+            agent.close()
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+def test_two_agents_on_one_host_share_a_lock_and_another_controller_hears_who_holds_it(
+    start_in_own_network: Callable[[str], Agent],
+) -> None:
+    one, two, stranger = (start_in_own_network(name) for name in ("one", "two", "stranger"))
+    holders = lock_hosts([one, two], "the run of Ada")
+    assert holders == [one]
+    with pytest.raises(LockedError, match=r"^stranger is measured by the run of Ada; wait"):
+        lock_hosts([stranger], "the run of Bob")
+    freed = threading.Timer(0.3, one.close)
+    freed.start()
+    assert lock_hosts([stranger], "the run of Bob", wait_s=10) == [stranger]
+    freed.join()
+
+
+def test_a_killed_holder_leaves_no_lock(start_in_own_network: Callable[[str], Agent]) -> None:
+    holder, next_one = (start_in_own_network(name) for name in ("holder", "next"))
+    lock_hosts([holder], "the run of Ada")
+    os.kill(int(holder.hello["pid"]), signal.SIGKILL)
+    assert until(lambda: holder.gone)
+    assert lock_hosts([next_one], "the run of Bob") == [next_one]

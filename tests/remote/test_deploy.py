@@ -1,0 +1,72 @@
+"""What a host answers about its system, and which probe is for it; files: test_transport_sshd."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from netlab.errors import HostError
+from netlab.experiment.hosts import Host
+from netlab.remote import deploy, system
+from netlab.remote.ssh import SshTransport
+from netlab.remote.system import Platform
+
+
+def host(os: str = "L") -> Host:
+    return Host(name="far", os=os, addresses={"test": ("10.0.0.1",)})
+
+
+def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[str, ...]]]:
+    """A way to a host on which every command says the same."""
+    asked: list[tuple[str, ...]] = []
+
+    def start(argv: tuple[str, ...]) -> Any:
+        asked.append(argv)
+        return SimpleNamespace(
+            read_all=lambda *_: said, stderr_tail=lambda: stderr, kill=lambda: None
+        )
+
+    return cast(SshTransport, SimpleNamespace(start=start)), asked
+
+
+@pytest.mark.parametrize(
+    ("said", "platform"),
+    [
+        (b"Linux x86_64\n", Platform("L", "x86_64")),
+        (b"Linux aarch64\r\n", Platform("L", "aarch64")),
+        (b"Darwin arm64\n", Platform("M", "aarch64")),
+        (b"FreeBSD amd64\n", Platform("F", "x86_64")),
+        (b"Linux is great\r\n\x1b[1m$ \xffLinux x86_64\n", Platform("L", "x86_64")),
+    ],
+)
+def test_a_system_is_told_by_its_own_answer(said: bytes, platform: Platform) -> None:
+    transport, asked = answering(said)
+    assert system.ask(host(), transport) == platform
+    assert asked == [system.UNAME]
+
+
+@pytest.mark.parametrize(
+    ("said", "stderr", "shown"),
+    [
+        (b"", "", "said nothing"),
+        (b"", "'uname' is not recognized as an internal or external command", "not recognized"),
+        (b"This account is currently not available.\n", "", "not available"),
+        (b"MINGW64_NT-10.0 x86_64\n", "", "MINGW64_NT"),
+    ],
+)
+def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
+    said: bytes, stderr: str, shown: str
+) -> None:
+    transport, _ = answering(said, stderr)
+    with pytest.raises(HostError, match=r"^far: no system that netlab knows") as raised:
+        system.ask(host(), transport)
+    assert shown in str(raised.value)
+
+
+def test_a_host_without_a_probe_for_it_is_told_so() -> None:
+    with pytest.raises(HostError, match=r"^far: there is no probe for .*riscv64.*, only for"):
+        deploy._binary_for(host(), Platform("L", "riscv64"), None)
+    with pytest.raises(HostError, match=r"^far runs FreeBSD, and the inventory says `os: L`"):
+        deploy._binary_for(host(), Platform("F", "x86_64"), None)

@@ -1,0 +1,234 @@
+"""Where a login goes, and what is said of servers that are none. No SSH server is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import paramiko
+import pytest
+
+from netlab.errors import HostError, HostKeyError
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote import login
+from netlab.remote.host_keys import HostKeys
+from netlab.remote.ssh import SshTransport
+from netlab.remote.ssh_config import Endpoint, endpoint
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The ~/.ssh of a user with another name than any real one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOGNAME", "ada")
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    folder = tmp_path / ".ssh"
+    folder.mkdir()
+    return folder
+
+
+def of(name: str, identity: str | None = None, **keys: object) -> Endpoint:
+    return endpoint("far", SshTarget(name, **keys), identity)  # type: ignore[arg-type]
+
+
+# ~/.ssh/config
+
+
+def test_without_a_configuration_the_defaults_of_openssh_hold(ssh: Path) -> None:
+    place = of("rack")
+    assert (place.host, place.port, place.user) == ("rack", 22, "ada")
+    assert place.key_names == ("rack",)
+    assert [path.name for path in place.identities] == ["id_ed25519", "id_ecdsa", "id_rsa"]
+    assert place.known_hosts[0] == ssh / "known_hosts"
+    assert not place.named
+    assert not place.only_named
+
+
+def test_what_the_inventory_says_goes_before_the_configuration(ssh: Path) -> None:
+    (ssh / "config").write_text(
+        "Host rack\n  HostName 10.9.9.9\n  User bob\n  Port 2200\n  IdentityFile ~/.ssh/theirs\n"
+    )
+    place = of("rack")
+    assert (place.host, place.port, place.user) == ("10.9.9.9", 2200, "bob")
+    assert place.identities == (ssh / "theirs",)
+    assert place.key_names == ("[10.9.9.9]:2200", "10.9.9.9")
+    place = of("rack", "~/.ssh/ours", user="eve", port=2300)
+    assert (place.host, place.port, place.user) == ("10.9.9.9", 2300, "eve")
+    assert place.identities == (ssh / "ours",)
+    assert place.only_named
+
+
+def test_names_of_known_hosts_follow_alias_and_ipv6(ssh: Path) -> None:
+    (ssh / "config").write_text("Host rack\n  HostKeyAlias the-rack\n  Port 2200\n")
+    assert of("rack").key_names == ("the-rack",)
+    assert of("fd00::1", port=2200).key_names == ("[fd00::1]:2200", "fd00::1")
+    assert of("fd00::1").key_names == ("fd00::1",)
+
+
+def test_an_inclusion_leaves_the_block_that_it_stands_in(ssh: Path) -> None:
+    (ssh / "extra").write_text("Host other\n  User carol\n")
+    (ssh / "config").write_text('Host rack\n  include "extra"\n  User bob\nHost *\n  Port 2200\n')
+    assert (of("rack").user, of("rack").port) == ("bob", 2200)
+    assert (of("other").user, of("third").user) == ("carol", "ada")
+
+
+def test_inclusions_that_go_in_a_circle_end(ssh: Path) -> None:
+    (ssh / "config").write_text("Include config\nHost rack\n  User bob\n")
+    assert of("rack").user == "bob"
+
+
+def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
+    (ssh / "config").write_text(
+        "Host a\n  ProxyJump eve@gate:2200,[fd00::1]:22\nHost b\n  ProxyJump none\n"
+    )
+    assert of("a").jumps == (SshTarget("gate", "eve", 2200), SshTarget("fd00::1", None, 22))
+    assert of("b").jumps == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Host rack\n  ProxyCommand nc %h %p\n", "has a ProxyCommand for rack"),
+        ("Host rack\n  ProxyJump a b c\n", "host rack: 'a b c' is not user@host:port"),
+        ("Host rack\n  Port many\n", "host rack: invalid literal for int"),
+        ("Host rack\n  Match\n", "cannot be understood"),
+    ],
+)
+def test_a_configuration_that_cannot_be_followed_is_a_sentence(
+    ssh: Path, text: str, complaint: str
+) -> None:
+    (ssh / "config").write_text(text)
+    with pytest.raises(HostError, match=r"^far: ") as raised:
+        of("rack")
+    assert complaint in str(raised.value)
+    assert str(ssh / "config") in str(raised.value)
+
+
+def test_jump_hosts_in_a_circle_are_refused(ssh: Path) -> None:
+    (ssh / "config").write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
+    host = Host(name="far", os="L", ssh=SshTarget("a"), addresses={"test": ("10.0.0.1",)})
+    with pytest.raises(HostError, match="does ProxyJump go in a circle"):
+        SshTransport.connect(host)
+
+
+# known_hosts
+
+
+KEY = paramiko.ECDSAKey.generate()
+LINE = f"{KEY.get_name()} {KEY.get_base64()}"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "name", "known"),
+    [
+        ("rack", "rack", True),
+        ("RACK", "rack", True),
+        ("rack,10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.*", "10.0.0.1", True),
+        ("rack-?", "rack-1", True),
+        ("rack-?", "rack-10", False),
+        ("*,!rack", "rack", False),
+        ("[rack]:2200", "[rack]:2200", True),
+        ("[rack]:2200", "rack", False),
+        ("[fd00::1]:2200", "[fd00::1]:2200", True),
+        ("[*]:2200", "[rack]:2200", True),
+        pytest.param(paramiko.HostKeys.hash_host("rack"), "rack", True, id="hashed"),
+        pytest.param(paramiko.HostKeys.hash_host("rack"), "shelf", False, id="hashed, another"),
+        ("|1|no|hash", "rack", False),
+    ],
+)
+def test_lines_of_known_hosts_mean_what_openssh_means(
+    tmp_path: Path, patterns: str, name: str, known: bool
+) -> None:
+    file = tmp_path / "known_hosts"
+    file.write_text(f"# a comment\n\nrack\nrack ssh-rsa !!!\n{patterns} {LINE} a comment\n")
+    keys = HostKeys("far", (name,), None, [tmp_path / "missing", file])
+    refused = contextlib.nullcontext() if known else pytest.raises(HostKeyError, match="unknown")
+    with refused:
+        keys.check(KEY)
+
+
+def test_the_kinds_that_are_known_are_asked_for_first(tmp_path: Path) -> None:
+    file = tmp_path / "known_hosts"
+    file.write_text(f"rack ssh-rsa AAAA\nrack {LINE}\nother ssh-ed25519 AAAA\n")
+    offered = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
+    keys = HostKeys("far", ("rack",), None, [file])
+    assert keys.algorithms(offered) == (
+        "rsa-sha2-512",
+        "rsa-sha2-256",
+        "ecdsa-sha2-nistp256",
+        "ssh-ed25519",
+    )
+    pinned = HostKeys("far", ("rack",), "SHA256:x", [file])
+    assert pinned.algorithms(offered, without={"ssh-rsa"}) == offered[:2]
+
+
+# Servers that are none
+
+
+@contextlib.contextmanager
+def server(answer: bytes | None) -> Iterator[int]:
+    """Says ``answer`` to each connection and closes it; ``None`` says nothing and waits."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    kept: list[socket.socket] = []
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                if answer is None:
+                    kept.append(connection)
+                    continue
+                with connection:
+                    connection.sendall(answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield int(listener.getsockname()[1])
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+        for connection in kept:
+            connection.close()
+
+
+def at(port: int) -> Host:
+    target = SshTarget("127.0.0.1", "ada", port)
+    return Host(name="far", os="L", ssh=target, addresses={"test": ("10.0.0.1",)})
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 5000])
+def test_a_server_that_speaks_something_else_is_named(
+    ssh: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    monkeypatch.setattr(login, "STAGGER_S", 0.001)
+    with (
+        server(answer) as port,
+        pytest.raises(HostError, match=f"^far: 127.0.0.1 port {port} answers, but not as SSH"),
+    ):
+        SshTransport.connect(at(port))
+
+
+def test_a_server_that_says_nothing_is_given_up_after_one_wait(
+    ssh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "CONNECT_S", 0.3)
+    with server(None) as port, pytest.raises(HostError, match=r"says nothing of SSH for 0\.3 s"):
+        SshTransport.connect(at(port))
+
+
+def test_a_name_without_an_address_is_a_sentence(
+    ssh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "create_connection", nobody)
+    host = Host(name="far", os="L", ssh=SshTarget("no-such"), addresses={"test": ("10.0.0.1",)})
+    with pytest.raises(HostError, match=r"^far: no address for 'no-such' \(Name or service"):
+        SshTransport.connect(host)

@@ -1,0 +1,57 @@
+"""The control protocol's lines, whatever comes in whatever parts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.remote.protocol import LINE_MOST_BYTES, RecordReader, decimal, request_line
+
+RECORD: dict[str, Any] = {"type": "hello", "id": "1", "os": "linux"}
+LINE = json.dumps(RECORD, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(10.0, "10"), (0.5, "0.5"), (1e12, "1000000000000"), (1e-6, "0.000001")]
+)
+def test_numbers_are_written_without_exponents(number: float, text: str) -> None:
+    assert decimal(number) == text
+
+
+@given(st.text())
+def test_a_request_is_one_line_of_ascii_whatever_its_values_hold(value: str) -> None:
+    line = request_line("7", "lock", {"owner": value})
+    assert line.isascii()
+    assert (line.count(b"\n"), line.count(b" ")) == (1, 2)
+    assert all(byte >= 32 for byte in line[:-1])
+
+
+@given(st.lists(st.integers(1, 200), max_size=20))
+def test_records_come_out_whole_however_their_bytes_were_cut(cuts: list[int]) -> None:
+    whole = b"Welcome\r\n" + (LINE + b"\r\n") * 5 + b"$ " + LINE + b"\n"
+    reader, found, at = RecordReader(), [], 0
+    for length in [*cuts, len(whole)]:
+        found += list(reader.feed(whole[at : at + length]))
+        at += length
+    assert found == [b"Welcome\r", *[RECORD] * 6]
+
+
+@given(st.binary(max_size=400))
+def test_what_is_no_record_comes_back_as_it_was(noise: bytes) -> None:
+    found = list(RecordReader().feed(noise + b"\n"))
+    assert b"\n".join(each for each in found if isinstance(each, bytes)) == noise
+
+
+def test_a_line_without_end_is_dropped_in_bounded_memory_and_the_next_record_counts() -> None:
+    reader = RecordReader()
+    dropped = [piece for _ in range(100) for piece in reader.feed(b"x" * 4096)]
+    assert all(
+        isinstance(piece, bytes) and len(piece) <= LINE_MOST_BYTES + 4096 for piece in dropped
+    )
+    assert [each for each in reader.feed(b"x\n" + LINE + b"\n") if isinstance(each, dict)] == [
+        RECORD
+    ]

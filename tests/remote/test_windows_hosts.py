@@ -1,0 +1,303 @@
+"""Windows hosts over SSH: against an sshd whose login answers as theirs do; wine: test_lab."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import sshd
+from folders import SUPPORT
+from sshd import Sshd, make_key, needs_sshd, public
+
+from netlab.errors import HostError
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote import agent as probe
+from netlab.remote import deploy, system
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import same_host
+from netlab.remote.ssh import SshTransport
+from netlab.remote.system import Platform, Shell
+from netlab.remote.transport import connect
+from netlab.run.survey import inspect
+from netlab.version import VERSION
+
+FAKE_AGENT = SUPPORT / "fake_agent.py"
+BINARY = b"MZ\x90\x00 no program, and it holds the build f00dcafef00dcafe"
+
+SAID = {
+    Shell.CMD: b"Windows_NT AMD64 $env:OS $env:PROCESSOR_ARCHITECTURE $OS"
+    b" $PROCESSOR_ARCHITECTURE\r\n",
+    Shell.POWERSHELL: b"%OS%\r\n%PROCESSOR_ARCHITECTURE%\r\nWindows_NT\r\nAMD64\r\n",
+    Shell.POSIX: b"%OS% %PROCESSOR_ARCHITECTURE% :OS :PROCESSOR_ARCHITECTURE Windows_NT AMD64\n",
+}
+
+# What the sshd of Windows makes of a command, with each shell that may stand behind it; its SFTP
+# gives no modes. Python's own start is part of the first one, which takes a while.
+LOGIN = """\
+#!{python} -IS
+import os, re, sys, time
+
+SHELL, KNOBS = {shell!r}, {knobs!r}
+HAS = {{"OS": "Windows_NT", "PROCESSOR_ARCHITECTURE": "AMD64"}}
+os.chdir({home!r})
+command = os.environ["SSH_ORIGINAL_COMMAND"]
+if command.endswith("sftp-server"):
+    os.execv(command, [command, "-P", "posix-rename,setstat,fsetstat"])
+if "banner" in KNOBS:
+    os.write(1, b"Unauthorised use is {{forbidden}}\\r\\n")
+word, *rest = command.split(" ")
+
+
+def value(found):
+    return HAS.get(found[1], found[0] if SHELL == "cmd.exe" else "")
+
+
+if word == "echo" and SHELL == "PowerShell":
+    said = [re.sub(r"\\$(?:env:)?(\\w+)", lambda m: HAS.get(m[1], "") if ":" in m[0] else "", each)
+            for each in rest]
+    os.write(1, "".join(each + "\\r\\n" for each in said if each).encode())
+elif word == "echo":
+    sign = r"%(\\w+)%" if SHELL == "cmd.exe" else r"\\$(\\w+)"
+    os.write(1, (re.sub(sign, value, " ".join(rest)) + "\\r\\n").encode())
+else:
+    whole = "/" not in word if SHELL != "a POSIX shell" else "\\\\" not in word
+    path = word.replace("\\\\", "/")
+    if not whole or not os.path.isfile(path) or rest != ["agent"]:
+        os.write(2, f"'{{word}}' is not recognized as an internal or external command".encode())
+        sys.exit(1)
+    if "slow" in KNOBS and not os.path.exists("scanned"):
+        open("scanned", "w").close()
+        time.sleep(1.0)
+    os.environ["FAKE_VERSION"] = {version!r}
+    os.execv({python!r}, [{python!r}, {agent!r}, "crlf", *(KNOBS & {{"banner"}})])
+"""
+
+
+def host(os_letter: str = "W", **keys: Any) -> Host:
+    return Host(name="far", os=os_letter, addresses={"test": ("10.0.0.1",)}, **keys)
+
+
+def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list[Any]]:
+    """A way to a host that answers these commands, and to others that they are unknown."""
+    asked: list[Any] = []
+
+    def start(argv: tuple[str, ...]) -> Any:
+        asked.append(argv)
+        unknown = f"'{argv[0]}' is not recognized"
+        return SimpleNamespace(
+            read_all=lambda *_: answers.get(argv, b""),
+            stderr_tail=lambda: "" if argv in answers else unknown,
+            kill=lambda: None,
+        )
+
+    return cast(SshTransport, SimpleNamespace(start=start)), asked
+
+
+@pytest.mark.parametrize("shell", list(Shell))
+@pytest.mark.parametrize("banner", [b"", b"Unauthorised use of %OS% is forbidden\r\n"])
+def test_windows_and_its_shell_are_told_by_one_answer(shell: Shell, banner: bytes) -> None:
+    transport, asked = answering({system.ECHO: banner + SAID[shell]})
+    assert system.ask(host(), transport) == Platform("W", "x86_64", shell)
+    assert asked == [system.ECHO]
+
+
+def test_an_arm_machine_is_told_apart() -> None:
+    transport, _ = answering({system.ECHO: SAID[Shell.CMD].replace(b"AMD64", b"ARM64", 1)})
+    assert system.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
+
+
+def test_a_host_that_is_no_windows_is_found_out_and_the_other_way_round() -> None:
+    posix = SAID[Shell.POSIX].replace(b"Windows_NT AMD64", b"")
+    transport, asked = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
+    assert system.ask(host(), transport) == Platform("L", "x86_64")
+    assert asked == [system.ECHO, system.UNAME]
+    transport, asked = answering({system.ECHO: SAID[Shell.CMD]})
+    assert system.ask(host("L"), transport).os == "W"
+    assert asked == [system.UNAME, system.ECHO]
+
+
+def test_programs_of_git_do_not_make_a_posix_shell_of_cmd() -> None:
+    uname = b"MINGW64_NT-10.0-19045 x86_64\n"
+    transport, _ = answering({system.ECHO: SAID[Shell.CMD], system.UNAME: uname})
+    assert system.ask(host("L"), transport) == Platform("W", "x86_64", Shell.CMD)
+
+
+@pytest.mark.parametrize(
+    ("home", "words"),
+    [
+        (
+            "/C:/Users/lab",
+            [r".cache\netlab\netprobe-0.exe", r"C:\Users\lab\.cache\netlab\netprobe-0.exe"],
+        ),
+        ("/C:/Users/John Smith", [r".cache\netlab\netprobe-0.exe"]),
+        ("/C:/Users/M&M", [r".cache\netlab\netprobe-0.exe"]),
+        ("/home/lab", [r".cache\netlab\netprobe-0.exe"]),
+    ],
+)
+def test_a_command_is_one_plain_word_that_needs_no_quotes(
+    monkeypatch: pytest.MonkeyPatch, home: str, words: list[str]
+) -> None:
+    monkeypatch.setattr(deploy, "_put", lambda *_, **__: None)
+    sftp = cast(Any, SimpleNamespace(normalize=lambda _path: home))
+    places = list(deploy._windows_places(sftp, Shell.CMD, "netprobe-0.exe", b"", []))
+    assert [place.argv for place in places] == [(word, "agent") for word in words]
+
+
+@pytest.fixture
+def windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Sshd]]:
+    """Makes a server whose login is that of a Windows host."""
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    binary = tmp_path / "netprobe.exe"
+    binary.write_bytes(BINARY)
+    monkeypatch.setattr(deploy, "probe_for", lambda *_: binary)
+    key = make_key(tmp_path / "key")
+    started: list[Sshd] = []
+
+    def make(shell: Shell, *knobs: str) -> Sshd:
+        server = Sshd(tmp_path / f"server{len(started)}", key)
+        (server.folder / "login").write_text(
+            LOGIN.format(
+                python=sys.executable,
+                shell=str(shell),
+                knobs=set(knobs),
+                home=str(server.home),
+                version=VERSION,
+                agent=str(FAKE_AGENT),
+            )
+        )
+        started.append(server)
+        return server.start()
+
+    yield make
+    for server in started:
+        server.stop()
+
+
+def reached(server: Sshd) -> Host:
+    return host(
+        ssh=SshTarget("127.0.0.1", sshd.USER, server.port),
+        host_key=public(server.key()),
+        identity=str(server.authorized),
+    )
+
+
+@needs_sshd
+@pytest.mark.parametrize("shell", list(Shell))
+def test_the_probe_starts_whatever_the_shell_and_prints_before_it(
+    windows: Callable[..., Sshd], shell: Shell
+) -> None:
+    server = windows(shell, "banner")
+    agent = Agent.open(reached(server))
+    try:
+        assert agent.ask("clock")["type"] == "clock"
+        assert agent.skipped_lines >= 2
+        assert agent.probe_path.endswith(".exe")
+    finally:
+        agent.close()
+    (file,) = (server.home / ".cache" / "netlab").iterdir()
+    assert file.read_bytes() == BINARY
+    assert file.suffix == ".exe"
+
+
+@needs_sshd
+def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_posix_rename(
+    windows: Callable[..., Sshd],
+) -> None:
+    server = windows(Shell.CMD)
+    Agent.open(reached(server)).close()
+    (file,) = (server.home / ".cache" / "netlab").iterdir()
+    before = file.stat().st_mtime_ns, file.stat().st_ino
+    Agent.open(reached(server)).close()
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
+    file.write_bytes(b"cut")
+    Agent.open(reached(server)).close()
+    assert [each.read_bytes() for each in file.parent.iterdir()] == [BINARY]
+
+
+@needs_sshd
+def test_a_slow_first_start_is_waited_for_and_a_person_is_told_why(
+    windows: Callable[..., Sshd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = windows(Shell.POWERSHELL, "slow")
+    monkeypatch.setattr(probe, "SAY_S", 0.3)
+    said: list[str] = []
+    Agent.open(reached(server), said.append).close()
+    assert said == [
+        "far: its probe does not answer yet; a first start may have to wait for a virus "
+        "scanner, 60 s at most"
+    ]
+    monkeypatch.undo()
+    monkeypatch.setattr(deploy, "probe_for", lambda *_: server.folder.parent / "netprobe.exe")
+    Agent.open(reached(server), said.append).close()
+    assert len(said) == 1
+
+
+def test_without_an_answer_the_wait_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_VERSION", VERSION)
+    transport = connect(Host(name="far", os="L", local=True))
+    words = [sys.executable, str(FAKE_AGENT), "mute"]
+    agent = Agent(host(), transport, transport.start(words))
+    try:
+        with pytest.raises(HostError, match="far: no probe answers: nothing in"):
+            agent.greet(None, hello_s=0.2)
+    finally:
+        agent.close()
+
+
+def test_hosts_show_what_decides_about_measurements_on_windows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {
+        "type": "facts",
+        "distribution": "Windows 11 Pro 23H2",
+        "power_plan": "Balanced",
+        "timer_resolution_ns": 15_625_000,
+        "network_throttling_index": 10,
+        "addresses": "Ethernet=10.0.0.1/24",
+        "interface_speed_bit_per_s": 1_000_000_000,
+        "interface_mtu_bytes": 1500,
+        "route_interface": "Ethernet",
+    }
+    hello = {"os": "windows", "os_release": "10.0.22631", "cpu_count": 8}
+    agent = SimpleNamespace(
+        host=host(ssh=SshTarget("far")),
+        hello=hello,
+        skipped_lines=0,
+        facts=lambda to=None: facts,
+        close=lambda: None,
+    )
+    monkeypatch.setattr(Agent, "open", lambda _host, _say: agent)
+    found = inspect(agent.host)
+    assert found.unfit == ()
+    lines = dict(found.lines)
+    assert lines["system"] == "Windows 11 Pro 23H2"
+    assert lines["kernel"] == "10.0.22631"
+    assert lines["power plan"] == "Balanced"
+    assert lines["timer resolution"] == "15.6 ms"
+    assert lines["network throttling"] == "10 packets a millisecond while sound plays"
+    assert lines["address test, IPv4"] == "10.0.0.1, Ethernet, 1 Gbit/s, MTU 1500"
+    assert "congestion control" not in lines
+
+
+@pytest.mark.parametrize(("names", "same"), [(("A", "B"), False), (("A", "A"), True)])
+def test_copies_of_one_windows_disk_are_told_apart_by_their_names(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], same: bool
+) -> None:
+    monkeypatch.setenv("FAKE_VERSION", VERSION)
+    agents = []
+    try:
+        for name in names:
+            monkeypatch.setenv("FAKE_HOSTNAME", name)
+            transport = connect(Host(name="far", os="L", local=True))
+            words = [sys.executable, str(FAKE_AGENT), "no-network"]
+            agents.append(Agent(host(), transport, transport.start(words)))
+            agents[-1].greet(None)
+        assert same_host(*agents) is same
+    finally:
+        for agent in agents:
+            agent.close()

@@ -1,0 +1,259 @@
+"""Pairs by name in a report: places, means, maps, directions; offered, sent and received."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from matplotlib.image import imread
+
+from netlab.experiment.records import Value
+from netlab.report import in_tables
+from netlab.report.draw.plot import draw
+from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, part
+from netlab.report.sections.direction_ratio import ONE_EACH
+from netlab.report.tables.elements import HeatMap, Part, Place, Sheet
+from netlab.results.readings import Flow, Reading
+from netlab.store.plan import Link
+
+LINK = Link(1e8, 1500)
+
+
+def reading(pairing: str, mbit_per_s: float | None, trial: int = 1, **more: Any) -> Reading:
+    """A trial of a TCP stream; one without a figure failed."""
+    settings: dict[str, Value] = {"protocol": "TCP", "message_bytes": 1448}
+    settings |= more.pop("settings", {})
+    ok = mbit_per_s is not None
+    flow = Flow(
+        throughput_bit_per_s=mbit_per_s * 1e6 if mbit_per_s is not None else None,
+        **more.pop("flow", {}),
+    )
+    return Reading(
+        **{
+            "cell": f"{pairing} {sorted(settings.items())}",
+            "trial": trial,
+            "attempt": 1,
+            "status": "ok" if ok else "failed",
+            "reason": None if ok else "path-blocked",
+            "errno": None,
+            "detail": None,
+            "pairing": pairing,
+            "server": "",
+            "client": "",
+            "test": "stream",
+            "same_host": False,
+            "settings": settings,
+            "flows": {"": flow},
+            **more,
+        }
+    )
+
+
+def said(readings: list[Reading]) -> Part:
+    found = part(readings, LINK, imported=False)
+    assert found is not None
+    return found
+
+
+def sheet_of(found: Part, title: str) -> Sheet:
+    return next(sheet for sheet in (*found.sheets, *found.details) if title in sheet.title)
+
+
+def place(sheet: Sheet, row: str, column: str) -> Place:
+    line = next(line for line in sheet.lines if line.label == row)
+    return line.places[sheet.columns.index(column)]
+
+
+def why(sheet: Sheet, found: Place) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
+
+
+def test_a_row_is_a_client_and_a_column_a_server() -> None:
+    sheet = sheet_of(said([reading("nas+desk", 90.0), reading("desk+nas", 50.0)]), "TCP 1448")
+    assert place(sheet, "desk", "nas").value == 90.0
+    assert place(sheet, "nas", "desk").value == 50.0
+    for host in ("nas", "desk"):
+        blank = place(sheet, host, host)
+        assert blank.value is None
+        assert why(sheet, blank) == NOT_ASKED[0].upper() + NOT_ASKED[1:]
+
+
+def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> None:
+    found = said(
+        [
+            reading("a+a", 9000.0),
+            reading("a@x+a@y", 8000.0),
+            reading("b+c", 7000.0, same_host=True),
+            reading("a+b", 90.0),
+            reading("b+a", 80.0),
+        ]
+    )
+    sheet = sheet_of(found, "TCP")
+    for client, server in (("a", "a"), ("a@y", "a@x"), ("c", "b")):
+        assert INSIDE[1:] in why(sheet, place(sheet, client, server))
+    assert place(sheet, "a", "mean (pairs)").text == "80.00 (1)"
+    assert place(sheet, "c", "mean (pairs)").text == ""
+    assert place(sheet, "mean (pairs)", "mean (pairs)").text == "85.00 (2)"
+    (drawn,) = found.charts
+    assert isinstance(drawn, HeatMap)
+    assert max(v for row in drawn.values for v in row if v is not None) == 90.0
+    assert sum(v is not None for row in drawn.inside for v in row) == 3
+    assert any("3 pairs of them within one machine" in each for each in found.paragraphs)
+
+
+def test_a_failed_pair_is_blank_with_its_reason_and_in_no_mean() -> None:
+    sheet = sheet_of(said([reading("a+b", 90.0), reading("a+c", None)]), "TCP")
+    blank = place(sheet, "c", "a")
+    assert (blank.text, blank.value) == ("", None)
+    assert "(path-blocked)" in why(sheet, blank)
+    assert place(sheet, "mean (pairs)", "a").text == "90.00 (1)"
+
+
+def test_trials_are_averaged_and_counted_those_without_a_figure_left_out() -> None:
+    trials = [reading("a+b", 90.0, 1), reading("a+b", 92.0, 2), reading("a+b", None, 3)]
+    sheet = sheet_of(said(trials), "TCP")
+    found = place(sheet, "b", "a")
+    assert found.text == "91.00 (2)"
+    assert "(path-blocked)" in why(sheet, found)
+
+
+def test_what_lies_above_the_wire_ceiling_is_marked_as_that() -> None:
+    sheet = sheet_of(said([reading("a+b", 94.9), reading("b+a", 95.2)]), "TCP")
+    assert place(sheet, "b", "a").notes == ()
+    assert "above 94.93 Mbit/s" in why(sheet, place(sheet, "a", "b")).lower().replace("mb", "Mb")
+
+
+def test_each_protocol_and_size_has_a_table_and_a_map_and_the_offered_rate_is_in_its_name() -> None:
+    udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
+    found = said([reading("a+b", 90.0), reading("a+b", 49.9, settings=udp)])
+    assert [sheet.title.split(":")[0] for sheet in found.sheets] == [
+        "TCP 1448",
+        "UDP 1472, offered 50 Mbit/s",
+    ]
+    assert len(found.charts) == 2
+
+
+def test_one_trial_each_way_cannot_tell_a_difference() -> None:
+    sheet = sheet_of(said([reading("a+b", 90.0), reading("b+a", 30.0)]), "One direction")
+    (line,) = sheet.lines
+    assert line.label == "a ↔ b"
+    assert [each.text for each in line.places[:2]] == ["30.00 Mbit/s", "90.00 Mbit/s"]
+    assert line.places[-1].text == ONE_EACH
+
+
+def test_a_difference_beyond_noise_stands_first_and_one_within_it_is_not_called_one() -> None:
+    noise = (0.0, 0.3, -0.2, 0.1, -0.1)
+    trials = [
+        reading(pairing, mbit_per_s + noise[(trial + len(pairing)) % 5], trial)
+        for trial in range(1, 6)
+        for pairing, mbit_per_s in (("a+bb", 90.0), ("bb+a", 90.0), ("a+c", 90.0), ("c+a", 80.0))
+    ]
+    sheet = sheet_of(said(trials), "One direction")
+    words = {line.label: line.places[-1].text for line in sheet.lines}
+    assert [line.label for line in sheet.lines] == ["a ↔ c", "a ↔ bb"]
+    assert "% more" in words["a ↔ c"]
+    assert "more" not in words["a ↔ bb"].split("(")[0]
+
+
+def test_within_a_machine_there_are_no_directions_to_compare() -> None:
+    found = said([reading("a+b", 90.0, same_host=True), reading("b+a", 30.0, same_host=True)])
+    assert [sheet.title for sheet in found.sheets if "direction" in sheet.title] == []
+
+
+def test_where_the_server_sends_the_data_go_the_other_way() -> None:
+    back = {"direction": "server-sends"}
+    found = said([reading("a+b", 90.0, settings=back), reading("b+a", 30.0, settings=back)])
+    (line,) = sheet_of(found, "One direction").lines
+    assert line.places[0].text == "90.00 Mbit/s"
+
+
+def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> None:
+    udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
+    counts = {"sent_messages": 1000, "lost_messages": 100}
+    measured = {"sent_bit_per_s": 4.99e7, "receiver_jitter_ns": 12_000}
+    found = said(
+        [
+            reading("a+b", 44.91, settings=udp, flow=counts, values=measured),
+            reading("b+a", None, settings=udp),
+        ]
+    )
+    sheet = sheet_of(found, "offered, sent, received")
+    row = {name: place(sheet, "b → a", name).text for name in sheet.columns}
+    assert list(row.values()) == ["50.00", "49.90", "44.91", "10.00", "12.00"]
+    blank = place(sheet, "a → b", "received, Mbit/s")
+    assert blank.value is None
+    assert "(path-blocked)" in why(sheet, blank)
+    assert place(sheet, "a → b", "offered, Mbit/s").value == 50.0
+
+
+def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent() -> None:
+    udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
+    sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
+    sent = {"sent_bit_per_s": 4.99e7}
+    found = said([reading("a+b", 49.0, settings=each, values=sent) for each in sizes])
+    sheet = sheet_of(found, "offered, sent, received")
+    assert [line.label for line in sheet.lines] == ["UDP 64: b → a", "UDP 1472: b → a"]
+    back = {**sizes[0], "direction": "server-sends"}
+    sheet = sheet_of(said([reading("a+b", 49.0, settings=back, values=sent)]), "offered, sent")
+    assert [line.label for line in sheet.lines] == ["a → b"]
+
+
+def test_a_trial_that_missed_its_window_is_marked() -> None:
+    together = {"common_window_trials": 2, "common_window": True, "clock_bound_ns": 30_000}
+    found = said(
+        [
+            reading("a+b", 90.0, values=together),
+            reading("c+d", 80.0, values={**together, "common_window": False}),
+        ]
+    )
+    sheet = sheet_of(found, "TCP")
+    assert place(sheet, "b", "a").notes == ()
+    assert "did not send over the whole" in why(sheet, place(sheet, "d", "c"))
+
+
+def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_are_not() -> None:
+    pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
+    even = [reading(pair, 90.0 + number / 10) for number, pair in enumerate(pairs)]
+    slow = [*even[:-1], reading(pairs[-1], 26.3)]
+    sheet = sheet_of(said(slow), "TCP")
+    marked = why(sheet, place(sheet, "b", "c"))
+    assert "Far off the median of the pairs that used a cable, 90.15 Mbit/s" in marked
+    assert all("far off" not in text.lower() for _, text in sheet_of(said(even), "TCP").footnotes)
+    # Of four nobody can tell which is the odd one.
+    few = sheet_of(said(slow[-4:]), "TCP")
+    assert all("far off" not in text.lower() for _, text in few.footnotes)
+
+
+def test_what_stayed_within_a_machine_makes_no_other_pair_look_slow() -> None:
+    inside = [reading(f"{name}+{name}", 9000.0) for name in "abcdefg"]
+    sheet = sheet_of(said([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
+    assert all("far off" not in text.lower() for _, text in sheet.footnotes)
+
+
+def test_pairs_by_letters_have_no_part_and_those_by_name_no_tables_of_a_pairing() -> None:
+    letters, names = reading("LL", 90.0), reading("a+b", 90.0)
+    assert part([letters], LINK, imported=False) is None
+    assert in_tables([letters, names]) == [letters]
+
+
+@pytest.mark.parametrize("hosts", [2, 60])
+def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) -> None:
+    trials = [
+        reading(f"host-{server:03}+host-{client:03}", 50.0 + (server * client) % 40)
+        for server in range(hosts)
+        for client in range(hosts)
+    ]
+    found = said(trials)
+    (first,), (second,) = draw(found.charts), draw(found.charts)
+    assert first.svg == second.svg
+    assert first.png == second.png
+    assert f"{hosts} clients by {hosts} servers" in first.chart.alt
+    assert bool(found.details) == (hosts > 20)
+    # Whatever their number, the places are what one sees, and not the lines between them.
+    red, _, blue, _ = imread(io.BytesIO(first.png)).transpose(2, 0, 1)
+    assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
+
+
+def test_a_map_without_any_figure_is_not_drawn() -> None:
+    assert said([reading("a+b", None)]).charts == ()

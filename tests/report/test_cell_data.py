@@ -1,0 +1,298 @@
+"""What the page knows of each cell: pieces, small charts, the first sentences, loss and CPU."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import pytest
+from folders import FIXTURES
+from hypothesis import given
+from hypothesis import strategies as st
+from made_parts import Make, part_of
+from made_readings import (
+    drawn_ns,
+    failure,
+    of_round_trips,
+    payload_run,
+    plan_of,
+    planned,
+    result,
+    round_trip_run,
+)
+
+from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
+from netlab.report.page.opening import opening
+from netlab.report.page.small_charts import MAX_LINES, interval_rates, small_charts
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.store.plan import PlannedCell
+
+LIMITS = FIXTURES / "limits-linux"
+
+
+def pieces_of(run: Run, findings: dict[str, tuple[str, ...]] | None = None) -> tuple[Piece, ...]:
+    return packed(cells_of(run, readings(run), findings or {}))
+
+
+def unpacked(pieces: tuple[Piece, ...]) -> list[dict[str, Any]]:
+    """The cells as the page's script sees them: values by their names again."""
+    cells: list[dict[str, Any]] = []
+    for piece in pieces:
+        assert piece.first == len(cells)
+        data = json.loads(gzip.decompress(base64.b64decode(piece.data)))
+        for cell in data["cells"]:
+            for trial in cell["trials"]:
+                if "values" in trial:
+                    names = data["shapes"][trial["shape"]]
+                    trial["values"] = dict(zip(names, trial["values"], strict=True))
+            cells.append(cell)
+    return cells
+
+
+def streams(number: int) -> list[PlannedCell]:
+    return [planned("stream", message_bytes=size) for size in range(64, 64 + number)]
+
+
+def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured() -> None:
+    run = load(LIMITS)
+    cells = unpacked(pieces_of(run, {run.plan.cells[0].key: ("It is full.",)}))
+    assert [cell["key"] for cell in cells] == [cell.key for cell in run.plan.cells]
+    assert cells[0]["findings"] == ["It is full."]
+    for cell in cells:
+        for trial in cell["trials"]:
+            record = run.latest[cell["key"], trial["trial"]]
+            assert trial["values"].keys() == record.values.keys()
+            short = {n: v for n, v in record.values.items() if not isinstance(v, list)}
+            assert {n: trial["values"][n] for n in short} == short
+            assert trial["began"] == record.started_at
+
+
+def test_a_trial_without_a_result_has_its_reason_and_no_figure(make: Make) -> None:
+    cell = planned("stream")
+    run = make(plan_of([cell], 2), [failure(cell, 1, "no-traffic", detail="alpha: nothing came")])
+    (found,) = unpacked(pieces_of(run))
+    failed, pending = found["trials"]
+    assert failed["figures"] == pending["figures"] == [""]
+    assert "(no-traffic)" in failed["why"]
+    assert failed["detail"] == "alpha: nothing came"
+    assert "(not-measured-yet)" in pending["why"]
+    assert "values" not in pending
+    assert found["charts"] == []
+
+
+def test_many_cells_are_cut_into_pieces_that_each_can_be_read_alone(make: Make) -> None:
+    cells = streams(40)
+    values: dict[str, Any] = {"throughput_bit_per_s": 48e6, "note": "x" * (PIECE_CHARACTERS // 15)}
+    run = make(plan_of(cells, 1), [result(cell, 1, values) for cell in cells])
+    pieces = pieces_of(run)
+    assert 3 <= len(pieces) <= 5
+    assert [cell["key"] for cell in unpacked(pieces)] == [cell.key for cell in cells]
+    assert pieces == pieces_of(run)
+
+
+def test_nothing_that_a_host_says_ends_the_script_element(make: Make) -> None:
+    cell = planned("stream", interface="</script>")
+    run = make(plan_of([cell], 1), [result(cell, 1, {"</script><!--": "</script>\u2028&"})])
+    text = script_json(pieces_of(run))
+    assert not set("<>&\u2028\u2029") & set(text)
+    ((_, data),) = json.loads(text)
+    assert "</script><!--" in gzip.decompress(base64.b64decode(data)).decode()
+
+
+def test_a_long_series_stands_there_by_its_length_and_is_drawn(make: Make) -> None:
+    cell = planned("round_trip")
+    run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips(drawn_ns(300, 90, 1)))])
+    (found,) = unpacked(pieces_of(run))
+    record = run.latest[cell.key, 1]
+    pairs = record.values["rtt_histogram"]
+    assert isinstance(pairs, list)
+    assert found["trials"][0]["values"]["rtt_histogram"] == f"{len(pairs):,} numbers"
+    (chart,) = found["charts"]
+    ys = [y for _, y in chart["lines"][0]["points"]]
+    assert ys == sorted(ys)
+    assert 70 < ys[0] < ys[-1] < 150
+
+
+# Small charts
+
+
+@given(
+    interval_ns=st.integers(1_000_000, 10**9),
+    counts=st.lists(st.integers(0, 10**9), min_size=1, max_size=50),
+    rest=st.floats(0.5, 1.499),
+)
+def test_intervals_come_to_as_many_bytes_as_they_had_whatever_is_left_of_the_window(
+    interval_ns: int, counts: list[int], rest: float
+) -> None:
+    last_ns = interval_ns * rest
+    elapsed_ns = interval_ns * (len(counts) - 1) + last_ns
+    points = interval_rates(counts, interval_ns, elapsed_ns)
+    lengths = [float(interval_ns)] * (len(counts) - 1) + [last_ns]
+    for (_, rate), length_ns, count in zip(points, lengths, counts, strict=True):
+        assert rate is not None
+        assert rate * length_ns / 8e3 == pytest.approx(count, rel=1e-4, abs=1e-3)
+    times = [x for x, _ in points]
+    assert times == sorted(times)
+    assert times[-1] <= elapsed_ns / 1e9 * (1 + 1e-5)
+
+
+def test_a_stream_both_ways_has_a_chart_a_direction(make: Make) -> None:
+    cell = planned("stream", direction="both")
+    values: dict[str, Any] = {
+        f"{flow}receiver_{name}": value
+        for flow in ("to_server_", "to_client_")
+        for name, value in (("interval_ns", 10**8), ("interval_bytes", [1, 2]))
+    }
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    (found,) = unpacked(pieces_of(run))
+    titles = [chart["title"] for chart in found["charts"]]
+    assert titles == [
+        "Throughput to server within the window",
+        "Throughput to client within the window",
+    ]
+
+
+def test_the_wire_ceiling_is_drawn_where_the_link_is_known_and_touched(make: Make) -> None:
+    cell = planned("stream", message_bytes=64)
+    values: dict[str, Any] = {
+        "receiver_interval_ns": 10**8,
+        "receiver_interval_bytes": [600_000] * 3,
+    }
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    assert unpacked(pieces_of(run))[0]["charts"][0]["level"] == pytest.approx(49.231, abs=1e-3)
+    inside = make(plan_of([cell], 1), [result(cell, 1, {**values, "same_host": True})])
+    assert unpacked(pieces_of(inside))[0]["charts"][0]["level"] is None
+    unknown = make(plan_of([cell], 1, link=None), [result(cell, 1, values)])
+    assert unpacked(pieces_of(unknown))[0]["charts"][0]["level"] is None
+
+
+def test_a_search_shows_every_rate_that_it_tried_by_whether_it_passed(make: Make) -> None:
+    cell = planned("throughput_search", frame_bytes=64)
+    values: dict[str, Any] = {"trial_line_share": [1.0, 0.5, 0.75], "trial_verdict": [1, 0, 2]}
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    (chart,) = unpacked(pieces_of(run))[0]["charts"]
+    assert [(line["label"], line["points"]) for line in chart["lines"]] == [
+        ("passed", [[2, 50]]),
+        ("did not pass", [[1, 100], [3, 75]]),
+    ]
+
+
+def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
+    (swept, _) = unpacked(pieces_of(make(*payload_run())))
+    (chart,) = swept["charts"]
+    assert chart["x"] == "message size, bytes"
+    assert not chart["lines"][0]["joined"]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"receiver_interval_bytes": [1, "2"], "receiver_interval_ns": 10},
+        {"receiver_interval_bytes": [1, 2]},
+        {"receiver_interval_bytes": 7, "receiver_interval_ns": 10},
+        {"rtt_histogram": [3, 1, 2, 1], "rtt_histogram_bits": 7},
+        {"rtt_histogram": [3, 1], "rtt_histogram_bits": "seven"},
+        {"trial_line_share": [1.0], "trial_verdict": []},
+        {"sweep_message_bytes": [1], "sweep_throughput_bit_per_s": []},
+    ],
+)
+def test_a_damaged_series_is_no_chart(make: Make, damaged: dict[str, Any]) -> None:
+    cell = planned("stream")
+    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
+    assert small_charts([(readings(run)[0], damaged)], {}) == ()
+
+
+def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> None:
+    cell = planned("stream")
+    values: dict[str, Any] = {"receiver_interval_ns": 10**8, "receiver_interval_bytes": [1, 2]}
+    run = make(plan_of([cell], 20), [result(cell, n, values) for n in range(1, 21)])
+    (found,) = unpacked(pieces_of(run))
+    assert len(found["charts"][0]["lines"]) == MAX_LINES
+    assert len(found["trials"]) == 20
+
+
+# The first sentences
+
+
+def test_the_first_sentences_name_each_kind_of_test_and_what_varied(make: Make) -> None:
+    run = make(*round_trip_run(3))
+    what, varied, between, when = opening(run.plan, readings(run))[:4]
+    assert (
+        what
+        == "Measured: the time of round trips over UDP, messages of 18 to 1,472 bytes (2 sizes)."
+    )
+    assert "server’s receive call (blocking, spinning)" in varied
+    assert between == "Between: pairing LL, server first: L Linux."
+    sized = [planned("stream", socket_buffer_bytes=size) for size in (16384, 32768, 65536)]
+    records = [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in sized]
+    other = make(plan_of(sized, 1), records)
+    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(other.plan, readings(other))
+    assert when == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
+
+
+def test_an_import_is_said_to_be_one_and_its_time_is_not_made_up(make: Make) -> None:
+    cell = planned("stream")
+    plan = plan_of([cell], 1, source="table.csv")
+    run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
+    said = " ".join(opening(run.plan, readings(run)))
+    assert said.startswith("Printed in a document: the throughput of streams over UDP")
+    assert "Each cell once." in said
+
+
+def test_trials_without_a_result_are_counted_by_how_they_ended(make: Make) -> None:
+    cells = streams(3)
+    records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
+    run = make(plan_of(cells, 1), records)
+    assert opening(run.plan, readings(run))[-1] == (
+        "1 of 3 trials have a result, 1 failed and 1 pending: a blank in a table says why."
+    )
+
+
+def test_hosts_by_name_are_counted_and_not_listed(make: Make) -> None:
+    cells = [
+        planned("stream", pairing) for pairing in ("nas+laptop", "laptop+nas", "nas+guest@tap")
+    ]
+    run = make(
+        plan_of(cells, 1), [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in cells]
+    )
+    said = opening(run.plan, readings(run))
+    assert "Between: 3 pairs of 3 hosts, each by name, server and client." in said
+
+
+# Loss and CPU
+
+
+def test_loss_and_cpu_of_both_ends_stand_side_by_side_and_are_drawn(make: Make) -> None:
+    cells = [planned("stream", message_bytes=size) for size in (64, 1472)]
+    records = [
+        result(
+            cell,
+            1,
+            {
+                "throughput_bit_per_s": 48e6,
+                "sent_messages": 1000,
+                "lost_messages": lost,
+                "sender_user_ns": 10**8,
+                "sender_system_ns": 8 * 10**8,
+                "sender_elapsed_ns": 10**9,
+                "receiver_host_busy_share": 0.25,
+            },
+        )
+        for cell, lost in zip(cells, (0, 50), strict=True)
+    ]
+    part = part_of(make(plan_of(cells, 1), records), "loss-cpu")
+    (sheet,) = part.sheets
+    assert sheet.columns == ("lost, %", "sender’s CPU, %", "receiver’s host busy, %")
+    lines = {line.label: [place.value for place in line.places] for line in sheet.lines}
+    assert lines == {"LL UDP 64": [0, 90, 25], "LL UDP 1472": [5, 90, 25]}
+    assert [chart.title for chart in part.charts] == ["UDP: CPU time", "UDP: messages lost"]
+
+
+def test_where_nobody_counted_there_is_no_part_about_loss_and_cpu(make: Make) -> None:
+    cell = planned("stream", protocol="TCP")
+    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 48e6})])
+    with pytest.raises(StopIteration):
+        part_of(run, "loss-cpu")

@@ -1,0 +1,222 @@
+"""What ran at the same time: sums of one common window, and why there is none; clocks apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import SUPPORT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.build.local import local_probe
+from netlab.remote.transport import LocalTransport, Process
+from netlab.report.sections import parts_of
+from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
+from netlab.report.tables.elements import Part, Place
+from netlab.results.frame import load
+from netlab.results.readings import Flow, Reading, readings
+from netlab.run.progress import Progress
+from netlab.run.run import Options, run
+
+FAKE_CLOCK = SUPPORT / "fake_clock.py"
+
+
+def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Reading:
+    """A trial of a stream in the window of that number; two figures are two directions."""
+    values: dict[str, Any] = {
+        "common_window": True,
+        "common_window_trials": 2,
+        "common_window_open_ns": window,
+        "clock_bound_ns": 30_000,
+        "clock_drift_ns": 0,
+    }
+    flows = ("",) if len(mbit_per_s) == 1 else ("to_server_", "to_client_")
+    settings: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "duration_s": 1.0}
+    return Reading(
+        cell=f"{pairing} {more.get('settings')}",
+        trial=window,
+        attempt=1,
+        status="ok",
+        reason=None,
+        errno=None,
+        detail=None,
+        pairing=pairing,
+        server="",
+        client="",
+        test="stream",
+        same_host=more.get("same_host", False),
+        settings={**settings, **more.get("settings", {})},
+        flows={
+            flow: Flow(throughput_bit_per_s=None if each is None else each * 1e6)
+            for flow, each in zip(flows, mbit_per_s, strict=True)
+        },
+        values={
+            name: value
+            for name, value in {**values, **more.get("values", {})}.items()
+            if value is not None
+        },
+    )
+
+
+def said(found: Sequence[Reading]) -> Part:
+    made = part(found)
+    assert made is not None
+    return made
+
+
+def row(found: Sequence[Reading]) -> tuple[str, dict[str, Place], str]:
+    """The only line: its label, its places by column, and all footnotes."""
+    (sheet,) = said(found).sheets
+    (line,) = sheet.lines
+    places = dict(zip(sheet.columns, line.places, strict=True))
+    return line.label, places, " ".join(text for _, text in sheet.footnotes)
+
+
+def test_the_flows_of_a_round_are_added_up_and_those_of_two_rounds_never() -> None:
+    found = [
+        *(reading("a+b", 90.0), reading("c+d", 80.0)),
+        *(reading("a+c", 50.0, window=2), reading("b+d", 40.0, window=2)),
+    ]
+    label, places, footnotes = row(found)
+    assert label == "UDP 1472, 2 pairs"
+    assert [places[name].text for name in ("flows", "rounds added up")] == ["2", "2 of 2"]
+    together = [places[name].value for name in ("together, Mbit/s", "least", "most")]
+    assert together == [pytest.approx(130), pytest.approx(90), pytest.approx(170)]
+    assert footnotes == ""
+
+
+def test_both_directions_of_one_pair_are_added_up() -> None:
+    alone = {"common_window_trials": 1}
+    label, places, _ = row([reading("LL", 91.0, 90.0, values=alone)])
+    assert label == "LL, UDP 1472"
+    assert places["together, Mbit/s"].value == pytest.approx(181)
+
+
+def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> None:
+    small = {"message_bytes": 64}
+    assert row([reading("LL", 9.0), reading("WW", 8.0)])[0] == "LL with WW, UDP 1472"
+    assert row([reading("LL", 9.0), reading("WW", 8.0, settings=small)])[0] == (
+        "LL UDP 1472 with WW UDP 64"
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (None, MISSING),
+        (reading("c+d", None), MISSING),
+        (reading("c+d", 80.0, values={"common_window": False}), PARTLY),
+        (reading("c+d", 80.0, values={"clock_drift_ns": 1_000_001}), DRIFTED),
+        (reading("c+d", 80.0, values={"clock_drift_ns": None}), UNKNOWN),
+    ],
+)
+def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
+    other: Reading | None, reason: str
+) -> None:
+    found = [reading("a+b", 90.0), *([] if other is None else [other])]
+    _, places, footnotes = row(found)
+    assert places["rounds added up"].text == "0 of 1"
+    assert places["together, Mbit/s"].value is None
+    assert footnotes == reason[0].upper() + reason[1:]
+
+
+def test_a_round_without_a_sum_is_in_no_mean_of_the_others() -> None:
+    missed = {"common_window": False}
+    found = [
+        *(reading("a+b", 90.0), reading("c+d", 80.0)),
+        *(reading("a+c", 5.0, window=2), reading("b+d", 4.0, window=2, values=missed)),
+    ]
+    _, places, footnotes = row(found)
+    assert places["rounds added up"].text == "1 of 2"
+    assert places["together, Mbit/s"].value == pytest.approx(170)
+    assert "was not sending" in footnotes
+
+
+def test_what_ran_alone_or_within_a_machine_is_not_told() -> None:
+    alone = {"common_window_trials": 1}
+    assert part([reading("a+b", 90.0, values=alone)]) is None
+    assert part([reading("a+a", 90.0, same_host=True), reading("b+b", 9.0)]) is None
+    assert part([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
+
+
+def test_it_says_how_well_the_window_was_known() -> None:
+    (sentence,) = said([reading("a+b", 90.0), reading("c+d", 80.0)]).paragraphs
+    assert "2 trials in 1 round, up to 2 flows at once" in sentence
+    assert "known to within 30.00 µs" in sentence
+
+
+figures = st.lists(st.floats(0.1, 1e5), min_size=1, max_size=6)
+
+
+@given(st.lists(st.tuples(figures, st.booleans(), st.booleans()), min_size=1, max_size=5))
+def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
+    rounds: list[tuple[list[float], bool, bool]],
+) -> None:
+    found = []
+    for window, (rates, whole, in_step) in enumerate(rounds):
+        values = {
+            "common_window_trials": len(rates) + 1,
+            "common_window": whole,
+            "clock_drift_ns": 0 if in_step else 10**9,
+        }
+        found += [
+            reading(f"s{n}+c{n}", rate, window=window, values=values)
+            for n, rate in enumerate([1.0, *rates])
+        ]
+    for made, (rates, whole, in_step) in zip(at_once(found), rounds, strict=True):
+        if whole and in_step:
+            assert made.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
+        else:
+            assert made.bit_per_s is None
+
+
+# Real agents, whose clocks are apart and one of which runs fast
+
+MATRIX = """\
+title: five hosts, five clocks
+pairings: [a+b, c+d, b+a, c+e]
+parallel: true
+defaults: {duration: 300ms, socket_buffer: auto}
+tests:
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 5Mbit}
+hosts: {a: {local: true}, b: {local: true}, c: {local: true}, d: {local: true}, e: {local: true}}
+"""
+CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 10_000), "e": (86_400, 0)}
+"""Host → seconds by which its clock is off, and parts in a million by which it runs fast."""
+
+
+@pytest.mark.alone
+def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_skew_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = LocalTransport.start
+
+    def with_a_clock_of_its_own(self: LocalTransport, argv: Sequence[str]) -> Process:
+        words = map(str, CLOCKS[self._host.name])
+        return start(self, [sys.executable, "-S", str(FAKE_CLOCK), *words, *argv])
+
+    local_probe()
+    monkeypatch.setattr(LocalTransport, "start", with_a_clock_of_its_own)
+    matrix, folder = tmp_path / "m.yaml", tmp_path / "run"
+    matrix.write_text(MATRIX)
+    outcome = run(Options(matrix=matrix, into=folder), Progress(as_json=True))
+    assert outcome.counts == {"ok": 4}
+    measured = load(folder)
+    # This one machine stands for five.
+    found = [dataclasses.replace(each, same_host=False) for each in readings(measured)]
+    drifts_ns = {each.pairing: each.number("clock_drift_ns") for each in found}
+    assert drifts_ns["a+b"] == drifts_ns["b+a"] == drifts_ns["c+e"] == 0
+    # One per cent of the third of a second before the window and of the window.
+    assert (drifts_ns["c+d"] or 0) > 2e6
+    rounds = {frozenset(r.pairing for r in each.readings): each for each in at_once(found)}
+    assert rounds.keys() == {frozenset({"a+b", "c+d"}), frozenset({"b+a", "c+e"})}
+    assert rounds[frozenset({"a+b", "c+d"})].why_not == DRIFTED
+    added = [r.flows[""].throughput_bit_per_s or 0 for r in found if r.pairing in ("b+a", "c+e")]
+    assert rounds[frozenset({"b+a", "c+e"})].bit_per_s == sum(added) > 0
+    shown = next(each for each in parts_of(measured, found) if each.name == "together")
+    assert shown.sheets[0].lines[0].places[1].text == "1 of 2"

@@ -1,0 +1,242 @@
+"""netlab report --watch: the page goes with the run, is never half a page, and comes to rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from made_runs import made_plan, made_record
+
+from netlab.errors import UsageError
+from netlab.experiment.records import Status
+from netlab.report import reloading
+from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
+from netlab.results.frame import Run
+from netlab.store.files import write_file
+from netlab.store.run_folder import RunFolder
+
+RELOADS = re.compile(r'<meta http-equiv="refresh" content="(\d+)">')
+TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]
+
+
+class Clock:
+    """Time that goes on only while the watcher sleeps; what is to happen then happens then."""
+
+    def __init__(self, happens: Callable[[int], None], limit: int = 400) -> None:
+        self.now_s = 0.0
+        self.naps = 0
+        self._happens = happens
+        self._limit = limit
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+        self.naps += 1
+        assert self.naps < self._limit, "the watcher does not end"
+        self._happens(self.naps)
+
+
+def made_light(run: Run, _wording: object, *, reload_s: int | None = None) -> Path:
+    """A page as a report writes it, as far as the watcher is concerned."""
+    counted = Counter(str(record.status) for record in run.latest.values())
+    said = ", ".join(f"{number} {status}" for status, number in counted.items())
+    said += "".join(f"; {each}" for each in run.damage)
+    html = f'<html><head>\n<meta charset="utf-8">\n</head>{said}</html>\n'
+    write_file(run.path / "index.html", reloading(html, reload_s).encode("utf-8"), mode=0o644)
+    return run.path / "index.html"
+
+
+@pytest.fixture
+def light(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing a hundred real reports would take a minute."""
+    monkeypatch.setattr("netlab.report.live.write_report", made_light)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[RunFolder]:
+    with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as opened:
+        yield opened
+
+
+def page_of(folder: Path) -> str:
+    return (folder / "index.html").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("light")
+def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
+    folder: RunFolder,
+) -> None:
+    said: list[str] = []
+    seen: list[tuple[int, bool]] = []
+    trials = iter(TRIALS)
+
+    def happens(nap: int) -> None:
+        page = page_of(folder.path)
+        measured = re.search(r"(\d+) ok", page)
+        seen.append((int(measured.group(1)) if measured else 0, bool(RELOADS.search(page))))
+        if nap % 10 == 0:
+            cell, trial = next(trials)
+            folder.append(made_record(cell, trial))
+
+    clock = Clock(happens)
+    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
+    counts = [count for count, _ in seen]
+    assert counts == sorted(counts)
+    assert set(counts) == set(range(len(TRIALS)))
+    assert all(reloads for _, reloads in seen)
+    assert not RELOADS.search(page_of(folder.path))
+    assert f"{len(TRIALS)} ok" in page_of(folder.path)
+    assert said[-1].endswith("the run is complete")
+
+
+@pytest.mark.usefixtures("light")
+def test_a_journal_that_does_not_grow_makes_no_report(folder: RunFolder) -> None:
+    made: list[int] = []
+
+    def happens(nap: int) -> None:
+        made.append((folder.path / "index.html").stat().st_mtime_ns)
+        if nap == 30:
+            for cell, trial in TRIALS:
+                folder.append(made_record(cell, trial))
+
+    clock = Clock(happens)
+    watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
+    assert len(set(made[:30])) == 1
+
+
+@pytest.mark.parametrize("cost_s", [0.0, 8.0])
+def test_reports_take_no_more_than_their_share_of_the_time(
+    folder: RunFolder, cost_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float] = []
+    left = iter(TRIALS * 100)
+
+    def happens(nap: int) -> None:
+        if nap < 300:
+            folder.append(made_record(*next(left)))
+        else:
+            folder.close()
+
+    clock = Clock(happens)
+
+    def costly(*_args: object, **_keys: object) -> Path:
+        begun.append(clock.now_s)
+        clock.now_s += cost_s
+        return folder.path
+
+    monkeypatch.setattr("netlab.report.live.write_report", costly)
+    monkeypatch.setattr("netlab.report.live.remaining", lambda _stored: 1)
+    watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
+    gaps = [later - earlier for earlier, later in pairwise(begun[:-1])]
+    assert len(gaps) > 3
+    assert min(gaps) >= max(LEAST_PAUSE_S, cost_s / SHARE)
+    assert max(gaps) <= max(LEAST_PAUSE_S, cost_s / SHARE) + 2 * LOOKS_S
+
+
+def test_it_ends_when_the_writer_has_gone_though_trials_remain(folder: RunFolder) -> None:
+    said: list[str] = []
+
+    def happens(nap: int) -> None:
+        if nap == 3:
+            folder.append(made_record(status=Status.FAILED, reason="no-traffic"))
+            folder.close()
+
+    clock = Clock(happens)
+    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
+    assert "8 trials remain" in said[-1]
+    assert not RELOADS.search(page_of(folder.path))
+    assert "1 failed" in page_of(folder.path)
+
+
+@pytest.mark.usefixtures("light")
+def test_a_run_that_nobody_writes_yet_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with RunFolder.open_for_writing(path, made_plan()):
+        pass
+    opened: list[RunFolder] = []
+
+    def happens(nap: int) -> None:
+        if nap == 20:
+            opened.append(RunFolder.open_for_writing(path, made_plan()))
+        if nap == 30:
+            opened[0].close()
+
+    clock = Clock(happens)
+    watch(path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
+    assert clock.naps == 30
+
+
+@pytest.mark.usefixtures("light")
+def test_a_line_that_is_being_written_is_no_damage(folder: RunFolder) -> None:
+    pages: list[str] = []
+
+    def happens(nap: int) -> None:
+        if nap == 1:
+            with (folder.path / "journal.jsonl").open("ab") as journal:
+                journal.write(b'00000000 {"kind":')
+        if nap == 10:
+            pages.append(page_of(folder.path))
+            folder.close()
+
+    clock = Clock(happens)
+    watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
+    assert "torn" not in pages[0]
+    assert "torn" in page_of(folder.path)
+
+
+def test_where_there_is_no_run_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run folder"):
+        watch(tmp_path, "en", lambda _: None)
+
+
+def test_a_reader_never_sees_half_a_page_and_ctrl_c_leaves_one_at_rest(folder: RunFolder) -> None:
+    path = folder.path
+    command = [sys.executable, "-m", "netlab", "report", str(path), "--watch", "--lang", "de"]
+    watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    halves: list[int] = []
+    versions: set[str] = set()
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            with contextlib.suppress(FileNotFoundError):
+                page = page_of(path)
+                versions.add(page)
+                if not page.endswith("</html>\n"):
+                    halves.append(len(page))
+            time.sleep(0.002)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        deadline_s = time.monotonic() + 120
+        while len(versions) < 2:
+            assert time.monotonic() < deadline_s
+            if versions and not folder.records:
+                folder.append(made_record(*TRIALS[0]))
+            time.sleep(0.1)
+        assert RELOADS.search(page_of(path))
+        os.kill(watcher.pid, signal.SIGINT)
+        assert watcher.wait(timeout=30) == 0
+    finally:
+        stop.set()
+        reader.join()
+        watcher.kill()
+        watcher.wait()
+        assert watcher.stderr is not None
+        watcher.stderr.close()
+    assert not halves
+    assert not RELOADS.search(page_of(path))

@@ -1,0 +1,348 @@
+"""The page in a real browser: opened from disk, clicked, typed at, on a phone, on paper."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser, Tab, a_browser
+from folders import FIXTURES, REPORTS
+from made_parts import made_run
+from made_readings import (
+    drawn_ns,
+    failure,
+    of_round_trips,
+    plan_of,
+    planned,
+    result,
+)
+from needs import AXE
+
+from netlab.report import in_tables, write_report
+from netlab.report.page import Contents, cells_json, page
+from netlab.report.sections import parts_of
+from netlab.report.tables.tables import overviews, sections
+from netlab.results.frame import load
+from netlab.results.layout import lay_out
+from netlab.results.readings import readings
+
+HOSTILE = (
+    "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+)
+
+pytestmark = pytest.mark.needs("chromium")
+
+FIRST = "document.querySelector('button[data-cell]')"
+OPEN = "document.getElementById('cell').open"
+FOCUSED = "document.activeElement"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of streams that were measured: series of intervals, CPU, findings, charts."""
+    return write_report(load(copied(FIXTURES / "limits-linux", tmp_path_factory)))
+
+
+@pytest.fixture(scope="module")
+def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of 416 cells, without its charts: they take longer than all else."""
+    run = load(copied(REPORTS / "lab-report", tmp_path_factory))
+    found, link = readings(run), run.plan.link
+    layout = lay_out(in_tables(found))
+    tables = overviews(layout, link), sections(layout, link, imported=True)
+    cells = cells_json(run, found)
+    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0, cells))
+    (run.path / "index.html").write_text(text, encoding="utf-8")
+    return run.path / "index.html"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run whose hosts and files say what they like, of every kind of test."""
+    cells = [
+        planned("round_trip", interface=HOSTILE),
+        planned("stream", interface=HOSTILE, message_bytes=64),
+        planned("payload_search", interface=HOSTILE),
+    ]
+    values: dict[str, Any] = {
+        "throughput_bit_per_s": 48e6,
+        "receiver_interval_ns": 100_000_000,
+        "receiver_interval_bytes": [600_000, 610_000, 590_000],
+        "receiver_elapsed_ns": 300_000_000,
+        HOSTILE: HOSTILE,
+    }
+    records = [
+        result(cells[0], 1, of_round_trips(drawn_ns(200, 90, 1), said=HOSTILE)),
+        *(result(cells[1], n, values, server=HOSTILE) for n in (1, 2)),
+        failure(cells[2], detail=HOSTILE),
+    ]
+    plan = plan_of(cells, 2, title=HOSTILE, matrix_text=HOSTILE)
+    return write_report(made_run(tmp_path_factory.mktemp("hostile"), plan, records))
+
+
+def copied(folder: Path, factory: pytest.TempPathFactory) -> Path:
+    """A recorded run, elsewhere."""
+    copy = factory.mktemp(folder.name) / "run"
+    copy.mkdir()
+    for name in ("run.json", "matrix.yaml", "journal.jsonl"):
+        if (folder / name).exists():
+            shutil.copy(folder / name, copy)
+    return copy
+
+
+def opened(browser: Browser, page: Path, *size: int, scheme: str = "light") -> Tab:
+    tab = browser.tab(*size, scheme=scheme)
+    tab.open(page)
+    return tab
+
+
+def open_first_cell(tab: Tab) -> None:
+    tab.click("button[data-cell]")
+    tab.until(OPEN)
+
+
+def test_the_page_opens_from_disk_and_asks_nobody_for_anything(
+    browser: Browser, measured: Path
+) -> None:
+    tab = opened(browser, measured)
+    open_first_cell(tab)
+    assert tab.complaints == []
+    tab.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    assert tab.asked_for == [measured.resolve().as_uri()]
+    assert tab.complaints
+    assert all("Content Security Policy" in each for each in tab.complaints)
+    assert tab.run("[...document.images].every((image) => image.naturalWidth > 100)")
+
+
+def test_a_click_on_a_figure_shows_its_record_its_intervals_and_what_is_said_of_it(
+    browser: Browser, measured: Path
+) -> None:
+    run = load(measured.parent)
+    cell = run.plan.cells[0]
+    record = run.latest[cell.key, 1]
+    tab = opened(browser, measured)
+    open_first_cell(tab)
+    text = tab.run("document.getElementById('cell').textContent")
+    assert cell.key in text
+    assert record.started_at in text
+    assert str(record.values["sender_tcp_end_rtt_us"]) in text
+    drawn = tab.run("document.querySelector('#cell polyline').getAttribute('points').split(' ')")
+    intervals = record.values["receiver_interval_bytes"]
+    assert isinstance(intervals, list)
+    least = [n for n, each in enumerate(intervals) if each == min(intervals)]
+    assert len(drawn) == len(intervals)
+    heights = [-float(point.split(",")[1]) for point in drawn]
+    assert heights.index(min(heights)) in least
+    assert tab.run("document.querySelectorAll('#cell .findings li').length") >= 1
+    assert tab.run("document.querySelector('#cell svg[role=img]').getAttribute('aria-label')")
+    tab.click("#cell [data-close]")
+    assert not tab.run(OPEN)
+    assert tab.complaints == []
+
+
+def test_the_values_of_a_record_are_found_by_a_part_of_their_name(
+    browser: Browser, measured: Path
+) -> None:
+    tab = opened(browser, measured)
+    open_first_cell(tab)
+    tab.run("document.querySelector('#cell details:last-of-type').open = true")
+    tab.run("document.querySelector('#cell input').focus()")
+    tab.type("tcp_end_rtt")
+    shown = tab.run(
+        "[...document.querySelectorAll('#cell details:last-of-type tbody tr')]"
+        ".filter((row) => row.offsetParent).map((row) => row.firstChild.textContent)"
+    )
+    assert {name.partition("tcp_")[2] for name in shown} == {"end_rtt_us", "end_rttvar_us"}
+
+
+def test_the_page_is_used_without_a_mouse(browser: Browser, measured: Path) -> None:
+    tab = opened(browser, measured)
+    for _ in range(60):
+        tab.press("Tab")
+        if tab.run(f"{FOCUSED}.dataset.cell !== undefined"):
+            break
+        outline = tab.run(f"getComputedStyle({FOCUSED}).outlineStyle")
+        assert outline not in ("none", ""), tab.run(f"{FOCUSED}.outerHTML.slice(0, 200)")
+    assert tab.run(f"{FOCUSED} === {FIRST}")
+    assert tab.run(f"parseFloat(getComputedStyle({FOCUSED}).outlineWidth)") >= 2
+    tab.press("ArrowRight")
+    column = tab.run(f"{FOCUSED}.closest('td').cellIndex")
+    assert column == tab.run(f"{FIRST}.closest('td').cellIndex") + 1
+    tab.press("Enter")
+    tab.until(OPEN)
+    name = tab.run("document.getElementById('cell-name').textContent")
+    assert tab.run(f"document.getElementById('cell').contains({FOCUSED})")
+    for _ in range(12):
+        tab.press("Tab")
+        assert tab.run(f"{FOCUSED} === document.body || {FOCUSED}.closest('#cell') !== null")
+    tab.press("Escape")
+    tab.until(f"!{OPEN}")
+    assert tab.run(f"{FOCUSED}.closest('td').cellIndex") == column
+    tab.press("ArrowLeft")
+    tab.press("Enter")
+    tab.until(OPEN)
+    assert tab.run("document.getElementById('cell-name').textContent") != name
+
+
+def test_a_table_is_one_stop_of_the_tab_key_however_many_figures_it_has(
+    browser: Browser, lab_report: Path
+) -> None:
+    tab = opened(browser, lab_report)
+    stops = tab.run(
+        "[...document.querySelectorAll('table')].map((table) =>"
+        " [table.querySelectorAll('button[data-cell]').length,"
+        " table.querySelectorAll('button[data-cell][tabindex=\"0\"]').length])"
+    )
+    assert sum(figures for figures, _ in stops) >= 416
+    assert {reached for figures, reached in stops if figures} == {1}
+
+
+def test_neighbours_of_a_cell_are_reached_from_it_up_to_the_plan_s_ends(
+    browser: Browser, lab_report: Path
+) -> None:
+    cells = [cell.key for cell in load(lab_report.parent).plan.cells]
+    tab = opened(browser, lab_report)
+
+    def key() -> str:
+        return str(tab.run("document.querySelector('#cell code').textContent"))
+
+    tab.click('button[data-cell="0"]')
+    tab.until(OPEN)
+    assert key() == cells[0]
+    assert tab.run("document.querySelector('[data-step=\"-1\"]').disabled")
+    tab.click('[data-step="1"]')
+    tab.until(f"document.querySelector('#cell code').textContent === {json.dumps(cells[1])}")
+    tab.press("Escape")
+    tab.click(f'button[data-cell="{len(cells) - 1}"]')
+    tab.until(OPEN)
+    assert key() == cells[-1]
+    assert tab.run("document.querySelector('[data-step=\"1\"]').disabled")
+
+
+def test_a_cell_without_a_figure_opens_and_says_why(browser: Browser, lab_report: Path) -> None:
+    run = load(lab_report.parent)
+    place, cell = next(
+        (place, cell)
+        for place, cell in enumerate(run.plan.cells)
+        if run.latest[cell.key, 1].reason == "not-recorded"
+    )
+    tab = opened(browser, lab_report)
+    tab.click(f'button[data-cell="{place}"]')
+    tab.until(OPEN)
+    text = tab.run("document.getElementById('cell').textContent")
+    assert cell.key in text
+    assert "no value here" in text
+
+
+@pytest.mark.parametrize("name", ["measured", "lab_report", "hostile"])
+def test_on_a_phone_only_boxes_are_scrolled_sideways(
+    browser: Browser, name: str, request: pytest.FixtureRequest
+) -> None:
+    tab = opened(browser, request.getfixturevalue(name), 360, 740)
+    tab.run("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    assert tab.run("document.documentElement.scrollWidth") <= 360
+    open_first_cell(tab)
+    tab.run("document.querySelectorAll('#cell details').forEach((each) => (each.open = true))")
+    across = "((d) => d.scrollWidth - d.clientWidth)(document.getElementById('cell'))"
+    assert tab.run(across) <= 0
+    assert tab.run("document.getElementById('cell').getBoundingClientRect().right") <= 360
+
+
+@pytest.mark.parametrize("name", ["measured", "lab_report"])
+def test_it_prints_on_a4_with_nothing_cut_off_and_nothing_to_click(
+    browser: Browser, name: str, request: pytest.FixtureRequest
+) -> None:
+    tab = opened(browser, request.getfixturevalue(name))
+    tab.emulate(media="print")
+    # A4 without the margins that the page asks for: 182 mm at 96 pixels an inch.
+    tab.resize(688, 1000)
+    too_wide = tab.run(
+        "[...document.querySelectorAll('main *')].filter((each) =>"
+        " each.getBoundingClientRect().right > 689 && !each.closest('svg'))"
+        ".map((each) => each.outerHTML.slice(0, 120))"
+    )
+    assert too_wide == []
+    hidden = "[...document.querySelectorAll('nav, dialog')].every((each) => !each.offsetParent)"
+    assert tab.run(hidden)
+    tab.emulate()
+    pdf = tab.printed()
+    boxes = {tuple(map(float, box.split())) for box in media_boxes(pdf)}
+    assert {(round(w), round(h)) for _, _, w, h in boxes} <= {(595, 842), (594, 841), (595, 841)}
+    assert 2 <= len(media_boxes(pdf)) <= 20
+
+
+def media_boxes(pdf: bytes) -> list[str]:
+    """The paper of each page: four numbers in points."""
+    text = pdf.decode("latin-1")
+    for packed in re.finditer(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        try:
+            text += zlib.decompress(packed.group(1)).decode("latin-1")
+        except zlib.error:
+            continue
+    return re.findall(r"/MediaBox\s*\[([^\]]+)\]", text)
+
+
+def test_what_hosts_and_files_say_is_shown_and_never_run(browser: Browser, hostile: Path) -> None:
+    tab = opened(browser, hostile)
+    cells = len(load(hostile.parent).plan.cells)
+    for place in range(cells):
+        tab.click(f'button[data-cell="{place}"]')
+        tab.until(OPEN)
+        tab.run("document.querySelectorAll('#cell details').forEach((each) => (each.open = true))")
+        assert HOSTILE in tab.run("document.getElementById('cell').textContent")
+        tab.press("Escape")
+        tab.until(f"!{OPEN}")
+    assert tab.run("document.title") == HOSTILE
+    assert tab.run("document.querySelectorAll('img[src=x]').length") == 0
+    assert tab.run("document.scripts.length") == 2
+    assert tab.asked_for == [hostile.resolve().as_uri()]
+    assert tab.complaints == []
+
+
+@pytest.mark.needs("axe")
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("measured", "light"), ("measured", "dark"), ("lab_report", "light"), ("hostile", "dark")],
+)
+def test_axe_finds_nothing_to_complain_of(
+    browser: Browser, name: str, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    tab = opened(browser, request.getfixturevalue(name), scheme=scheme)
+    tab.run(AXE.read_text("utf-8") + "; 0")
+    assert faults(tab) == []
+    open_first_cell(tab)
+    tab.run("document.querySelectorAll('#cell details').forEach((each) => (each.open = true))")
+    assert faults(tab) == []
+
+
+def faults(tab: Tab) -> list[str]:
+    """What axe-core complains of, by all of its rules: WCAG 2.2 A and AA, and best practices."""
+    found = tab.run(
+        "axe.run({resultTypes: ['violations']}).then((r) => r.violations.map((v) =>"
+        " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))"
+    )
+    return [str(each)[:600] for each in found]
+
+
+def test_the_page_follows_the_reader_s_choice_of_light_and_dark(
+    browser: Browser, measured: Path
+) -> None:
+    def paper(scheme: str) -> int:
+        tab = opened(browser, measured, scheme=scheme)
+        colour = tab.run("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+    assert paper("light") == 3 * 255
+    assert paper("dark") < 120

@@ -1,0 +1,92 @@
+"""The report’s parts together: which there are, their pictures, figures and bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from folders import FIXTURES
+from made_parts import BLOCKING_18, SPINNING_18, Make
+from made_readings import drawn_ns, of_round_trips, plan_of, planned, result, round_trip_run
+
+from netlab.report import overview_text, write_report
+from netlab.report.sections import parts_of
+from netlab.results.frame import load
+from netlab.results.labels import figure
+from netlab.results.quantities import names_of
+from netlab.results.readings import readings
+
+
+def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> None:
+    run = make(*round_trip_run(3))
+    page = write_report(run).read_text(encoding="utf-8")
+    for name in ("round-trip", "comparisons", "repeats", "over-time"):
+        assert f'<h2 id="{name}">' in page
+        assert f'<a href="#{name}">' in page
+    assert '<h2 id="means">' not in page
+    written = {path.name for path in (run.path / "charts").iterdir()}
+    assert {"round-trip-udp-1.png", "over-time-1.svg"} <= written
+    rows = list(csv.DictReader(io.StringIO((run.path / "figures.csv").read_text("utf-8"))))
+    found = [
+        row
+        for row in rows
+        if (row["table"], row["column"]) == ("LL: time of a round trip", "mean, µs")
+    ]
+    assert len(found) == 4
+    assert all(row["unit"] == "µs" and float(row["value"]) > 50 for row in found)
+    markdown = (run.path / "tables.md").read_text("utf-8")
+    assert "## Round trips" in markdown
+    assert "### LL: time of a round trip" in markdown
+
+
+def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) -> None:
+    cell = planned("stream")
+    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
+    (run.path / "figures.csv").write_text("old")
+    write_report(run)
+    assert not (run.path / "figures.csv").exists()
+
+
+def test_streams_and_round_trips_of_one_run_each_have_their_own_tables(make: Make) -> None:
+    cells = [planned("stream"), planned("round_trip")]
+    records = [
+        result(cells[0], 1, {"throughput_bit_per_s": 48e6}),
+        result(cells[1], 1, of_round_trips([1000] * 9)),
+    ]
+    run = make(plan_of(cells, 1), records)
+    text = overview_text(run)
+    assert "48.00 (1)" in text
+    assert "LL: time of a round trip" in text
+    page = write_report(run).read_text(encoding="utf-8")
+    assert '<h2 id="means">' in page
+    assert '<h2 id="round-trip">' in page
+
+
+def test_the_page_says_what_limited_a_run_s_streams() -> None:
+    run = load(FIXTURES / "limits-linux")
+    assert "limits" in [part.name for part in parts_of(run, readings(run))]
+
+
+def test_rendering_the_parts_twice_gives_the_same_bytes(make: Make) -> None:
+    run = make(*round_trip_run(2))
+
+    def render() -> dict[str, bytes]:
+        write_report(run)
+        return {str(p): p.read_bytes() for p in run.path.rglob("*") if p.is_file()}
+
+    assert render() == render()
+
+
+def test_names_tell_cells_apart_by_no_more_than_it_takes(make: Make) -> None:
+    plan, records = round_trip_run(1)
+    names = names_of(readings(make(plan, records)))
+    assert names[plan.cells[0].key] == BLOCKING_18
+    assert names[plan.cells[1].key] == SPINNING_18
+    assert len(set(names.values())) == len(names)
+
+
+def test_whole_numbers_are_printed_as_such() -> None:
+    assert figure(1.6e-7, 4) == "0.00000016"
+    assert figure(5, 0) == "5"
+    assert figure(0.0, 0) == "0"
+    assert len(drawn_ns(3, 10, 1)) == 3

@@ -1,0 +1,163 @@
+"""The report’s part about what a matrix compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from made_parts import Make, part_of, place, why
+from made_readings import MATRIX, failure, of_round_trips, plan_of, planned, result, round_trip_run
+
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.records import Record
+from netlab.report.sections import comparisons, parts_of
+from netlab.report.tables.elements import Part
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.store.plan import Plan
+
+
+def compare(run: Run, **named: Any) -> Part:
+    asked = Comparison("asked", **named)
+    part = comparisons.part(readings(run), [asked])
+    assert part is not None
+    return part
+
+
+RECEIVE: dict[str, Any] = {
+    "baseline": {"server_receive": "spinning"},
+    "contender": {"server_receive": "blocking"},
+}
+
+
+def test_a_comparison_says_20_percent_for_short_and_twice_for_long(make: Make) -> None:
+    part = compare(make(*round_trip_run(5)), **RECEIVE)
+    (sheet,) = part.sheets
+    short = place(sheet, "UDP 18, mean round trip", "in words").text
+    long = place(sheet, "UDP 1472, mean round trip", "in words").text
+    assert short.startswith("2") and "% longer (+" in short
+    assert long.startswith("twice as long (1.9") or long.startswith("twice as long (2.0")
+    sentence = next(text for text in part.paragraphs if "mean round trip" in text)
+    assert f"{short} for UDP 18" in sentence
+    assert f"{long} for UDP 1472" in sentence
+
+
+def test_the_same_is_said_to_be_the_same_and_not_to_differ(make: Make) -> None:
+    (sheet,) = compare(make(*round_trip_run(5)), **RECEIVE).sheets
+    words = place(sheet, "UDP 18, mean time in the mirror’s stack", "in words").text
+    assert words.startswith("the same to within 0.5 %")
+
+
+def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_shown(
+    make: Make,
+) -> None:
+    run = make(*scattered([100, 130, 90, 120], [110, 95, 125, 101]))
+    (sheet,) = compare(run, **RECEIVE).sheets
+    words = place(sheet, "UDP 18", "in words").text
+    assert words.startswith("not shown to be different (")
+    assert "% and more would have shown in four of five such runs" in words
+
+
+def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Make) -> None:
+    sizes = range(100, 112)
+    cells = [
+        planned("round_trip", message_bytes=size, server_receive=word)
+        for size in sizes
+        for word in ("spinning", "blocking")
+    ]
+    base, same, apart = (100, 104, 102), (102, 100, 104), (104, 109, 105.5)
+    records = [
+        result(cell, trial, of_round_trips([round(1000 * us)] * 9))
+        for cell in cells
+        for trial, us in enumerate(
+            base
+            if cell.settings["server_receive"] == "spinning"
+            else apart
+            if cell.settings["message_bytes"] == 100
+            else same,
+            start=1,
+        )
+    ]
+    (sheet,) = compare(make(plan_of(cells, 3), records), **RECEIVE).sheets
+    words = place(sheet, "UDP 100", "in words").text
+    assert words.startswith("not shown to be different among so many comparisons (+")
+
+
+def test_one_trial_cannot_tell(make: Make) -> None:
+    (sheet,) = compare(make(*scattered([100], [200])), **RECEIVE).sheets
+    assert place(sheet, "UDP 18", "in words").text.startswith("cannot tell")
+    assert place(sheet, "UDP 18", "95 % interval").text == ""
+    assert place(sheet, "UDP 18", "ratio").text == "2.000"
+
+
+def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_out(
+    make: Make,
+) -> None:
+    plan, records = scattered([100, 110, 120], [200, 220, 240])
+    broken = failure(plan.cells[1], 2)
+    kept = [r for r in records if not (r.cell == broken.cell and r.trial == 2)]
+    (sheet,) = compare(make(plan, [*kept, broken]), **RECEIVE).sheets
+    assert place(sheet, "UDP 18", "pairs").text == "2"
+    assert place(sheet, "UDP 18", "ratio").value == pytest.approx(2.0)
+    assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "baseline"))
+
+
+def test_pairings_can_be_compared_as_any_setting(make: Make) -> None:
+    cells = [planned("round_trip", pairing) for pairing in ("LL", "WL")]
+    records = [
+        result(cell, trial, of_round_trips([(1000 if cell.pairing == "LL" else 1500) + trial] * 9))
+        for cell in cells
+        for trial in (1, 2, 3)
+    ]
+    part = compare(
+        make(plan_of(cells, 3), records), baseline={"pairing": "LL"}, contender={"pairing": "WL"}
+    )
+    assert place(part.sheets[0], "UDP 18", "in words").text.startswith("50 % longer")
+
+
+def test_a_comparison_without_two_such_cells_says_so(make: Make) -> None:
+    part = compare(
+        make(*scattered([100], [200])),
+        baseline={"udp_checksum": True},
+        contender={"udp_checksum": False},
+    )
+    assert "no two cells of this run differ" in part.paragraphs[0]
+    assert part.sheets == ()
+
+
+def test_the_matrix_of_the_run_says_what_is_compared(make: Make) -> None:
+    part = part_of(make(*round_trip_run(3)), "comparisons")
+    assert part.sheets[0].title.startswith("A mirror that never sleeps: ")
+
+
+def test_a_comparison_may_be_added_after_the_run(make: Make) -> None:
+    plan, records = round_trip_run(2)
+    run = make(plan_of(plan.cells, 2, matrix_text="title: made up\n"), records)
+    assert "comparisons" not in [part.name for part in parts_of(run, readings(run))]
+    (run.path / "matrix.yaml").write_text(MATRIX)
+    part = part_of(load(run.path), "comparisons")
+    assert len(part.sheets[0].lines) == 4
+
+
+@pytest.mark.parametrize("text", ["compare: [", MATRIX.replace("baseline", "base"), "compare: 3"])
+def test_a_matrix_that_cannot_be_read_compares_nothing_and_says_why(make: Make, text: str) -> None:
+    plan, records = scattered([100], [200])
+    run = make(plan_of(plan.cells, 1, matrix_text=text), records)
+    part = part_of(run, "comparisons")
+    assert part.sheets == ()
+    assert part.paragraphs[0].startswith(
+        "Nothing is compared: the run’s matrix.yaml cannot be read"
+    )
+    assert "matrix.yaml:" in part.paragraphs[0]
+
+
+def scattered(baseline: Sequence[int], contender: Sequence[int]) -> tuple[Plan, list[Record]]:
+    """A spinning and a blocking mirror with these mean round trips in µs, a trial each."""
+    cells = [planned("round_trip", server_receive=word) for word in ("spinning", "blocking")]
+    records = [
+        result(cell, trial, of_round_trips([1000 * us] * 9))
+        for cell, times in zip(cells, (baseline, contender), strict=True)
+        for trial, us in enumerate(times, start=1)
+    ]
+    return plan_of(cells, len(baseline)), records

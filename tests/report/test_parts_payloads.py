@@ -1,0 +1,88 @@
+"""The report’s part about searches for the right payload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_parts import LINK, Make, part_of, place, why
+from made_readings import payload_run, plan_of, planned, result, round_trip_run
+
+from netlab.report.sections import payloads
+from netlab.report.tables.elements import Chart
+from netlab.results.readings import readings
+
+
+def test_a_search_shows_payload_path_mtu_and_how_it_is_known_each_way(make: Make) -> None:
+    part = part_of(make(*payload_run()), "payload")
+    (sheet,) = part.sheets
+    assert place(sheet, "LL UDP", "payload").text == "1472"
+    assert place(sheet, "LL UDP", "path MTU").text == "1500"
+    assert place(sheet, "LL UDP", "known by").text == "the sender’s system"
+    assert "silence" in place(sheet, "LL UDP", "known by (to client)").text
+    assert place(sheet, "LL TCP", "payload").value is None
+    assert "(unreachable)" in why(sheet, place(sheet, "LL TCP", "payload"))
+
+
+def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
+    cell = planned("payload_search")
+    records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
+    run = make(plan_of([cell], 2), records)
+    (sheet,) = part_of(run, "payload").sheets
+    found = place(sheet, "LL UDP", "payload")
+    assert (found.text, found.value) == ("1372, 1472", None)
+
+
+def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
+    make: Make,
+) -> None:
+    cells = [planned("payload_search", capture=True, ip_version=version) for version in (4, 6)]
+    found: dict[str, Any] = {
+        "payload_bytes": 1472,
+        "captured": True,
+        "captured_frame_bytes": [1514],
+    }
+    records = [
+        result(cells[0], 1, {**found, "captured_next_frame_bytes": [35, 1514]}),
+        result(cells[1], 1, {"captured": False, "capture_reason": "beta: no tcpdump"}),
+    ]
+    (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
+    first, second = (line.label for line in sheet.lines)
+    assert place(sheet, first, "frames seen").text == "1514"
+    assert place(sheet, first, "frames seen, one byte more").text == "35 and 1514"
+    assert "beta: no tcpdump" in why(sheet, place(sheet, second, "frames seen"))
+    (plain,) = part_of(make(*payload_run()), "payload").sheets
+    assert "frames seen" not in plain.columns
+
+
+def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
+    plan, records = payload_run()
+    values = {**records[0].values, "sweep_failed_message_bytes": [2944, 2945]}
+    run = make(plan, [result(plan.cells[0], 1, values), records[1]])
+    (sheet,) = part_of(run, "payload").sheets
+    assert "no result at 2944, 2945" in why(sheet, place(sheet, "LL UDP", "sizes tried"))
+
+
+def test_the_saw_tooth_has_its_ceiling_drawn_in_and_falls_at_the_payload(make: Make) -> None:
+    (chart,) = part_of(make(*payload_run()), "payload").charts
+    assert isinstance(chart, Chart)
+    points, ceiling = dict(chart.lines[0].points), dict(chart.ceilings[0].points)
+    assert (points[1472] or 0) > 1.02 * (points[1473] or 0)
+    assert ceiling[1472] == pytest.approx(95.709, abs=5e-4)
+    assert ceiling[1473] == pytest.approx(100 * 1473 / 1622, abs=5e-4)
+    assert not chart.lines[0].joined
+    assert not chart.from_zero
+
+
+def test_a_path_narrower_than_the_link_has_the_ceiling_of_the_path(make: Make) -> None:
+    plan, records = payload_run()
+    narrow = {**records[0].values, "payload_bytes": 1372, "path_mtu_bytes": 1400}
+    run = make(plan, [result(plan.cells[0], 1, narrow), records[1]])
+    (chart,) = part_of(run, "payload").charts
+    assert isinstance(chart, Chart)
+    ceiling = dict(chart.ceilings[0].points)
+    assert ceiling[1472] == pytest.approx(100 * 1472 / sum((1396 + 38, 84 + 32 + 38)), abs=0.5)
+
+
+def test_a_run_without_a_search_has_no_such_part(make: Make) -> None:
+    assert payloads.part(readings(make(*round_trip_run(2))), LINK) is None

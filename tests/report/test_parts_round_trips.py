@@ -1,0 +1,247 @@
+"""The report’s part about round trips: times, percentiles, and what a round trip is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
+from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
+
+from netlab.report import write_report
+from netlab.report.sections import round_trips
+from netlab.report.sections.stack_share import wire_ns
+from netlab.report.tables.elements import Chart
+from netlab.results.readings import Flow, Reading, readings
+from netlab.stats.histogram import of_values
+from netlab.store.plan import Link
+
+
+def test_round_trips_have_their_mean_their_percentiles_and_transactions(make: Make) -> None:
+    plan, records = round_trip_run(3)
+    (sheet, _) = part_of(make(plan, records), "round-trip").sheets
+    means = [float(str(record.values["rtt_mean_ns"])) / 1e3 for record in records[:3]]
+    assert place(sheet, BLOCKING_18, "trials").text == "3/3"
+    assert place(sheet, BLOCKING_18, "mean, µs").value == pytest.approx(sum(means) / 3)
+    half, late = (place(sheet, BLOCKING_18, f"{share} %, µs").value for share in ("50", "99.9"))
+    assert half is not None
+    assert late is not None
+    assert 85 < half < means[0] < late
+    assert place(sheet, BLOCKING_18, "lost, %").text == "0"
+
+
+def test_percentiles_are_those_of_all_trials_together_and_not_a_mean_of_percentiles(
+    make: Make,
+) -> None:
+    cell = planned("round_trip", count=100, duration_s=None)
+    fast, slow = of_round_trips([1000] * 98 + [9000] * 2), of_round_trips([1000] * 100)
+    run = make(plan_of([cell], 2), [result(cell, 1, fast), result(cell, 2, slow)])
+    (sheet,) = part_of(run, "round-trip").sheets
+    assert place(sheet, "UDP 18", "99 %, µs").value == pytest.approx(1.0, rel=0.01)
+    assert place(sheet, "UDP 18", "longest, µs").value == 9.0
+
+
+def test_a_percentile_that_so_few_cannot_tell_is_blank_with_the_number_needed(make: Make) -> None:
+    cell = planned("round_trip")
+    run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 500))])
+    (sheet,) = part_of(run, "round-trip").sheets
+    found = place(sheet, "UDP 18", "99.9 %, µs")
+    assert (found.text, found.value) == ("", None)
+    assert "99.9 % cannot be told from fewer than 1,000" in why(sheet, found)
+
+
+def test_a_test_without_an_answer_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
+    cell = planned("round_trip")
+    run = make(plan_of([cell], 1), [failure(cell)])
+    (sheet,) = part_of(run, "round-trip").sheets
+    for column in sheet.columns[1:]:
+        assert place(sheet, "UDP 18", column).value is None
+    assert place(sheet, "UDP 18", "trials").text == "0/1"
+    assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "trials"))
+    page = write_report(run).read_text(encoding="utf-8")
+    assert "(no-answer)" in page
+
+
+def test_lost_requests_are_a_share_of_all_that_ended(make: Make) -> None:
+    cell = planned("round_trip")
+    values = of_round_trips([1000] * 75, lost_messages=25)
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    (sheet,) = part_of(run, "round-trip").sheets
+    assert place(sheet, "UDP 18", "lost, %").value == 25
+
+
+def test_open_loop_times_are_said_to_count_from_when_a_request_was_due(make: Make) -> None:
+    cell = planned("round_trip", message_rate_per_s=1000)
+    values = of_round_trips([1000] * 9, client_latency_from="intended")
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    assert any("was due" in text for text in part_of(run, "round-trip").paragraphs)
+    plain = planned("round_trip")
+    other = make(plan_of([plain], 1), [result(plain, 1, of_round_trips([1000] * 9))])
+    assert not any("was due" in text for text in part_of(other, "round-trip").paragraphs)
+
+
+def test_the_percentile_curve_has_a_line_a_cell_and_ends_where_its_values_end(make: Make) -> None:
+    (chart,) = part_of(make(*round_trip_run(3)), "round-trip").charts
+    assert isinstance(chart, Chart)
+    assert len(chart.lines) == 4
+    last = {line.label: line.points[-1][0] for line in chart.lines}
+    assert 30_000 < last[BLOCKING_18] <= 36_000
+    assert 3_000 < last["UDP 1472, server’s receive call blocking"] <= 3_600
+    for line in chart.lines:
+        ys = [y for _, y in line.points if y is not None]
+        assert ys == sorted(ys)
+        assert len(ys) == len(line.points)
+    assert [label for _, label in chart.x_ticks] == [
+        "0",
+        "50 %",
+        "90 %",
+        "99 %",
+        "99.9 %",
+        "99.99 %",
+    ]
+
+
+def test_connections_show_the_handshake_by_itself(make: Make) -> None:
+    cell = planned("connect", protocol="TCP", message_bytes=100)
+    values = of_round_trips([5000] * 20, client_connect_mean_ns=2000)
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    part = part_of(run, "connect")
+    assert place(part.sheets[0], "TCP 100", "handshake, µs").value == 2.0
+    assert part.title == "Connections"
+
+
+# What a round trip is made of
+
+
+def timed(
+    protocol: str = "UDP",
+    size: int = 1472,
+    link: Link | None = LINK,
+    values: dict[str, Any] | None = None,
+    **settings: Any,
+) -> float | str:
+    made = Reading(
+        cell="c",
+        trial=1,
+        attempt=1,
+        status="ok",
+        reason=None,
+        errno=None,
+        detail=None,
+        pairing="LL",
+        server=None,
+        client=None,
+        test="round_trip",
+        same_host=settings.pop("same_host", False),
+        settings={"protocol": protocol, "message_bytes": size, **settings},
+        flows={"": Flow(**(values or {}))},
+    )
+    return wire_ns(made, link)
+
+
+def test_the_time_on_the_wire_is_that_of_both_frames_with_their_preambles() -> None:
+    assert timed() == pytest.approx(2 * 1526 * 80)
+    assert timed(size=18) == pytest.approx(2 * 72 * 80)
+    assert timed(response_bytes=18) == pytest.approx((1526 + 72) * 80)
+    assert timed(link=Link(1e9, 1500)) == pytest.approx(2 * 1526 * 8)
+    assert timed(link=Link(1e8, 1500, hops=1)) == pytest.approx(4 * 1526 * 80)
+    assert timed("TCP", 1448, values={"mss_bytes": 1448, "tcp_timestamps": True}) == pytest.approx(
+        2 * 1526 * 80
+    )
+
+
+def test_where_the_wire_has_no_part_or_is_not_known_a_sentence_says_why() -> None:
+    assert "no cable" in str(timed(same_host=True))
+    assert "not stated" in str(timed(link=None))
+    assert "segment size" in str(timed("TCP"))
+    assert "65508" in str(timed(size=65508))
+
+
+def test_a_round_trip_is_cut_into_wire_stack_and_rest_that_add_up(make: Make) -> None:
+    _, sheet = part_of(make(*round_trip_run(3)), "round-trip").sheets
+    columns = ("on the wire, µs", "in the mirror’s stack, µs", "the rest, µs")
+    shares = [place(sheet, BLOCKING_18, column).value or 0.0 for column in columns]
+    assert all(share > 0 for share in shares)
+    assert sum(shares) == pytest.approx(place(sheet, BLOCKING_18, "round trip, µs").value)
+    assert place(sheet, BLOCKING_18, "stack, 99 % within, µs").value == pytest.approx(8.0, rel=0.01)
+    assert place(sheet, BLOCKING_18, "stamps").text == "software"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"stack_timed": False}, "takes no stamps (capability-missing)"),
+        ({"agentless": True, "stack_timed": False}, "no agent"),
+        ({"stack_timed": True}, "gave no stamps"),
+    ],
+)
+def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_the_reason(
+    make: Make, values: dict[str, Any], reason: str
+) -> None:
+    cell = planned("round_trip", stack_time=True)
+    run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([90_000] * 9, **values))])
+    _, sheet = part_of(run, "round-trip").sheets
+    for column in ("in the mirror’s stack, µs", "the rest, µs"):
+        found = place(sheet, "UDP 18", column)
+        assert found.value is None
+        assert reason in why(sheet, found)
+    assert place(sheet, "UDP 18", "on the wire, µs").value is not None
+
+
+def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_means(
+    make: Make,
+) -> None:
+    cell = planned("round_trip", stack_time=True, message_bytes=1472)
+    values = of_round_trips([90_000] * 9, server_stack_mean_ns=5000, stack_timed=True)
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    _, sheet = part_of(run, "round-trip").sheets
+    found = place(sheet, "UDP 1472", "the rest, µs")
+    assert found.value is None
+    assert "the link is faster than stated" in why(sheet, found)
+
+
+def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) -> None:
+    cell = planned("round_trip", stack_time=True)
+
+    def times(values_ns: list[int]) -> dict[str, Any]:
+        pairs = of_values(values_ns).to_pairs()
+        stack: dict[str, Any] = {
+            "server_stack_histogram": pairs,
+            "server_stack_histogram_bits": 7,
+        }
+        return of_round_trips([90_000] * 60, **stack, server_stack_mean_ns=3000)
+
+    records = [
+        result(cell, 1, times([2000] * 58 + [9000] * 2)),
+        result(cell, 2, times([2000] * 60)),
+    ]
+    run = make(plan_of([cell], 2), records)
+    _, sheet = part_of(run, "round-trip").sheets
+    assert place(sheet, "UDP 18", "stack, 99 % within, µs").value == pytest.approx(9.0, rel=0.01)
+    alone = make(plan_of([cell], 2), records[1:])
+    _, sheet = part_of(alone, "round-trip").sheets
+    found = place(sheet, "UDP 18", "stack, 99 % within, µs")
+    assert found.value is None
+    assert "fewer than 100" in why(sheet, found)
+
+
+def test_without_stack_time_there_is_no_such_table(make: Make) -> None:
+    cell = planned("round_trip")
+    run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([90_000] * 9))])
+    assert len(part_of(run, "round-trip").sheets) == 1
+
+
+def test_an_unreadable_histogram_blanks_the_percentiles_and_keeps_the_mean(make: Make) -> None:
+    cell = planned("round_trip")
+    values = of_round_trips([1000] * 500) | {"rtt_histogram": [3, 1, 2, 1]}
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    part = part_of(run, "round-trip")
+    assert part.charts == ()
+    assert place(part.sheets[0], "UDP 18", "mean, µs").text == "1.00"
+    assert place(part.sheets[0], "UDP 18", "50 %, µs").value is None
+
+
+def test_round_trips_have_no_part_in_a_run_of_streams(make: Make) -> None:
+    cell = planned("stream")
+    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
+    assert round_trips.parts(readings(run), LINK, imported=False) == ()

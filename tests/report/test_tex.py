@@ -1,0 +1,184 @@
+"""tables.tex: what LaTeX makes of it, and that nothing a host said becomes a command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.report import in_tables
+from netlab.report.language.base import wording_in
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import Entry, Line, Part, Place, Row, Sheet, Table
+from netlab.report.tables.tables import overviews, sections
+from netlab.report.write.latex import document
+from netlab.report.write.latex_escape import latex_text
+from netlab.results.frame import load
+from netlab.results.layout import Column, lay_out
+from netlab.results.readings import readings
+
+HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
+OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
+
+
+def table(rows: list[Row], columns: int = 2, **fields: object) -> Table:
+    known = {
+        "pairing": "LL",
+        "conditions": "",
+        "quantity": "throughput, Mbit/s",
+        "corner": "socket buffer",
+        "columns": tuple(Column("TCP", 64 + index) for index in range(columns)),
+        "rows": tuple(rows),
+        "footnotes": (("a", HOSTILE),),
+    }
+    return Table(**{**known, **fields})  # type: ignore[arg-type]
+
+
+def part(*sheets: Sheet) -> Part:
+    return Part(name="further", title="Further & more", sheets=sheets)
+
+
+def row(label: str, *values: float | None, kind: str = "value") -> Row:
+    entries = tuple(
+        Entry(None, 0, ("a",)) if each is None else Entry(each, 13, shows_n=kind == "mean")
+        for each in values
+    )
+    return Row(label, kind, "Mbit/s", entries)  # type: ignore[arg-type]
+
+
+def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
+    tex = document(
+        "run", [table([row("16 KiB", 94.1e6, None), row("mean", 94e6, None, kind="mean")])]
+    )
+    assert r"S[table-format=2.2, table-space-text-post={\,(13)}]" in tex
+    assert (
+        "\n16 KiB & 94.10 & {\\textsuperscript{a}} \\\\\n\\midrule\nmean & 94.00 {\\,(13)}" in tex
+    )
+    assert r"\multicolumn{2}{c}{TCP}" in tex
+    assert r"\captionoftable{LL: throughput, Mbit/s}" in tex
+    for command in (r"\toprule", r"\bottomrule", r"\usepackage{array,booktabs,longtable,siunitx}"):
+        assert command in tex
+
+
+def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
+    sheet = Sheet(
+        "sizes", "frame", ("frames/s",), (Line("64", (Place("1.488.095,5", 1488095.5),)),)
+    )
+    tex = document("Lauf", [], [part(sheet)], decimal_marker=",", table="Tabelle")
+    assert "64 & 1488095.5 \\\\" in tex
+    assert "output-decimal-marker={{,}}" in tex
+    assert "S[table-format=7.1]" in tex
+
+
+def test_words_and_figures_in_one_column_are_set_as_words() -> None:
+    sheet = Sheet(
+        "mixed", "row", ("limit",), (Line("a", (Place("device"),)), Line("b", (Place("7"),)))
+    )
+    tex = document("run", [], [part(sheet)])
+    assert "S[" not in tex
+    assert "a & {device} \\\\\nb & {7} \\\\" in tex
+
+
+def test_a_table_too_wide_for_the_page_is_cut_and_loses_no_column() -> None:
+    wide = table([row("16 KiB", *(float(n) * 1e9 for n in range(1, 41)))], columns=40)
+    tex = document("run", [wide])
+    pieces = tex.split(r"\begin{tabular}{@{}l")[1:]
+    assert len(pieces) > 1
+    heads = [piece.partition("\n16 KiB")[0].splitlines()[-2] for piece in pieces]
+    sizes = [size for head in heads for size in re.findall(r"\{(\d+)\}", head)]
+    assert sizes == [str(64 + n) for n in range(40)]
+
+
+@given(st.text(max_size=40))
+def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None:
+    tex = latex_text(text)
+    assert "\n" not in tex
+    assert "\x1b" not in tex
+    plain = re.sub(r"\\[{}$&#%_]", "", tex)
+    assert plain.count("{") == plain.count("}")
+    assert plain.count("$") % 2 == 0
+    assert not re.search("[%#&]", plain)
+    commands = set(re.findall(r"\\([a-zA-Z]+)", tex))
+    known = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
+    more = "varphi circ pm times div cdot rightarrow leftarrow leftrightarrow leq geq neq approx"
+    assert commands <= set(f"{known} {more} infty surd u r H v c allowbreak".split())
+
+
+def compiled(tex: str, folder: Path) -> str:
+    """Set it, and return the log; a complaint of LaTeX is a failure."""
+    folder.mkdir(exist_ok=True)
+    (folder / "tables.tex").write_text(tex, encoding="utf-8")
+    done = subprocess.run(
+        [
+            "pdflatex",
+            "-halt-on-error",
+            "-interaction=nonstopmode",
+            "-no-shell-escape",
+            "tables.tex",
+        ],
+        cwd=folder,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    log = (folder / "tables.log").read_text("latin-1")
+    assert done.returncode == 0, log[-2000:]
+    assert (folder / "tables.pdf").stat().st_size > 1000
+    assert "Missing character" not in log
+    return log
+
+
+@pytest.mark.needs("pdflatex")
+@pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
+def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: Path) -> None:
+    run = load(ROOT / "reports" / name)
+    wording = wording_in("de", run)
+    found = readings(run)
+    layout = lay_out(in_tables(found))
+    means = [wording.of_table(each) for each in overviews(layout, run.plan.link)]
+    tabled = [
+        wording.of_table(each)
+        for section in sections(layout, run.plan.link, imported=True)
+        for each in section.tables
+    ]
+    parts = [wording.of_part(each) for each in parts_of(run, found)]
+    tex = document(run.plan.title, [*means, *tabled], parts, decimal_marker=",", table="Tabelle")
+    log = compiled(tex, tmp_path)
+    wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([0-9.]+)pt", log)]
+    assert [points for points in wide if points > 1] == [], re.findall(r"Overfull.*\n.*", log)
+
+
+@pytest.mark.needs("pdflatex")
+def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> None:
+    hostile = table(
+        [row(HOSTILE, 1e6, None), row("[x] *", 2e6, 3e6), row(OTHER_SCRIPTS, None, 0.0)],
+        pairing=HOSTILE,
+        conditions=OTHER_SCRIPTS,
+        corner=HOSTILE,
+    )
+    sheet = Sheet(
+        title=HOSTILE,
+        corner=OTHER_SCRIPTS,
+        columns=(HOSTILE, "n", OTHER_SCRIPTS),
+        lines=tuple(
+            Line(f"{index} {HOSTILE}", (Place(HOSTILE), Place(str(index), index), Place(text)))
+            for index, text in enumerate((HOSTILE, OTHER_SCRIPTS, "", "[", "*"))
+        ),
+        footnotes=(("a", HOSTILE),),
+    )
+    tex = document(f"{HOSTILE} {OTHER_SCRIPTS}", [hostile], [part(sheet)])
+    compiled(tex, tmp_path)
+
+
+@pytest.mark.needs("pdflatex")
+def test_a_table_of_many_rows_runs_over_pages(tmp_path: Path) -> None:
+    long = table([row(f"{n} KiB", n * 1e6, None) for n in range(1, 200)])
+    log = compiled(document("run", [long]), tmp_path)
+    pages = re.search(r"Output written on tables\.pdf \((\d+) pages", log)
+    assert pages is not None
+    assert int(pages.group(1)) >= 3

@@ -1,0 +1,469 @@
+"""``throughput_search`` on paper: its settings in a matrix, and its part of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+from made_readings import failure, plan_of, planned, result
+
+from netlab.config.matrix_file import Link, load_matrix
+from netlab.errors import MatrixError, UsageError
+from netlab.ethernet import frames_per_s
+from netlab.experiment.cells import expand
+from netlab.experiment.estimate import least_s
+from netlab.experiment.hosts import Host, Inventory
+from netlab.experiment.kinds import ThroughputSearch, is_together, window_s
+from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
+from netlab.report import write_report
+from netlab.report.sections import throughput_search
+from netlab.report.tables.elements import Chart, Part, Place, Sheet
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.store.plan import Plan
+from netlab.store.run_folder import RunFolder
+
+HEAD = "title: t\npairings: [LL]\ntests:\n  - test: throughput_search\n"
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+def written(tmp_path: Path, text: str) -> tuple[ThroughputSearch, ...]:
+    file = tmp_path / "m.yaml"
+    file.write_text(HEAD + text)
+    setups = [cell.setup for cell in expand(load_matrix(file))]
+    return tuple(setup for setup in setups if isinstance(setup, ThroughputSearch))
+
+
+def test_a_search_is_what_the_standard_asks_for_where_nothing_is_said(tmp_path: Path) -> None:
+    (setup,) = written(tmp_path, "    frame_size: 64\n")
+    assert setup == ThroughputSearch(frame_bytes=64)
+    assert (setup.protocol, setup.duration_s, setup.residual_s, setup.settle_s) == (
+        "UDP",
+        60.0,
+        2.0,
+        5.0,
+    )
+    assert (setup.acceptable_loss, setup.resolution) == (0.0, 0.005)
+    assert window_s(setup) is None
+    (cell,) = expand(load_matrix(tmp_path / "m.yaml"))
+    assert cell.key.startswith("LL-throughput_search-udp-64-auto-")
+    assert least_s(cell, Link(1e9, 1500, vlan=False)) is None
+
+
+def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) -> None:
+    text = (
+        "    frame_size: [128, 1518]\n    duration: 20s\n    search_duration: 2s\n"
+        "    direction: both\n    streams: 4\n    acceptable_loss: 0.001 %\n    resolution: 1 %\n"
+        "    line_rate: 1Gbit\n    residual: 500ms\n    settle: 0s\n    ip: 6\n    burst: 64\n"
+        "    socket_buffer: 4MiB\n    dscp: 46\n    interface: eth1\n    receive: spinning\n"
+        "    network: test\n    protocol: UDP\n    frame_loss: true\n"
+        "    latency: true\n    back_to_back: 50\n"
+    )
+    first, second = written(tmp_path, text)
+    assert (first.frame_bytes, second.frame_bytes) == (128, 1518)
+    assert first == ThroughputSearch(
+        frame_bytes=128,
+        duration_s=20.0,
+        search_duration_s=2.0,
+        direction="both",
+        streams=4,
+        burst=64,
+        acceptable_loss=0.00001,
+        resolution=0.01,
+        line_rate_bit_per_s=1e9,
+        residual_s=0.5,
+        settle_s=0.0,
+        ip_version=6,
+        socket_buffer_bytes=4 << 20,
+        dscp=46,
+        interface="eth1",
+        receive="spinning",
+        network="test",
+        frame_loss=True,
+        latency=True,
+        back_to_back=50,
+    )
+
+
+def test_pairs_by_name_that_search_in_parallel_may_search_together(tmp_path: Path) -> None:
+    text = "    frame_size: [64, 128]\n    together: [false, true]\nparallel: true\n"
+    head = HEAD.replace("[LL]", "[a+b, c+d]")
+    (tmp_path / "m.yaml").write_text(head + text)
+    setups = [cell.setup for cell in expand(load_matrix(tmp_path / "m.yaml"))]
+    assert [is_together(setup) for setup in setups] == 4 * [False, True]
+
+
+def test_what_is_not_asked_for_is_no_part_of_a_cells_key(tmp_path: Path) -> None:
+    (setup,) = written(tmp_path, "    frame_size: 64\n    latency: false\n")
+    assert setup == ThroughputSearch(frame_bytes=64)
+    assert not {"latency", "back_to_back"} & setup.settings().keys()
+
+
+def test_hosts_to_observe_are_part_of_a_run_and_not_of_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD + "    frame_size: 64\n")
+    (tmp_path / "b.yaml").write_text(HEAD + "    frame_size: 64\nobserve: [dut, switch.lab]\n")
+    plain, observing = (load_matrix(tmp_path / name) for name in ("a.yaml", "b.yaml"))
+    assert (plain.observe, observing.observe) == ((), ("dut", "switch.lab"))
+    assert plain.content_hash == observing.content_hash
+
+
+def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -> None:
+    hosts = tuple(Host(name=name, os="L", local=True) for name in ("a", "dut", "b"))
+    inventory = Inventory("hosts.yaml", hosts, {}).observing(["dut"])
+    server, client = inventory.pair("LL")
+    assert (server.name, client.name) == ("a", "b")
+    assert inventory.every_pairing(None, inside=False) == ("a+b", "b+a")
+    assert inventory.pair("dut+a")[0].name == "dut"
+    with pytest.raises(UsageError, match="no host is called 'nobody'"):
+        inventory.observing(["nobody"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("    frame_size: 64\n    ip: 6\n", "has no room for IPv6 and UDP; 66 bytes at least"),
+        ("    frame_size: 80\n    ip: 6\n", "no room for a sequence number over IPv6; 82 bytes"),
+        ("    frame_size: 63\n", "63 should be at least 64"),
+        ("    frame_size: 64\n    protocol: TCP\n", "TCP keeps its own rate"),
+        ("    frame_size: 64\n    resolution: 11 %\n", "is too much; at most 10 %"),
+        ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a share with its sign"),
+        ("    frame_size: 64\n    message_size: 18\n", "no setting of a `throughput_search` test"),
+        ("    duration: 1s\n", "the test has no `frame_size`"),
+        ("    frame_size: 64\n    together: true\n", "together: without `parallel: true` in"),
+        (
+            "    frame_size: 64\n    together: [false, true]\nparallel: true\n",
+            "together: takes two pairings by name, such as [a+b, c+d]; the matrix has none",
+        ),
+    ],
+)
+def test_what_no_search_can_do_is_a_fault_of_the_file(
+    tmp_path: Path, text: str, fault: str
+) -> None:
+    with pytest.raises(MatrixError) as refused:
+        written(tmp_path, text)
+    assert fault in str(refused.value)
+
+
+def test_the_shipped_matrix_is_the_documents_seven_sizes_one_way_and_both_ways() -> None:
+    cells = expand(load_matrix(ROOT / "matrices" / "rfc2544.yaml"))
+    setups = [cell.setup for cell in cells]
+    assert {setup.frame_bytes for setup in setups if isinstance(setup, ThroughputSearch)} == {
+        *(64, 128, 256, 512, 1024, 1280, 1518)
+    }
+    assert {cell.settings["direction"] for cell in cells} == {"client-sends", "both"}
+    assert all(cell.settings["duration_s"] == 60 for cell in cells)
+    assert len(cells) == 14
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+
+def of_search(frame_bytes: int, share: float | None, limit: str, **more: Value) -> dict[str, Value]:
+    """What a search found at 1 Gbit/s, with steps of half a per cent."""
+    line = frames_per_s(1e9, frame_bytes)
+    values: dict[str, Value] = {
+        "line_rate_bit_per_s": 1e9,
+        "line_frames_per_s": line,
+        "limit": limit,
+        "monotone": True,
+        "trial_line_share": [1.0, 0.5],
+        "trial_verdict": [1, 0],
+    }
+    if share is not None:
+        values |= {"line_share": share, "frames_per_s": share * line}
+    if limit != "line rate":
+        upper = (share or 0.0) + 0.005
+        values |= {"upper_line_share": upper, "upper_frames_per_s": upper * line}
+    return values | more
+
+
+def run_of(tmp_path: Path, plan: Plan, records: Sequence[Record]) -> Run:
+    with RunFolder.open_for_writing(tmp_path / "run", plan) as folder:
+        for record in records:
+            folder.append(record, durable=False)
+    return load(tmp_path / "run")
+
+
+def made(tmp_path: Path, found: dict[int, dict[str, Value] | None], **settings: Any) -> Run:
+    cells = {
+        size: planned("throughput_search", frame_bytes=size, direction="both", **settings)
+        for size in found
+    }
+    records = [
+        failure(cells[size], reason="tester-bound", detail=f"beta: tester-bound: {BOUND}")
+        if values is None
+        else result(cells[size], 1, values)
+        for size, values in found.items()
+    ]
+    return run_of(tmp_path, plan_of(list(cells.values()), 1), records)
+
+
+def part_of(run: Run) -> Part:
+    part = throughput_search.part(readings(run))
+    assert part is not None
+    return part
+
+
+def place(sheet: Sheet, row: str, column: str) -> Place:
+    line = next(line for line in sheet.lines if line.label == row)
+    return line.places[sheet.columns.index(column)]
+
+
+BOUND = "generator-bound at every rate tried; busiest core: CPU 1 of beta, 100 %"
+SEED = {64: 0.5, 256: 0.97, 1518: 1.0}
+
+
+def seed_run(tmp_path: Path, **settings: Any) -> Run:
+    """Shares such as the document states: small frames at half the line rate, long ones at it."""
+    found: dict[int, dict[str, Value] | None] = {
+        size: of_search(size, share, "device" if share < 1 else "line rate")
+        for size, share in SEED.items()
+    }
+    return made(tmp_path, found, **settings)
+
+
+def test_a_table_has_rate_share_theory_bound_and_limit_by_frame_size(tmp_path: Path) -> None:
+    part = part_of(seed_run(tmp_path))
+    (sheet,) = part.sheets
+    assert [line.label for line in sheet.lines] == ["64", "256", "1518"]
+    assert place(sheet, "64", "frames/s").text == "744,048"
+    assert place(sheet, "64", "line rate, frames/s").text == "1,488,095"
+    assert place(sheet, "64", "of the line rate, %").text == "50.00"
+    assert place(sheet, "64", "did not pass, frames/s").text == "751,488"
+    assert place(sheet, "64", "limit").text == "device"
+    assert place(sheet, "1518", "line rate, frames/s").text == "81,274"
+    assert place(sheet, "1518", "frames/s").text == "81,274"
+    assert place(sheet, "1518", "did not pass, frames/s").text == ""
+    assert place(sheet, "1518", "limit").text == "line rate"
+    assert any("both ways at once" in each for each in part.paragraphs)
+
+
+def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None:
+    share, frames, _ = part_of(seed_run(tmp_path)).charts
+    assert isinstance(share, Chart) and isinstance(frames, Chart)
+    assert share.as_bars and frames.as_bars
+    assert share.alt.startswith("Bar chart: ")
+    assert [label for _, label in share.x_ticks] == ["64", "256", "1518"]
+    assert share.lines[0].points == ((0.0, 50.0), (1.0, 97.0), (2.0, 100.0))
+    (theory,) = frames.ceilings
+    assert theory.label == "theoretical maximum, 1 Gbit/s"
+    assert [round(y or 0) for _, y in theory.points] == [1488, 453, 81]
+    for (_, found), (_, most) in zip(frames.lines[0].points, theory.points, strict=True):
+        assert found is not None and most is not None and found <= most
+
+
+def test_a_rate_of_several_pairs_says_so_and_one_of_a_pair_left_alone_too(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", pairs=2),
+        128: of_search(128, 0.5, "device", pairs=1),
+    }
+    part = part_of(made(tmp_path, found, together=True))
+    (told,) = [each for each in part.paragraphs if "searched together" in each]
+    assert "(1 or 2 at once)" in told
+    (sheet,) = part.sheets
+    letters = {row: place(sheet, row, "frames/s").notes for row in ("64", "128")}
+    (letter,) = letters["128"]
+    assert letters["64"] == ()
+    assert dict(sheet.footnotes)[letter].startswith("Searched by itself")
+
+
+def test_every_trial_is_drawn_with_those_that_did_not_pass(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device"),
+        1518: of_search(1518, 1.0, "line rate") | {"trial_line_share": [1.0], "trial_verdict": [0]},
+    }
+    (chart,) = [c for c in part_of(made(tmp_path, found)).charts if c.name == "rates-tried-1"]
+    assert isinstance(chart, Chart)
+    small, long, failed = chart.lines
+    assert small.points == ((1.0, 100.0), (2.0, 50.0))
+    assert long.points == ((1.0, 100.0),)
+    assert (failed.label, failed.joined) == ("did not pass", False)
+    assert failed.points == ((1.0, 100.0),)
+
+
+def test_a_loss_that_is_accepted_stands_in_the_tables_head(tmp_path: Path) -> None:
+    part = part_of(seed_run(tmp_path, acceptable_loss=0.0001))
+    assert "with a loss of 0.01 % at most" in part.sheets[0].title
+
+
+def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
+    tmp_path: Path,
+) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: None,
+        128: of_search(128, None, "device"),
+        256: of_search(256, 0.3, "generator-bound", monotone=False),
+    }
+    part = part_of(made(tmp_path, found))
+    (sheet,) = part.sheets
+    notes = dict(sheet.footnotes)
+
+    def why(row: str) -> str:
+        return " ".join(notes[letter] for letter in place(sheet, row, "frames/s").notes)
+
+    assert place(sheet, "64", "frames/s").value is None
+    assert "(tester-bound)" in why("64")
+    assert "Generator-bound at every rate tried; busiest core: CPU 1 of beta, 100 %." in why("64")
+    assert place(sheet, "128", "frames/s").value is None
+    assert place(sheet, "128", "did not pass, frames/s").value is not None
+    assert "Not even the lowest rate" in why("128")
+    assert "Not monotone" in why("256")
+    assert place(sheet, "256", "limit").text == "generator-bound"
+    share = part.charts[0]
+    assert isinstance(share, Chart)
+    assert share.lines[0].points == ((0.0, None), (1.0, None), (2.0, 30.0))
+
+
+def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) -> None:
+    more: dict[str, Value] = {
+        "loss_line_share": [1.0, 0.9, 0.8, 0.7],
+        "loss_sent_frames": [1000, 900, 800, 700],
+        "loss_received_frames": [500, 450, 800, 700],
+        "loss_verdict": [1, 3, 0, 0],
+    }
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.8, "device", **more),
+        1518: of_search(1518, 1.0, "line rate"),
+    }
+    part = part_of(made(tmp_path, found, frame_loss=True))
+    _, losses = part.sheets
+    assert [line.label for line in losses.lines] == ["64"]
+    assert place(losses, "64", "100 %").text == "50.00"
+    assert place(losses, "64", "80 %").value == 0
+    ours = place(losses, "64", "90 %")
+    assert ours.value is None
+    assert "says nothing of the device" in dict(losses.footnotes)[ours.notes[0]]
+    assert place(losses, "64", "60 %") == Place()
+    chart = next(each for each in part.charts if each.name == "frame-loss-1")
+    assert isinstance(chart, Chart)
+    (line,) = chart.lines
+    assert [(round(x), y) for x, y in line.points] == [(70, 0), (80, 0), (100, 50)]
+    assert any("frame loss rate" in each for each in part.paragraphs)
+
+
+WATCHED: dict[str, Value] = {
+    "one_machine": True,
+    "limit_host": "dut",
+    "limit_core": 1,
+    "limit_core_share": 0.994,
+    "observed_1_host": "dut",
+    "observed_1_busy_share": 0.6,
+    "observed_1_busiest_core_share": 0.99,
+    "observed_1_busiest_core": 1,
+    "observed_1_queue_dropped_frames": 1234,
+    "server_busy_share": 0.3,
+    "server_busiest_core_share": 0.5,
+    "server_busiest_core": 0,
+    "server_socket_dropped_frames": 0,
+}
+
+
+def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_places(
+    tmp_path: Path,
+) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", **WATCHED),
+        1518: of_search(1518, 1.0, "line rate"),
+    }
+    run = made(tmp_path, found)
+    sheet, hosts = part_of(run).sheets
+    assert place(sheet, "64", "limit").text == "device (dut: CPU 1, 99 %)"
+    assert place(sheet, "1518", "limit").text == "line rate"
+    assert [line.label for line in hosts.lines] == ["64, server alpha", "64, observed dut"]
+    assert place(hosts, "64, observed dut", "busiest core, %").text == "99.00"
+    assert place(hosts, "64, observed dut", "which").text == "CPU 1"
+    assert place(hosts, "64, observed dut", "by the queues before them").text == "1,234"
+    assert place(hosts, "64, observed dut", "by the receiving socket") == Place()
+    assert place(hosts, "64, server alpha", "by the receiving socket").text == "0"
+    (sentence,) = dict(hosts.footnotes).values()
+    assert "Shared: one machine id" in sentence
+    cpu = part_of(run).charts[2]
+    assert isinstance(cpu, Chart)
+    assert {line.label.split(": ")[1] for line in cpu.lines} == {"server alpha", "observed dut"}
+    assert all(line.points[1][1] is None for line in cpu.lines)
+
+
+def test_round_trips_stand_by_load_and_bursts_with_what_waited_of_them(tmp_path: Path) -> None:
+    latency: dict[str, Value] = {
+        "latency_found_share": [0.1, 1.0],
+        "latency_count": [100, 990],
+        "latency_lost_requests": [0, 10],
+        "latency_lost_frames": [0, 3],
+        **{f"latency_{name}_ns": [50_000, 2_500_000] for name in ("min", "p50", "mean", "max")},
+        "latency_failed_share": [0.5],
+    }
+    bursts: dict[str, Value] = {
+        "back_to_back_each_frames": [33, 34],
+        "back_to_back_frames": 33.5,
+        "back_to_back_waiting_frames": 16.75,
+        "back_to_back_limit": "device",
+    }
+    found: dict[int, dict[str, Value] | None] = {
+        64: of_search(64, 0.5, "device", **latency, **bursts),
+        1518: of_search(1518, 1.0, "line rate", back_to_back_limit="line rate"),
+    }
+    part = part_of(made(tmp_path, found, latency=True, back_to_back=2))
+    _, trips, longest = part.sheets
+    assert [line.label for line in trips.lines] == ["64, 10 %", "64, 50 %", "64, 100 %"]
+    assert place(trips, "64, 100 %", "median, µs").value == 2500
+    assert place(trips, "64, 100 %", "requests lost").text == "10"
+    assert place(trips, "64, 10 %", "99 %, µs") == Place("", None, "µs")
+    blank = place(trips, "64, 50 %", "round trips")
+    assert blank.value is None
+    assert "no round trip" in dict(trips.footnotes)[blank.notes[0]]
+    assert place(longest, "64", "frames").text == "33.5"
+    assert place(longest, "64", "waiting in the device").value == 16.75
+    assert place(longest, "1518", "frames").value is None
+    assert "any burst passes" in dict(longest.footnotes)[place(longest, "1518", "frames").notes[0]]
+    chart = next(each for each in part.charts if each.name == "latency-under-load-1")
+    assert isinstance(chart, Chart)
+    assert chart.lines[0].points == ((10.0, 50.0), (100.0, 2500.0))
+    assert any("asks for 120 s" in each for each in part.paragraphs)
+    assert any("RFC 9004" in each for each in part.paragraphs)
+
+
+def test_a_share_of_a_line_rate_that_the_link_exceeds_is_footnoted(tmp_path: Path) -> None:
+    found: dict[int, dict[str, Value] | None] = {
+        1518: of_search(1518, 1.0, "line rate", link_paced=False)
+    }
+    (sheet,) = part_of(made(tmp_path, found)).sheets
+    share = place(sheet, "1518", "of the line rate, %")
+    assert "the link is another one" in dict(sheet.footnotes)[share.notes[0]]
+
+
+def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:
+    whole, short = tmp_path / "whole", tmp_path / "short"
+    for folder in (whole, short):
+        folder.mkdir()
+    said = part_of(seed_run(whole)).paragraphs
+    assert "trials of 60 s" in said[1] and "an acceptable loss of 0 %" in said[1]
+    assert not any("These were shorter" in each for each in said)
+    said = part_of(seed_run(short, duration_s=1.0)).paragraphs
+    assert any("These were shorter" in each for each in said)
+
+
+def test_a_failed_search_can_hold_no_rate(tmp_path: Path) -> None:
+    assert "upper_frames_per_s".endswith(HEADLINE_ENDINGS)
+    cell = planned("throughput_search", frame_bytes=64)
+    keys: dict[str, Any] = {"status": Status.FAILED, "reason": "tester-bound"}
+    with pytest.raises(ValueError, match="and yet it has frames_per_s"):
+        run_of(tmp_path, plan_of([cell], 1), [result(cell, 1, {"frames_per_s": 1.0}, **keys)])
+
+
+def test_the_page_of_such_a_run_is_made_with_its_charts(tmp_path: Path) -> None:
+    run = seed_run(tmp_path)
+    write_report(run)
+    page = (run.path / "index.html").read_text(encoding="utf-8")
+    assert "The highest rate without loss (RFC 2544)" in page
+    assert (run.path / "charts" / "rate-without-loss-share.svg").is_file()
+
+
+def test_a_run_without_searches_has_no_such_part(tmp_path: Path) -> None:
+    cell = planned("round_trip")
+    run = run_of(tmp_path, plan_of([cell], 1), [failure(cell)])
+    assert throughput_search.part(readings(run)) is None

@@ -1,0 +1,136 @@
+"""export.py: the frame as CSV, JSON and Parquet, the same everywhere and harmless."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from folders import FIXTURES, ROOT
+from made_runs import made_plan, made_record, ticking
+
+from netlab.errors import UsageError
+from netlab.experiment.records import Status
+from netlab.results.export import export
+from netlab.results.frame import load
+from netlab.store.run_folder import RunFolder
+
+FIXTURE = FIXTURES / "run-v1"
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+
+
+def rows_of(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
+
+
+def folder_with_detail(path: Path, detail: str) -> Path:
+    with RunFolder.open_for_writing(path / "run", made_plan(), clock=ticking()) as folder:
+        folder.append(made_record(status=Status.FAILED, reason="system", detail=detail))
+    return path / "run"
+
+
+def test_csv_has_the_frames_rows_and_columns_and_empty_cells_for_na() -> None:
+    data = export(FIXTURE, "csv")
+    rows = rows_of(data)
+    assert list(rows[0]) == list(load(FIXTURE).frame.columns)
+    assert [row["throughput_bit_per_s"] for row in rows] == ["48561234.5", "48600000.5", "", ""]
+    assert [row["reason"] for row in rows] == ["", "", "no-buffers", "host-away"]
+    assert rows[0]["same_host"] == "false"
+    assert rows[0]["elapsed_ns"] == "10000012345"
+    assert rows[0]["receiver_interval_bytes"] == "[1,2,3]"
+    assert b"\r" not in data
+    assert b"nan" not in data.lower().replace(b"nanosecond", b"")
+
+
+@pytest.mark.parametrize(
+    "detail", ["=cmd()|'/C calc'!A0", "+1+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=1,\n2"]
+)
+def test_text_that_a_spreadsheet_would_run_is_made_harmless(tmp_path: Path, detail: str) -> None:
+    data = export(folder_with_detail(tmp_path, detail), "csv")
+    assert rows_of(data)[0]["detail"] == "'" + detail
+
+
+@pytest.mark.parametrize("detail", ["a,b", 'a "quoted" b', "two\nlines", "<script>", "Käfer 🐞"])
+def test_other_text_is_written_as_it_is(tmp_path: Path, detail: str) -> None:
+    folder = folder_with_detail(tmp_path, detail)
+    assert rows_of(export(folder, "csv"))[0]["detail"] == detail
+    assert json.loads(export(folder, "json"))[0]["detail"] == detail
+
+
+def test_negative_numbers_stay_numbers(tmp_path: Path) -> None:
+    with RunFolder.open_for_writing(tmp_path / "run", made_plan(), clock=ticking()) as folder:
+        folder.append(made_record(values={"receiver_raw_clock_ppm": -3.5}))
+    assert rows_of(export(tmp_path / "run", "csv"))[0]["receiver_raw_clock_ppm"] == "-3.5"
+
+
+def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
+    data = export(FIXTURE, "json")
+    assert data.isascii()
+    rows = json.loads(data)
+    assert [row["status"] for row in rows] == ["ok", "ok", "impossible", "pending"]
+    assert rows[2]["throughput_bit_per_s"] is None
+    assert rows[0]["throughput_bit_per_s"] == 48561234.5
+    assert rows[0]["same_host"] is False
+    assert list(rows[0]) == list(load(FIXTURE).frame.columns)
+
+
+@pytest.mark.needs("pyarrow")
+def test_parquet_gives_the_same_frame_and_tells_the_units() -> None:
+    pq = importlib.import_module("pyarrow.parquet")
+    data = export(FIXTURE, "parquet")
+    frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
+    expected = load(FIXTURE).frame
+    assert list(frame.columns) == list(expected.columns)
+    assert frame["throughput_bit_per_s"].isna().tolist() == [False, False, True, True]
+    for name in ("cell", "status", "trial", "throughput_bit_per_s", "elapsed_ns"):
+        assert frame[name].dropna().tolist() == expected[name].dropna().tolist()
+    schema = pq.read_schema(io.BytesIO(data))
+    assert schema.field("throughput_bit_per_s").metadata[b"unit"] == b"bit/s"
+
+
+def test_without_pyarrow_the_sentence_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"pip install 'netlab-matrix\[parquet\]'"):
+        export(FIXTURE, "parquet")
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="xlsx: not a format; there are csv, json, parquet"):
+        export(FIXTURE, "xlsx")
+
+
+@pytest.mark.parametrize(
+    "form", ["csv", "json", pytest.param("parquet", marks=pytest.mark.needs("pyarrow"))]
+)
+def test_twice_the_same_run_is_twice_the_same_bytes(form: str) -> None:
+    assert export(FIXTURE, form) == export(FIXTURE, form)
+
+
+@pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8", "tr_TR.UTF-8"])
+def test_the_bytes_do_not_depend_on_the_locale(locale: str) -> None:
+    program = (
+        "import locale, sys\n"
+        "try: locale.setlocale(locale.LC_ALL, '')\n"
+        "except locale.Error: pass\n"
+        "from pathlib import Path\n"
+        "from netlab.results.export import export\n"
+        "for form in ('csv', 'json'): sys.stdout.buffer.write(export(Path(sys.argv[1]), form))\n"
+    )
+    root = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(FIXTURE)],
+        env={**os.environ, "LC_ALL": locale, "PYTHONPATH": root, "PYTHONUTF8": "0"},
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.stdout == export(FIXTURE, "csv") + export(FIXTURE, "json")

@@ -1,0 +1,279 @@
+"""frame.py: one row a trial, documented columns, failures are NA and never numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from folders import DOCS, FIXTURES
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import made_plan, made_record, ticking
+
+import netlab
+from netlab.errors import UsageError
+from netlab.experiment.kinds import FIELDS, SETUPS
+from netlab.experiment.records import Record, Status, Value
+from netlab.results.columns import COLUMNS, COLUMNS_OF, Column, columns_of, describe
+from netlab.results.frame import Run, load, make_frame
+from netlab.stats.histogram import from_pairs, of_values
+from netlab.store.plan import PlannedCell
+from netlab.store.run_folder import Plan, RunFolder
+
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+
+
+def run_of(path: Path, *records: Record, plan: Plan | None = None) -> Run:
+    plan = plan or made_plan(repeats=1)
+    with RunFolder.open_for_writing(path / "run", plan, clock=ticking()) as folder:
+        for record in records:
+            folder.append(record)
+    return load(path / "run")
+
+
+def row_of(path: Path, values: Mapping[str, Value]) -> Mapping[Any, Any]:
+    return run_of(path, made_record(values=values)).frame.iloc[0].to_dict()
+
+
+def test_there_is_one_row_a_planned_trial_in_the_plans_order(tmp_path: Path) -> None:
+    run = run_of(tmp_path, made_record(WL, 2), made_record(LL, 1), plan=made_plan())
+    assert list(zip(run.frame["cell"], run.frame["trial"], strict=True)) == [
+        (cell.key, trial) for cell in (LL, LL_LARGE, WL, WL_LARGE) for trial in (1, 2)
+    ]
+    assert list(run.frame["status"]) == ["ok", *["pending"] * 4, "ok", *["pending"] * 2]
+
+
+def test_a_trial_that_is_not_there_yet_is_a_row_with_its_settings(tmp_path: Path) -> None:
+    row = run_of(tmp_path).frame.iloc[1]
+    assert (row["status"], row["reason"]) == ("pending", "not-measured-yet")
+    assert (row["pairing"], row["protocol"], row["message_bytes"]) == ("LL", "UDP", 1500)
+    assert row["throughput_bit_per_s"] is pd.NA
+    assert row["attempt"] is pd.NA
+    assert row["server"] is pd.NA
+
+
+def test_the_latest_attempt_is_the_row(tmp_path: Path) -> None:
+    failed = made_record(status=Status.FAILED, reason="no-peer", errno=110, detail="nobody came")
+    again = made_record(attempt=2)
+    run = run_of(tmp_path, failed, again)
+    row = run.frame.iloc[0]
+    assert (row["status"], row["attempt"]) == ("ok", 2)
+    assert row["reason"] is pd.NA
+    assert row["throughput_bit_per_s"] == 48_600_000.5
+    assert run.records == (failed, again)
+
+
+def test_a_failure_is_a_row_with_its_reason_and_no_number(tmp_path: Path) -> None:
+    failed = made_record(status=Status.IMPOSSIBLE, reason="no-buffers", errno=105, detail="why")
+    frame = run_of(tmp_path, failed).frame
+    row = frame.iloc[0]
+    assert (row["status"], row["reason"], row["errno"], row["detail"]) == (
+        "impossible",
+        "no-buffers",
+        105,
+        "why",
+    )
+    assert row["throughput_bit_per_s"] is pd.NA
+    assert frame["throughput_bit_per_s"].count() == 0
+    assert pd.isna(frame["throughput_bit_per_s"].mean())
+
+
+def test_every_documented_column_is_there_first_with_its_dtype(tmp_path: Path) -> None:
+    for run in (run_of(tmp_path), load(FIXTURES / "run-v1")):
+        assert list(run.frame.columns[: len(COLUMNS)]) == list(COLUMNS)
+        for name, column in COLUMNS.items():
+            assert str(run.frame[name].dtype) == column.dtype, name
+
+
+@pytest.mark.parametrize("test", SETUPS)
+def test_every_setting_of_a_cell_is_a_documented_column(test: str) -> None:
+    assert FIELDS[test] <= columns_of([test]).keys()
+
+
+def test_names_say_their_unit_and_the_documentation_agrees() -> None:
+    endings = {"_bytes": "byte", "_s": "s", "_ns": "ns", "_bit_per_s": "bit/s"}
+    for name, column in columns_of(COLUMNS_OF).items():
+        ending = re.search(r"(_bit_per_s|_per_s|_bytes|_ns|_s)$", name)
+        if ending and ending.group() in endings and not name.startswith("printed_mbit"):
+            assert column.unit == endings[ending.group()], name
+        assert column.meaning
+
+
+def test_times_are_kept_in_nanoseconds_and_given_in_seconds(tmp_path: Path) -> None:
+    row = row_of(tmp_path, {"elapsed_ns": 10_000_012_345})
+    assert row["elapsed_ns"] == 10_000_012_345
+    assert row["elapsed_s"] == 10.000012345
+
+
+def test_what_the_probes_said_follows_with_its_prefix_sorted(tmp_path: Path) -> None:
+    values: dict[str, Value] = {
+        "sender_snd_mss": 1448,
+        "receiver_interval_bytes": [1, 2, 3],
+        "receiver_host_busy_share": 0.5,
+        "receiver_congestion": "cubic",
+        "receiver_spin": 0,
+        "to_server_throughput_bit_per_s": 5,
+        "receiver_token": 2**70,
+    }
+    frame = run_of(tmp_path, made_record(values=values)).frame
+    assert list(frame.columns[len(COLUMNS) :]) == sorted(values)
+    dtypes = {name: str(frame[name].dtype) for name in values}
+    assert dtypes == {
+        "sender_snd_mss": "Int64",
+        "receiver_interval_bytes": "string",
+        "receiver_host_busy_share": "Float64",
+        "receiver_congestion": "string",
+        "receiver_spin": "Int64",
+        "to_server_throughput_bit_per_s": "Float64",
+        "receiver_token": "string",
+    }
+    row = frame.iloc[0]
+    assert json.loads(row["receiver_interval_bytes"]) == [1, 2, 3]
+    assert row["receiver_token"] == str(2**70)
+    assert frame["sender_snd_mss"].isna().sum() == 3
+
+
+def test_a_value_is_never_changed_to_fit_its_column() -> None:
+    frame = make_frame([{"x_bytes": 2**63}, {"x_bytes": 1}, {"y_ns": 0.5}, {"y_ns": 3}])
+    assert list(frame["x_bytes"][:2]) == [str(2**63), "1"]
+    assert list(frame["y_ns"][2:]) == [0.5, 3.0]
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+
+
+@given(st.lists(scalars, min_size=1))
+def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[Any]) -> None:
+    values = [None if value in (float("inf"), -float("inf")) else value for value in values]
+    column = make_frame([{"mixed": value} for value in values])["mixed"]
+    assert str(column.dtype) in ("boolean", "Int64", "Float64", "string")
+    for value, kept in zip(values, column, strict=True):
+        if value is None:
+            assert kept is pd.NA
+        elif isinstance(value, str):
+            assert kept == value
+        else:
+            assert kept == value or json.loads(kept) == value
+
+
+def test_a_value_cannot_overwrite_what_names_the_trial(tmp_path: Path) -> None:
+    row = row_of(tmp_path, {"cell": "fake", "status": "failed", "message_bytes": 9})
+    assert (row["cell"], row["status"], row["message_bytes"]) == (LL.key, "ok", 64)
+
+
+def test_half_a_surrogate_pair_is_made_visible(tmp_path: Path) -> None:
+    run = run_of(tmp_path, made_record(detail="half \ud83d of one"))
+    assert run.frame["detail"][0] == "half \\ud83d of one"
+
+
+def test_sessions_and_facts_come_with_their_time() -> None:
+    run = load(FIXTURES / "run-v1")
+    assert [dict(session)["order"] for session in run.sessions] == ["as-written"]
+    (facts,) = run.facts
+    assert facts["host"] == "alpha"
+    assert facts["facts"] == {"kernel": "6.18.5", "cpu_count": 2}
+    assert facts["at"] == "2026-01-31T12:00:02.000000Z"
+    assert [each.line for each in run.damage] == [10]
+
+
+def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
+    frame = load(FIXTURES / "run-v1").frame
+    assert list(frame["status"]) == ["ok", "ok", "impossible", "pending"]
+    assert list(frame["throughput_bit_per_s"].dropna()) == [48561234.5, 48600000.5]
+    assert list(frame["elapsed_s"].dropna()) == [10.000012345]
+
+
+def test_netlab_load_is_the_way_in(tmp_path: Path) -> None:
+    assert len(netlab.load(FIXTURES / "run-v1").frame) == 4
+    with pytest.raises(UsageError, match="not a run folder"):
+        netlab.load(tmp_path)
+
+
+def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
+    column = describe("to_client_receiver_throughput_bit_per_s")
+    assert (column.dtype, column.unit) == ("Float64", "bit/s")
+    assert column.meaning.startswith(
+        "of the data to the client: said by the receiving probe: payload taken in"
+    )
+    assert describe("sender_tcp_end_rtt_us").unit == "us"
+    assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning
+
+
+def documented(start: str) -> str:
+    text = (DOCS / "run-folder.md").read_text("utf-8")
+    return text.split(start)[1].split("\n<!-- end of columns")[0]
+
+
+def as_documentation(columns: Mapping[str, Column]) -> str:
+    rows = [
+        f"| `{name}` | {column.dtype} | {column.unit} | {column.meaning} |"
+        for name, column in columns.items()
+    ]
+    return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
+
+
+def test_the_documentations_tables_are_those_of_the_code() -> None:
+    assert documented("checked by the tests -->\n") == as_documentation(COLUMNS)
+    shown: dict[str, Column] = {}
+    for test, columns in COLUMNS_OF.items():
+        own = {name: column for name, column in columns.items() if name not in shown}
+        if test in ("payload_search", "throughput_search"):
+            own = dict(columns)
+        assert documented(f"<!-- columns of {test} -->\n") == as_documentation(own)
+        shown |= columns
+
+
+def test_a_run_with_round_trips_has_their_columns_and_another_has_not(tmp_path: Path) -> None:
+    plain = run_of(tmp_path)
+    assert not {"rtt_p99_ns", "payload_bytes"} & set(plain.frame.columns)
+    frame = round_trips(tmp_path / "other", [])
+    assert set(COLUMNS_OF["round_trip"]) <= set(frame.columns)
+    assert "payload_bytes" not in frame.columns
+    for name, column in COLUMNS_OF["round_trip"].items():
+        assert str(frame[name].dtype) == column.dtype, name
+
+
+def test_percentiles_come_from_the_histogram_and_only_as_far_as_it_can_tell(
+    tmp_path: Path,
+) -> None:
+    values_ns = [1000 * step for step in range(1, 501)]
+    row = round_trips(tmp_path, values_ns).iloc[0]
+    assert row["rtt_p50_ns"] == pytest.approx(250_000, rel=0.004)
+    assert row["rtt_p99_ns"] == pytest.approx(495_000, rel=0.004)
+    assert row["rtt_p99_9_ns"] is pd.NA
+    assert row["rtt_p99_99_ns"] is pd.NA
+    assert from_pairs(json.loads(row["rtt_histogram"])) == of_values(values_ns)
+    assert row["first_rtt_ns"] == "[1000,2000]"
+
+
+def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
+    pairs = of_values([7000] * 200).to_pairs()
+    values: dict[str, Value] = {"server_stack_histogram": pairs, "server_stack_histogram_bits": 7}
+    row = row_of(tmp_path, values)
+    assert row["server_stack_p99_ns"] == pytest.approx(7000, rel=0.004)
+
+
+@pytest.mark.parametrize("damaged", [[1], [5, 1, 4, 1], [1, -1], "text", [10**12, 1]])
+def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
+    tmp_path: Path, damaged: Any
+) -> None:
+    row = row_of(tmp_path, {"rtt_histogram": damaged, "rtt_histogram_bits": 7})
+    assert "rtt_p50_ns" not in row
+
+
+def round_trips(path: Path, values_ns: list[int]) -> pd.DataFrame:
+    """The frame of a run of one round-trip cell, measured where there are values."""
+    cell = PlannedCell("LL-rt", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 18})
+    values: dict[str, Value] = {
+        "transactions_per_s": 4000.5,
+        "rtt_histogram": of_values(values_ns).to_pairs(),
+        "rtt_histogram_bits": 7,
+        "first_rtt_ns": values_ns[:2],
+    }
+    records = [made_record(cell, values=values)] if values_ns else []
+    return run_of(path, *records, plan=made_plan(cells=(cell,), repeats=1)).frame

@@ -1,0 +1,160 @@
+"""The rig: what becomes of a pair of hosts when one of them is lost and comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from wires import TEST_CLIENT, TEST_SERVER, Wires, ip, wired
+
+from netlab.errors import HostGone
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Inventory, Mirror
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
+from netlab.experiment.records import Status
+from netlab.experiment.schedule import Trial
+from netlab.measure.stream import measure
+from netlab.remote.agent import Agent
+from netlab.run import host_pool as room
+from netlab.run.host_pool import Rig
+from netlab.run.preflight import Preflight, preflight
+from netlab.run.skip_reasons import beyond_server
+
+CELL = Cell(
+    pairing="LL",
+    test="stream",
+    setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1),
+)
+ELSEWHERE = (TEST_CLIENT, "dev", "other0")
+
+
+@pytest.fixture
+def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
+    with wired(monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def rig(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    """Both hosts of the wires, entered."""
+    namespaces = {"left": wires.server, "right": wires.client}
+    addresses = {"left": TEST_SERVER, "right": TEST_CLIENT}
+
+    def opened(host: Host, _say: object) -> Agent:
+        return wires.agent(host.name, namespaces[host.name], addresses[host.name])
+
+    monkeypatch.setattr(Agent, "open", opened)
+    hosts = tuple(
+        Host(name=name, os="L", local=True, addresses={"test": (address,)})
+        for name, address in addresses.items()
+    )
+    inventory = Inventory("hosts.yaml", hosts, {"LL": ("left", "right")})
+    with Rig(inventory, ["LL"], owner="test", wait_s=0.0) as entered:
+        yield entered
+
+
+def lose(rig: Rig, name: str) -> None:
+    """Kill a host's agent, as a host that starts anew does."""
+    ends = rig.ends(CELL)
+    agent = ends.client if ends.client.host.name == name else ends.agent_of_server
+    os.kill(int(agent.hello["pid"]), signal.SIGKILL)
+    give_up = time.monotonic() + 10
+    while not agent.gone:
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Any] = []
+
+    def counted(server: Agent, client: Agent, pair: tuple[Host, Host]) -> Preflight:
+        tried.append((server, client))
+        return preflight(server, client, pair)
+
+    monkeypatch.setattr(room, "preflight", counted)
+    for _ in range(3):
+        assert rig.reason_not_to_measure(CELL) is None
+    assert tried == []
+    lose(rig, "right")
+    record = rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    assert (record.status, record.reason) == (Status.FAILED, "host-gone")
+    for _ in range(3):
+        assert rig.reason_not_to_measure(CELL) is None
+    assert len(tried) == 1
+
+
+def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_mended(
+    rig: Rig, wires: Wires
+) -> None:
+    assert rig.reason_not_to_measure(CELL) is None
+    lose(rig, "left")
+    rig.lost(Trial(CELL, 1), 1, HostGone("left: gone"))
+    ip("-n", wires.server, "route", "add", *ELSEWHERE)
+    for _ in range(2):
+        astray = rig.reason_not_to_measure(CELL)
+        assert astray is not None
+        assert (astray.status, astray.reason) == (Status.FAILED, "wrong-path")
+        assert "left reaches right" in astray.detail
+    ip("-n", wires.server, "route", "delete", *ELSEWHERE)
+    assert rig.reason_not_to_measure(CELL) is None
+    record = measure(Trial(CELL, 1), rig.ends(CELL), 2, lambda _cell, _rate: None)
+    assert record.status is Status.OK
+
+
+def test_a_firewall_that_came_with_the_restart_is_named(rig: Rig, wires: Wires) -> None:
+    lose(rig, "right")
+    rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    wires.drop(wires.server, "ipproto", "tcp")
+    blocked = rig.reason_not_to_measure(CELL)
+    assert blocked is not None
+    assert (blocked.status, blocked.reason) == (Status.FAILED, "path-blocked")
+    assert blocked.detail.startswith("TCP right→left is blocked")
+
+
+def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(rig, "right")
+    rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+
+    def gone(*_: object) -> None:
+        raise HostGone("right: the probe ended")
+
+    monkeypatch.setattr(room, "preflight", gone)
+    with pytest.raises(HostGone):
+        rig.reason_not_to_measure(CELL)
+
+
+@pytest.mark.parametrize(
+    ("setup", "lacking"),
+    [
+        (RoundTrip(protocol="UDP", message_bytes=64), None),
+        (RoundTrip(protocol="UDP", message_bytes=64, response_bytes=64, stack_time=True), None),
+        (RoundTrip(protocol="TCP", message_bytes=64, response_bytes=16), "as many bytes"),
+        (RoundTrip(protocol="UDP", message_bytes=64, mirror_hold_s=0.001), "told to wait"),
+        (Connect(message_bytes=64), None),
+        (Stream(protocol="TCP", message_bytes=64), "stream needs one at both ends"),
+        (PayloadSearch(protocol="UDP"), "payload_search needs one at both ends"),
+    ],
+)
+def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
+    setup: Any, lacking: str | None
+) -> None:
+    tests = {RoundTrip: "round_trip", Connect: "connect", Stream: "stream"}
+    cell = Cell(pairing="XL", test=tests.get(type(setup), "payload_search"), setup=setup)
+    board = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
+    client = Host(name="client", os="L", local=True)
+    found = beyond_server(cell, (board, client))
+    if lacking is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (found.status, found.reason) == (Status.IMPOSSIBLE, "capability-missing")
+        assert lacking in found.detail
+    assert beyond_server(cell, (client, client)) is None

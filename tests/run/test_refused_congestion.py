@@ -1,0 +1,174 @@
+"""A congestion control that a host has not, or does not allow its account: what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from needs import require
+from netprobe_agents import netprobe
+from scripted_agent import run_with
+
+from netlab.build.local import local_probe
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.measure import payload_search, round_trip, stream
+from netlab.results.frame import load
+from netlab.store.reader import read
+
+__all__ = ["netprobe"]
+
+IPV4 = Path("/proc/sys/net/ipv4")
+TOKEN = "00112233445566778899aabbccddeeff"
+linux = pytest.mark.needs("linux")
+
+# ---- what the controller makes of it, on any system ----------------------------------------------
+
+SAID = "congestion control cubic is not allowed for this account; allowed here: reno bbr"
+REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
+ADVICE = "; or set another `congestion` in the matrix, or none for the host's own"
+
+TESTS: dict[str, tuple[Callable[..., Record], Setup, str, str]] = {
+    "stream": (
+        stream.measure,
+        Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),
+        "client",
+        "send",
+    ),
+    "round_trip": (
+        round_trip.measure,
+        RoundTrip(protocol="TCP", message_bytes=64, duration_s=1.0, congestion="cubic"),
+        "server",
+        "mirror",
+    ),
+    "connect": (
+        round_trip.measure,
+        Connect(message_bytes=64, duration_s=1.0, congestion="cubic"),
+        "server",
+        "mirror",
+    ),
+    "payload_search": (
+        payload_search.measure,
+        PayloadSearch(protocol="TCP", timeout_s=0.01, congestion="cubic"),
+        "client",
+        "ask",
+    ),
+}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_every_kind_of_test_is_impossible_with_the_number_and_what_to_do(test: str) -> None:
+    measure, setup, who, verb = TESTS[test]
+    trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
+    record, _, _ = run_with(measure, trial, **{who: {"faults": {verb: REFUSED}}})
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert record.errno == 1
+    assert record.detail == f"{who}: capability-missing (errno 1): {SAID}{ADVICE}"
+
+
+# ---- what the probe says -------------------------------------------------------------------------
+
+
+def words_of(file: str) -> list[str]:
+    return (IPV4 / file).read_text().split()
+
+
+def stripped(*words: str | Path) -> list[str]:
+    """A command without the right to choose what this machine does not allow ordinary users."""
+    if os.geteuid() != 0:
+        return list(map(str, words))
+    require("setpriv")
+    drop = ("--bounding-set=-net_admin", "--inh-caps=-net_admin")
+    return ["setpriv", *drop, *map(str, words)]
+
+
+def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
+    """The last record of a receiver that nobody calls, of that congestion control."""
+    keys = ("receive", "bind=127.0.0.1", f"congestion={name}", "deadline=0.1")
+    done = subprocess.run(
+        [*map(str, command), *keys],
+        env=os.environ | {"NETPROBE_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+@linux
+def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
+    said = asked([netprobe], "no-such-thing")
+    assert (said["error"], said["errno"]) == ("capability-missing", 2)
+    assert said["key"] == "congestion"
+    listed = " ".join(words_of("tcp_available_congestion_control"))
+    assert f"no-such-thing is not available; available here: {listed};" in said["detail"]
+    assert said["detail"].endswith("modprobe tcp_no-such-thing")
+
+
+@linux
+def test_an_account_is_let_choose_what_is_allowed_and_told_what_to_do_about_the_rest(
+    netprobe: Path,
+) -> None:
+    """Of all that this kernel has: the kernel's own list says which is which."""
+    allowed = words_of("tcp_allowed_congestion_control")
+    for name in words_of("tcp_available_congestion_control"):
+        said = asked(stripped(netprobe), name)
+        if name in allowed:
+            assert said["error"] == "no-peer", said
+            continue
+        assert (said["error"], said["errno"]) == ("capability-missing", 1), said
+        listed = " ".join(allowed)
+        assert said["detail"] == (
+            f"congestion control {name} is not allowed for this account; allowed here: {listed}; "
+            "root of this host can allow it: "
+            f"sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed} {name}'"
+        )
+
+
+# ---- a whole run ---------------------------------------------------------------------------------
+
+MATRIX = """\
+title: of another kernel
+hosts: {{server: {{local: true}}, client: {{local: true}}}}
+pairs: {{LL: [server, client]}}
+pairings: [LL]
+defaults: {{congestion: {name}, duration: 100ms, message_size: 1448, protocol: TCP}}
+tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: payload_search}}]
+"""
+
+
+@linux
+def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Path) -> None:
+    """With one that this account is not allowed, where there is such a one; else with none."""
+    local_probe()
+    allowed = words_of("tcp_allowed_congestion_control")
+    rest = [n for n in words_of("tcp_available_congestion_control") if n not in allowed]
+    name, number = (rest[0], 1) if rest else ("no-such-thing", 2)
+    (tmp_path / "matrix.yaml").write_text(MATRIX.format(name=name))
+    words = (sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out")
+    done = subprocess.run(
+        stripped(*words), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    frame = load(tmp_path / "out").frame
+    assert list(frame["test"]) == ["stream", "round_trip", "connect", "payload_search"]
+    assert set(frame["status"]) == {"impossible"}
+    assert set(frame["reason"]) == {"capability-missing"}
+    assert set(frame["errno"]) == {number}
+    assert set(frame["attempt"]) == {1}
+    refused = f"congestion control {name} is not "
+    assert all(refused in detail and detail.endswith(ADVICE) for detail in frame["detail"])
+    # The first one whom its host refuses speaks for those that are refused alike.
+    whom = {str(record.detail).partition(":")[0] for record in read(tmp_path / "out").records}
+    assert done.stderr.count(refused) == len(whom)
+    assert refused in (tmp_path / "out" / "index.html").read_text("utf-8")

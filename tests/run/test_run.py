@@ -1,0 +1,342 @@
+"""Whole runs on this machine, through the command line as a person types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import netlab
+from netlab.build.local import local_probe
+from netlab.experiment.records import REASONS, Record
+from netlab.experiment.stopping import Until, course_of
+from netlab.store.reader import read
+
+MATRIX = """\
+title: a small loopback
+hosts: {server: {local: true}, client: {local: true}}
+pairs: {LL: [server, client]}
+pairings: [LL]
+defaults: {duration: 100ms}
+tests:
+  - test: stream
+    protocol: [TCP, UDP]
+    message_size: [1448, 8KiB]
+    socket_buffer: [64KiB, auto]
+"""
+CELLS = 8
+UNTIL = "until={within: 3 %, at_least: 3, at_most: 5}"
+UNTIL_RULE = Until(within=0.03, confidence=0.95, at_least=3, at_most=5)
+REFUSED = {
+    # Loopback takes packets of 65536 bytes, and 48 of them are headers.
+    "message-too-long": (
+        90,  # EMSGSIZE
+        "protocol: UDP, ip: 6, message_size: 65489, dont_fragment: true",
+    ),
+    "capability-missing": (
+        2,  # ENOENT
+        "protocol: TCP, message_size: 1448, congestion: no-such-thing",
+    ),
+}
+"""Reason → the number of the system that gives it, and the settings of a cell that gets it."""
+IMPOSSIBLE = """\
+title: beyond this system
+hosts: {{server: {{local: true}}, client: {{local: true}}}}
+pairs: {{LL: [server, client]}}
+pairings: [LL]
+tests: [{{test: stream, duration: 100ms, {settings}}}]
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    local_probe()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a matrix in it; no probe is left when the test is over."""
+    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    yield tmp_path
+    give_up = time.monotonic() + 15
+    while (left := probes_of(tmp_path)) and time.monotonic() < give_up:
+        time.sleep(0.1)
+    assert left == []
+
+
+def probes_of(folder: Path) -> list[int]:
+    """The agents that a run of this test started, found by the folder they work in."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            program = (entry / "exe").readlink()
+            if program.name.startswith("netprobe") and (entry / "cwd").readlink() == folder:
+                found.append(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "netlab", *words]
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words), cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def records(folder: Path) -> list[str]:
+    """The lines of the journal that are records."""
+    lines = (folder / "journal.jsonl").read_text().splitlines()
+    return [line for line in lines if '"kind":"record"' in line]
+
+
+def test_a_run_measures_every_cell_and_makes_its_report(lab: Path) -> None:
+    done = run(lab, "run", "matrix.yaml", "--into", "out")
+    assert done.returncode == 0, done.stderr
+    frame = netlab.load(lab / "out").frame
+    assert len(frame) == CELLS
+    assert set(frame["status"]) == {"ok"}
+    assert (frame["throughput_bit_per_s"] > 0).all()
+    assert frame["same_host"].all()
+    assert (lab / "out" / "index.html").stat().st_size > 10_000
+    assert "TCP 1448" in done.stdout
+    assert "report: out/index.html" in done.stdout
+
+
+def test_a_second_run_into_the_same_folder_measures_nothing_again(lab: Path) -> None:
+    run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    before = records(lab / "out")
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert records(lab / "out") == before
+
+
+def test_another_matrix_is_refused_with_the_difference(lab: Path) -> None:
+    run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--set", "duration=200ms")
+    assert done.returncode == 2
+    assert "duration" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_cell_can_be_measured_again_and_its_old_record_stays(lab: Path) -> None:
+    run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    key = netlab.load(lab / "out").plan.cells[0].key
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report", "--redo", key)
+    assert done.returncode == 0, done.stderr
+    assert sum(key in line for line in records(lab / "out")) == 2
+    assert len(netlab.load(lab / "out").frame) == CELLS
+
+
+def test_json_is_a_line_a_record_on_standard_output(lab: Path) -> None:
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--json", "--no-report")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(events) == CELLS
+    assert {event["status"] for event in events} == {"ok"}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_the_system_refuses_is_impossible_with_its_number_and_no_failure(
+    lab: Path, reason: str
+) -> None:
+    number, settings = REFUSED[reason]
+    (lab / "matrix.yaml").write_text(IMPOSSIBLE.format(settings=settings))
+    done = run(lab, "run", "matrix.yaml", "--into", "out")
+    assert done.returncode == 0, done.stderr
+    (record,) = read(lab / "out").records
+    assert (str(record.status), record.reason, record.errno) == ("impossible", reason, number)
+    assert record.attempt == 1
+    frame = netlab.load(lab / "out").frame
+    assert "throughput_bit_per_s" not in frame or frame["throughput_bit_per_s"].isna().all()
+    tables = (lab / "out" / "tables.md").read_text("utf-8")
+    sentence = str(REASONS[reason]).rstrip(".")
+    assert re.search(r"^\| +auto \| +\*a\* \|$", tables, re.MULTILINE)
+    assert f"- *a* Impossible: {sentence} ({reason}, error number {number})." in tables
+    assert f"{reason} (errno {number})" in done.stderr
+
+
+def test_status_tells_how_far_a_run_is_while_it_goes_on(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--set", "pause=10min", "--no-report"),
+        cwd=lab,
+        stderr=subprocess.DEVNULL,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        state = json.loads(run(lab, "status", "out", "--json").stdout)
+        assert 0 < state["done"] < CELLS
+        going.send_signal(signal.SIGTERM)
+        assert going.wait(20) == 143
+
+
+def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "one", "--set", "pause=10min", "--no-report"),
+        cwd=lab,
+        stderr=subprocess.DEVNULL,
+    ) as going:
+        wait_for_a_record(lab / "one")
+        second = run(lab, "run", "matrix.yaml", "--into", "two", "--no-report")
+        assert second.returncode == 6
+        assert "is measured by" in second.stderr
+        same = run(lab, "run", "matrix.yaml", "--into", "one", "--set", "pause=10min")
+        assert same.returncode == 6
+        going.send_signal(signal.SIGINT)
+        assert going.wait(20) == 130
+    assert run(lab, "run", "matrix.yaml", "--into", "two", "--no-report").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_the_run_cleanly_and_says_how_to_go_on(
+    lab: Path, number: signal.Signals, code: int
+) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--no-report"),
+        cwd=lab,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        going.send_signal(number)
+        _, said = going.communicate(timeout=20)
+    assert going.returncode == code
+    assert "--into out" in said
+    assert "Traceback" not in said
+    assert probes_of(lab) == []
+    before = records(lab / "out")
+    assert run(lab, "run", "matrix.yaml", "--into", "out", "--no-report").returncode == 0
+    assert records(lab / "out")[: len(before)] == before
+    assert len(records(lab / "out")) == CELLS
+
+
+def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--no-report", "--set", "pause=10min"),
+        cwd=lab,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        going.send_signal(signal.SIGINT)
+        _, said = going.communicate(timeout=20)
+    assert going.returncode == 130
+    assert "10 min between trials" in said
+    assert len(records(lab / "out")) == 1
+
+
+def test_after_kill_9_the_agents_end_and_the_run_goes_on_where_it_stood(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--no-report"),
+        cwd=lab,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        os.kill(going.pid, signal.SIGKILL)
+    before = records(lab / "out")
+    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert done.returncode == 0, done.stderr
+    after = records(lab / "out")
+    assert after[: len(before)] == before
+    keys = [json.loads(line.partition(" ")[2])["cell"] for line in after]
+    assert sorted(keys) == sorted({*keys})
+    assert len(keys) == CELLS
+
+
+def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Path) -> None:
+    words = ("run", "matrix.yaml", "--into", "out", "--no-report", "--set", UNTIL)
+    with subprocess.Popen(
+        command(*words), cwd=lab, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as going:
+        wait_for_a_record(lab / "out", CELLS + 3)
+        os.kill(going.pid, signal.SIGKILL)
+    before = records(lab / "out")
+    done = run(lab, *words)
+    assert done.returncode == 0, done.stderr
+    assert records(lab / "out")[: len(before)] == before
+    stored = read(lab / "out")
+    own: dict[str, dict[int, Record]] = {cell.key: {} for cell in stored.plan.cells}
+    for record in stored.records:
+        course = course_of(UNTIL_RULE, own[record.cell])
+        assert not course.ended
+        assert record.trial <= course.trials
+        own[record.cell][record.trial] = record
+    assert all(course_of(UNTIL_RULE, each).ended for each in own.values())
+    state = json.loads(run(lab, "status", "out", "--json").stdout)
+    assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
+    wild = [key for key, each in own.items() if course_of(UNTIL_RULE, each).tight is False]
+    assert state["not_tight"] == wild
+
+
+def test_an_agent_that_dies_in_mid_cell_costs_that_attempt_only(lab: Path) -> None:
+    with subprocess.Popen(
+        command("run", "matrix.yaml", "--into", "out", "--set", "duration=1s", "--no-report"),
+        cwd=lab,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as going:
+        wait_for_a_record(lab / "out")
+        os.kill(probes_of(lab)[0], signal.SIGKILL)
+        _, said = going.communicate(timeout=60)
+    assert going.returncode == 0, said
+    assert "the probe ended" in said
+    # The facts of the host that came back: it may have been started anew.
+    told = [(each["host"], each["when"]) for each in netlab.load(lab / "out").facts]
+    assert [when for _, when in told] == ["before", "before", "again", "after", "after"]
+    frame = netlab.load(lab / "out").frame
+    assert set(frame["status"]) == {"ok"}
+    assert frame["attempt"].max() == 2
+
+
+def test_the_export_is_the_frame(lab: Path) -> None:
+    run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    done = run(lab, "export", "out", "--format", "csv")
+    header, *rows = done.stdout.splitlines()
+    assert header.startswith("cell,trial,")
+    assert len(rows) == CELLS
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("run", "no-such.yaml"), 2, "no-such.yaml"),
+        (("run", "matrix.yaml", "--only", "XX"), 2, "no such pairing"),
+        (("run", "matrix.yaml", "--set", "duration"), 2, "NAME=VALUE"),
+        (("run", "matrix.yaml", "--set", "durration=1s"), 2, "duration"),
+        (("run", "matrix.yaml", "--redo", "nothing"), 2, "no such cell"),
+        (("report", "nowhere"), 2, "nowhere"),
+        (("status", "nowhere"), 2, "nowhere"),
+        (("export", "nowhere"), 2, "nowhere"),
+        (("plan", "no-such.yaml"), 2, "no-such.yaml"),
+        (("hosts", "no-such.yaml"), 2, "no-such.yaml"),
+        (("frobnicate",), 2, "frobnicate"),
+    ],
+)
+def test_what_a_person_gets_wrong_is_one_line_and_exit_code_2(
+    lab: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = run(lab, *words)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def wait_for_a_record(folder: Path, count: int = 1) -> None:
+    give_up = time.monotonic() + 30
+    while time.monotonic() < give_up:
+        if (folder / "journal.jsonl").exists() and len(records(folder)) >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("no record in 30 s")

@@ -1,0 +1,164 @@
+"""histogram.py: buckets as the protocol has them, percentiles against exact ones, merging."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.stats.histogram import (
+    BITS,
+    Histogram,
+    bucket_of,
+    from_pairs,
+    lowest_of,
+    merge,
+    middle_of,
+    of_values,
+    width_of,
+)
+
+values_ns = st.integers(0, 2**64 - 1) | st.integers(0, 2**20)
+bit_counts = st.integers(1, 12)
+lists = st.lists(values_ns, max_size=200)
+
+
+@given(values_ns, bit_counts)
+def test_a_value_lies_in_its_bucket_which_is_at_most_a_2_to_the_bits_th_wide(
+    value: int, bits: int
+) -> None:
+    bucket = bucket_of(value, bits)
+    low, width = lowest_of(bucket, bits), width_of(bucket, bits)
+    assert low <= value < low + width
+    assert width == 1 or width << bits <= low
+    assert low <= middle_of(bucket, bits) < low + width
+
+
+@given(st.integers(0, 57 * 2**7 + 2**7 - 1))
+def test_buckets_follow_each_other_without_a_gap(bucket: int) -> None:
+    assert lowest_of(bucket + 1) == lowest_of(bucket) + width_of(bucket)
+    assert bucket_of(lowest_of(bucket)) == bucket
+
+
+@pytest.mark.parametrize(
+    ("value", "bucket"),
+    [(0, 0), (127, 127), (128, 128), (255, 255), (256, 256), (257, 256), (258, 257), (512, 384)],
+)
+def test_the_first_buckets_are_those_of_the_protocol_s_formula(value: int, bucket: int) -> None:
+    assert bucket_of(value, 7) == bucket
+
+
+def test_negative_values_and_those_over_64_bits_have_no_bucket() -> None:
+    for value in (-1, 2**64):
+        with pytest.raises(ValueError, match="outside of 0 to"):
+            bucket_of(value)
+
+
+@pytest.mark.parametrize("share", ["0.5", "0.9", "0.99", "0.999", "0.9999"])
+@pytest.mark.parametrize("shape", ["lognormal", "two peaks", "heavy tail"])
+def test_percentiles_of_a_million_values_are_within_1_percent_of_the_exact_ones(
+    share: str, shape: str
+) -> None:
+    rng = np.random.default_rng(20261121)
+    n = 10**6
+    drawn = {
+        "lognormal": rng.lognormal(10, 0.7, n),
+        "two peaks": np.where(
+            rng.random(n) < 0.3, rng.normal(6e3, 200, n), rng.normal(9e4, 5e3, n)
+        ),
+        "heavy tail": 5e3 * (1 + rng.pareto(1.5, n)),
+    }[shape].astype(np.int64)
+    exact = int(np.quantile(drawn, float(share), method="inverted_cdf"))
+    # Counted with numpy's own arithmetic, so that this does not take a minute.
+    exponent = np.maximum(np.floor(np.log2(drawn)).astype(np.int64) - BITS, 0)
+    buckets = np.where(
+        drawn < 2**BITS, drawn, (exponent + 1) * 2**BITS + (drawn >> exponent) - 2**BITS
+    )
+    numbers, counts = np.unique(buckets, return_counts=True)
+    found = Histogram(BITS, dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    assert found.count == n
+    assert found.percentile(Fraction(share)) == pytest.approx(exact, rel=0.01)
+    assert found.mean == pytest.approx(float(drawn.mean()), rel=0.005)
+
+
+@given(st.lists(values_ns, min_size=1, max_size=300), st.fractions(0, 1))
+def test_a_percentile_is_the_nearest_rank_to_within_half_a_bucket(
+    values: list[int], share: Fraction
+) -> None:
+    if not 0 < share < 1:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            of_values(values).percentile(share)
+        return
+    found = of_values(values).percentile(share)
+    n = len(values)
+    if n * (1 - share) < 1:
+        assert found is None
+        return
+    rank = -(-n * share.numerator // share.denominator)
+    exact = sorted(values)[rank - 1]
+    assert found is not None
+    assert abs(found - exact) <= width_of(bucket_of(exact)) / 2
+
+
+def test_a_percentile_needs_as_many_values_as_it_tells_apart() -> None:
+    hundred = of_values(range(100))
+    assert hundred.percentile(0.99) == 98
+    assert hundred.percentile(0.999) is None
+    assert of_values([5]).percentile(0.5) is None
+    assert of_values([]).percentile(0.5) is None
+
+
+@given(lists, lists)
+def test_two_histograms_merged_are_the_histogram_of_all_values(
+    one: list[int], other: list[int]
+) -> None:
+    assert merge([of_values(one), of_values(other)]) == of_values([*one, *other])
+
+
+@given(lists, lists, st.tuples(bit_counts, bit_counts))
+def test_histograms_of_different_resolution_merge_to_the_coarser(
+    one: list[int], other: list[int], bits: tuple[int, int]
+) -> None:
+    merged = merge([of_values(one, bits[0]), of_values(other, bits[1])])
+    assert merged == of_values([*one, *other], min(bits))
+
+
+@given(lists)
+def test_pairs_are_read_back_as_they_were_written(values: list[int]) -> None:
+    histogram = of_values(values)
+    pairs = histogram.to_pairs()
+    assert from_pairs(pairs) == histogram
+    assert pairs[::2] == sorted(pairs[::2])
+    assert sum(pairs[1::2]) == histogram.count == len(values)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([1], "come in pairs"),
+        ([3, 1, 2, 1], "do not ascend"),
+        ([3, 1, 3, 1], "do not ascend"),
+        ([3, 0], "only filled ones"),
+        ([-1, 2], "bucket -1"),
+        ([10**9, 2], "bucket 1000000000"),
+        ([1, 2.5], "whole numbers"),
+    ],
+)
+def test_pairs_that_are_none_are_refused_with_a_sentence(pairs: list[int], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        from_pairs(pairs)
+
+
+def test_nothing_has_no_mean_and_nothing_cannot_be_merged() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        _ = of_values([]).mean
+    with pytest.raises(ValueError, match="no histograms"):
+        merge([])
+
+
+def test_fewer_bits_cannot_become_more() -> None:
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        of_values([1], 3).coarser(4)

@@ -1,0 +1,220 @@
+"""journal.py: whole lines come back whatever happened to the file; damage is told by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.errors import StoreError
+from netlab.store.journal import MAX_DAMAGES, Journal, decode, encode_line, read_journal
+
+
+def text_of(number: int, filling: str = "x" * 20) -> str:
+    return json.dumps({"kind": "made-up", "at": "now", "data": {"n": number, "f": filling}})
+
+
+def file_of(count: int) -> bytes:
+    return b"".join(encode_line(text_of(number)) for number in range(count))
+
+
+def test_a_line_is_checksum_space_json_and_line_feed() -> None:
+    # The check value of CRC-32.
+    assert encode_line("123456789") == b"cbf43926 123456789\n"
+
+
+def test_cut_at_every_byte_all_whole_records_come_back_and_the_torn_one_is_reported() -> None:
+    data = file_of(40)
+    ends = [index for index, byte in enumerate(data) if byte == 0x0A]
+    for cut in range(len(data) + 1):
+        lines, damage = decode(data[:cut])
+        # A record that lacks only its line feed is whole.
+        whole = sum(end <= cut for end in ends)
+        assert [line.data["data"]["n"] for line in lines] == list(range(whole))
+        in_between = cut > 0 and cut not in ends and (cut - 1) not in ends
+        assert [each.line for each in damage] == ([whole + 1] if in_between else []), cut
+        assert all(each.torn for each in damage)
+
+
+def test_a_flip_of_any_bit_of_one_record_loses_no_other_and_changes_none() -> None:
+    before, victim, after = file_of(3), encode_line(text_of(77)), file_of(2)
+    originals = {line.text for line in decode(before + victim + after)[0]}
+    for bit in range(len(victim) * 8):
+        flipped = bytearray(victim)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        lines, damage = decode(before + bytes(flipped) + after)
+        assert {line.text for line in lines} <= originals
+        assert sum(line.data["data"]["n"] != 77 for line in lines) == 5, bit
+        assert damage, bit
+        assert {each.line for each in damage} <= {4, 5}
+
+
+def test_lines_glued_by_a_lost_line_feed_are_both_found() -> None:
+    data = encode_line(text_of(1))[:-1] + encode_line(text_of(2)) + encode_line(text_of(3))
+    lines, damage = decode(data)
+    assert [line.data["data"]["n"] for line in lines] == [1, 2, 3]
+    assert [str(each) for each in damage] == ["line 1: damaged; 2 whole lines were found in it"]
+
+
+def test_a_hole_in_the_middle_is_one_damaged_line() -> None:
+    data = file_of(10)
+    middle = len(data) // 2
+    lines, damage = decode(data[: middle - 150] + data[middle + 150 :])
+    numbers = [line.data["data"]["n"] for line in lines]
+    assert numbers[:2] == [0, 1]
+    assert numbers[-2:] == [8, 9]
+    assert len(damage) == 1
+    assert not damage[0].torn
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_another_encoding_is_reported_line_by_line(encoding: str) -> None:
+    lines, damage = decode(file_of(3).decode("ascii").encode(encoding))
+    assert lines == ()
+    assert [each.line for each in damage] == [1, 2, 3, 4]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_reported_and_lose_nothing() -> None:
+    lines, damage = decode(b"\xef\xbb\xbf" + file_of(3).replace(b"\n", b"\r\n"))
+    assert [line.data["data"]["n"] for line in lines] == [0, 1, 2]
+    assert [each.line for each in damage] == [1, 2, 3]
+
+
+@given(st.lists(st.binary(max_size=60) | st.integers(0, 9), max_size=12))
+def test_garbage_between_whole_lines_loses_none_and_makes_none_up(
+    pieces: list[bytes | int],
+) -> None:
+    data = b"".join(
+        encode_line(text_of(piece)) if isinstance(piece, int) else piece.replace(b"\n", b"") + b"\n"
+        for piece in pieces
+    )
+    lines, damage = decode(data)
+    assert [line.data["data"]["n"] for line in lines] == [p for p in pieces if isinstance(p, int)]
+    garbage = [i for i, p in enumerate(pieces, 1) if isinstance(p, bytes) and p.strip(b"\n")]
+    assert [each.line for each in damage] == garbage
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_at_all_do_worse_than_damage(data: bytes) -> None:
+    lines, damage = decode(data)
+    assert not lines
+    assert bool(damage) == bool(data.strip(b"\n"))
+
+
+def test_a_hostile_line_of_line_starts_takes_no_quadratic_time() -> None:
+    began = time.process_time()
+    lines, damage = decode(b'00000000 {"a":' * 300_000)
+    assert lines == ()
+    assert len(damage) == 1
+    assert time.process_time() - began < 5
+
+
+def test_deep_nesting_is_damage_and_not_a_crash() -> None:
+    lines, damage = decode(encode_line('{"a":' * 50_000) + file_of(1))
+    assert len(lines) == 1
+    assert [each.line for each in damage] == [1]
+
+
+def test_very_many_damaged_lines_are_told_by_their_number() -> None:
+    _, damage = decode(b"x\n" * (MAX_DAMAGES + 500))
+    assert len(damage) == MAX_DAMAGES + 1
+    assert damage[-1].message == "500 more damaged lines follow"
+
+
+@pytest.mark.parametrize("torn", [1, 5, 9, 40])
+def test_a_torn_end_is_kept_and_the_next_record_starts_on_a_fresh_line(
+    tmp_path: Path, torn: int
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(file_of(2) + encode_line(text_of(2))[:torn])
+    before = path.read_bytes()
+    journal = Journal.open(path)
+    journal.append(text_of(3))
+    journal.append(text_of(4))
+    journal.close()
+    assert path.read_bytes() == before + b"\n" + encode_line(text_of(3)) + encode_line(text_of(4))
+    lines, damage = read_journal(path)
+    assert [line.data["data"]["n"] for line in lines] == [0, 1, 3, 4]
+    assert [each.line for each in damage] == [3]
+
+
+def test_a_record_that_lacks_only_its_line_feed_is_whole_and_gets_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(file_of(2)[:-1])
+    journal = Journal.open(path)
+    journal.append(text_of(2))
+    journal.close()
+    assert path.read_bytes() == file_of(3)
+    assert len(read_journal(path)[0]) == 3
+    assert read_journal(path)[1] == ()
+
+
+def test_the_file_is_private_and_no_link_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Journal.open(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    with pytest.raises(StoreError, match=r"link\.jsonl: cannot open the journal"):
+        Journal.open(link)
+
+
+def test_a_record_is_one_write_and_one_fsync_and_a_note_may_share_the_next_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal.open(tmp_path / "journal.jsonl")
+    calls: list[str] = []
+    write, fsync = os.write, os.fsync
+
+    def counted_write(descriptor: int, data: bytes) -> int:
+        calls.append("write")
+        return write(descriptor, data)
+
+    def counted_fsync(descriptor: int) -> None:
+        calls.append("fsync")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "write", counted_write)
+    monkeypatch.setattr(os, "fsync", counted_fsync)
+    journal.append(text_of(1))
+    journal.append(text_of(2), durable=False)
+    journal.append(text_of(3))
+    journal.append(text_of(4), durable=False)
+    journal.close()
+    journal.close()
+    assert calls == ["write", "fsync", "write", "write", "fsync", "write", "fsync"]
+
+
+def test_after_one_refusal_of_the_disk_nothing_more_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal.open(path)
+    journal.append(text_of(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_with(5))
+        with pytest.raises(StoreError, match=r"cannot write a record: .* \(EIO\); the disk may"):
+            journal.append(text_of(2))
+    with pytest.raises(StoreError, match="was refused by the disk before"):
+        journal.append(text_of(3))
+    journal.close()
+    with pytest.raises(StoreError, match="is closed"):
+        journal.append(text_of(4))
+
+
+def failing_with(number: int) -> object:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_missing_journal_is_damage_of_its_own() -> None:
+    lines, damage = read_journal(Path("/nowhere/journal.jsonl"))
+    assert lines == ()
+    assert [each.message for each in damage] == ["the journal is missing"]

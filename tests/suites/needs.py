@@ -1,0 +1,207 @@
+"""What tests need of a machine, in one table: how it is found out, what brings it, and who asks.
+
+A test names its needs with ``@pytest.mark.needs("root", "sshd")``, or by a fixture that has some.
+They settle which suite it belongs to and whether it is run alone, and skip it where one is missing:
+
+- suite ``plain``: needs that an ordinary account on any machine may meet (``make test``);
+- suite ``further``: everything else: root, a lab, another system, a browser, an optional program.
+
+A test is in one suite and no other, on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+Suite = Literal["plain", "further"]
+
+STRICT = "NETLAB_CI" in os.environ
+"""This machine has all that can be installed: what is missing there fails the test."""
+EXCUSED = "this machine has no "
+"""How a skip begins that no package could have saved."""
+
+SYSTEM_PATH = os.pathsep.join(
+    [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"]
+)
+AXE = Path(__file__).parents[2] / ".venv/axe/node_modules/axe-core/axe.min.js"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing that a test may need."""
+
+    met: Callable[[], bool]
+    what: str
+    """What it is, and what brings it; of a kernel, what it lacks."""
+    plain: bool = False
+    """Whether `make test` asks for it: an ordinary account may have it."""
+    alone: bool = False
+    """Whether tests with it measure, so that nothing else may run beside them."""
+    of_kernel: bool = False
+    """Whether nothing can be installed that brings it."""
+
+
+def _program(*names: str) -> Callable[[], bool]:
+    """Whether one of these programs is installed."""
+    return lambda: any(shutil.which(name, path=SYSTEM_PATH) for name in names)
+
+
+def _module(name: str) -> Callable[[], bool]:
+    return lambda: find_spec(name) is not None
+
+
+def _root() -> bool:
+    return sys.platform == "linux" and os.geteuid() == 0
+
+
+def _lab() -> bool:
+    from netlab import lab
+
+    return _root() and not lab.missing_packages()
+
+
+def _windows_hosts() -> bool:
+    from netlab import lab
+
+    return _lab() and not lab.missing_for_windows()
+
+
+def _quota() -> bool:
+    from netlab.lab import quota
+
+    return quota.controller() is not None
+
+
+def _time_namespaces() -> bool:
+    argv = ["unshare", "--time", "--fork", "--monotonic=5", "true"]
+    return _program("unshare")() and subprocess.run(argv, check=False).returncode == 0
+
+
+def _chromium() -> bool:
+    from browser import program
+
+    return program() is not None
+
+
+SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server")
+
+
+def _sshd() -> bool:
+    programs = _program("sshd")() and _program("ssh-keygen")()
+    return programs and any(Path(each).exists() for each in SFTP_SERVERS)
+
+
+NEEDS = {
+    "linux": Need(lambda: sys.platform == "linux", "Linux", plain=True, of_kernel=True),
+    "cc": Need(
+        lambda: _program("make")() and _program("gcc", "clang")(),
+        "make and a C compiler: apt-get install make gcc libc6-dev",
+        plain=True,
+    ),
+    "sshd": Need(_sshd, "OpenSSH's server: apt-get install openssh-server", plain=True),
+    "default-route": Need(
+        lambda: sys.platform == "linux" and "\t00000000\t" in Path("/proc/net/route").read_text(),
+        "default route",
+        plain=True,
+        of_kernel=True,
+    ),
+    "two-cpus": Need(lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, of_kernel=True),
+    "root": Need(_root, "root on Linux"),
+    "namespaces": Need(
+        lambda: _root() and _program("ip")(),
+        "network namespaces: root and iproute2",
+        alone=True,
+    ),
+    "lab": Need(_lab, "the virtual lab: root, and what `netlab lab doctor` names", alone=True),
+    "windows-hosts": Need(
+        _windows_hosts, "Windows hosts in the lab: what `netlab lab doctor` names", alone=True
+    ),
+    "quota": Need(_quota, "control group that sets CPU quotas", of_kernel=True),
+    "time-namespaces": Need(_time_namespaces, "time namespaces", of_kernel=True),
+    "emulation": Need(lambda: True, "programs of other systems", alone=True),
+    "x86_64": Need(lambda: os.uname().machine == "x86_64", "processor of x86_64", of_kernel=True),
+    "wine": Need(
+        lambda: Path("/usr/lib/wine/wine64").exists() or _program("wine64")(),
+        "wine: apt-get install wine64 wine",
+    ),
+    "qemu": Need(
+        _program("qemu-aarch64-static", "qemu-aarch64"), "qemu: apt-get install qemu-user-static"
+    ),
+    "zig": Need(_module("ziglang"), "zig: pip install '.[cross]'"),
+    "mingw": Need(
+        _program("x86_64-w64-mingw32-gcc"), "mingw-w64: apt-get install gcc-mingw-w64-x86-64"
+    ),
+    "clang": Need(_program("clang"), "clang: apt-get install clang"),
+    "nft": Need(_program("nft"), "nft: apt-get install nftables"),
+    "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
+    "setpriv": Need(_program("setpriv"), "setpriv: apt-get install util-linux"),
+    "chromium": Need(_chromium, "Chromium: apt-get install chromium-headless-shell"),
+    "axe": Need(AXE.exists, "axe-core: npm install --prefix .venv/axe axe-core"),
+    "pdflatex": Need(
+        _program("pdflatex"), "pdflatex: apt-get install texlive-latex-recommended texlive-science"
+    ),
+    "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
+}
+
+FIXTURES = {
+    "cable": ("namespaces",),
+    "namespace": ("namespaces",),
+    "start_in_own_network": ("namespaces",),
+    "wires": ("namespaces",),
+    "runner": ("emulation",),
+    "wine": ("emulation", "wine"),
+    "four_hosts": ("lab", "windows-hosts"),
+}
+"""What a fixture needs of the machine, wherever it is asked for."""
+
+
+@cache
+def is_met(name: str) -> bool:
+    """Whether this machine has it; looked for once."""
+    return NEEDS[name].met()
+
+
+def needs_of(item: pytest.Item) -> tuple[str, ...]:
+    """The names of all that a test needs, each once."""
+    named = [name for marker in item.iter_markers("needs") for name in marker.args]
+    fixtures: Iterable[str] = getattr(item, "fixturenames", ())
+    named += [name for fixture in fixtures for name in FIXTURES.get(fixture, ())]
+    unknown = [name for name in named if name not in NEEDS]
+    if unknown:
+        raise pytest.UsageError(f"{item.nodeid} needs {unknown[0]!r}, which needs.py lacks")
+    return tuple(dict.fromkeys(named))
+
+
+def suite_of(item: pytest.Item) -> Suite:
+    """The one suite that a test belongs to."""
+    return "plain" if all(NEEDS[name].plain for name in needs_of(item)) else "further"
+
+
+def is_alone(item: pytest.Item) -> bool:
+    """Whether a test measures."""
+    marked = item.get_closest_marker("alone") is not None
+    return marked or any(NEEDS[name].alone for name in needs_of(item))
+
+
+def require(*names: str) -> None:
+    """Skip the running test where the machine lacks one of these; fail it where CI must have it."""
+    for name in names:
+        need = NEEDS[name]
+        if is_met(name):
+            continue
+        if need.of_kernel:
+            pytest.skip(EXCUSED + need.what)
+        if STRICT:
+            pytest.fail(f"this machine must have {need.what}")
+        pytest.skip(f"needs {need.what}")

@@ -1,0 +1,150 @@
+"""benchmarks/mutants.py counts what mutmut leaves behind, and tells sentences from arithmetic."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+
+ALTERED = '''
+def _mutmut_mutated(variants):
+    return lambda function: function
+
+variants: dict = {}
+
+@_mutmut_mutated(variants)
+def area(width, height):
+    pass
+
+def x_area__mutmut_orig(width: float, height: float = 1.0) -> float:
+    """Of a rectangle."""
+    if width < 0:
+        raise ValueError(f"a width of {width}")
+    return width * height
+
+def x_area__mutmut_1(width: float, height: float = 2.0) -> float:
+    """Of a rectangle."""
+    if width < 0:
+        raise ValueError(f"a width of {width}")
+    return width * height
+
+def x_area__mutmut_2(width: float, height: float = 1.0) -> float:
+    """Of a rectangle."""
+    if width <= 0:
+        raise ValueError(f"a width of {width}")
+    return width * height
+
+def x_area__mutmut_3(width: float, height: float = 1.0) -> float:
+    """Of a rectangle."""
+    if width < 0:
+        raise ValueError(None)
+    return width * height
+
+def x_area__mutmut_4(width: float, height: float = 1.0) -> float:
+    """Of a rectangle."""
+    if width < 0:
+        raise ValueError(f"a width of {width}")
+    return width / height
+
+class Box:
+    def xǁBoxǁname__mutmut_orig(self) -> str:
+        return "box"
+
+    def xǁBoxǁname__mutmut_1(self) -> str:
+        return "XXboxXX"
+
+    def xǁBoxǁname__mutmut_2(self) -> str:
+        return None
+'''
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        return runpy.run_path(str(ROOT / "benchmarks" / "mutants.py"))
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder as mutmut 3 leaves it: an altered room, and how the tests of each mutant ended."""
+    room = tmp_path / "netlab" / "findings" / "area.py"
+    room.parent.mkdir(parents=True)
+    room.write_text(ALTERED)
+    statuses = {"x_area__mutmut_1": 0, "x_area__mutmut_2": 1, "x_area__mutmut_3": 0}
+    statuses |= {"x_area__mutmut_4": 36, "xǁBoxǁname__mutmut_1": 0, "xǁBoxǁname__mutmut_2": 33}
+    meta = {"exit_code_by_key": {f"netlab.findings.area.{k}": v for k, v in statuses.items()}}
+    room.with_name("area.py.meta").write_text(json.dumps(meta))
+    return tmp_path
+
+
+def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(
+    made: dict[str, Any], folder: Path
+) -> None:
+    (meta,) = folder.rglob("*.meta")
+    found = {each.name.rpartition(".")[2]: each for each in made["mutants_of"](meta, folder)}
+    assert {name: (each.fate, each.sentence) for name, each in found.items()} == {
+        "x_area__mutmut_1": ("survived", False),
+        "x_area__mutmut_2": ("killed", False),
+        "x_area__mutmut_3": ("survived", True),
+        "x_area__mutmut_4": ("timeout", False),
+        "xǁBoxǁname__mutmut_1": ("survived", True),
+        "xǁBoxǁname__mutmut_2": ("survived", False),
+    }
+    assert found["x_area__mutmut_2"].change == "if width < 0: → if width <= 0:"
+    assert {(each.room, each.group) for each in found.values()} == {
+        ("netlab/findings/area.py", "findings")
+    }
+
+
+def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(
+    made: dict[str, Any], folder: Path
+) -> None:
+    (meta,) = folder.rglob("*.meta")
+    mutants = list(made["mutants_of"](meta, folder))
+    assert made["row"]("area", mutants) == ["area", "6", "2", "1", "1", "2", "0", "50.0"]
+    with pytest.raises(ValueError, match="no mutants"):
+        made["score"]([])
+
+
+@pytest.mark.parametrize(("survive", "status"), [(0, 0), (1, 0), (2, 1)])
+def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
+    made: dict[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    survive: int,
+    status: int,
+) -> None:
+    """Ten mutants of one sum; the room's name alone says which group it is of."""
+    lines = ["def x_add__mutmut_orig(one: int) -> int:", "    return one + 10"]
+    for number in range(10):
+        lines += [f"def x_add__mutmut_{number}(one: int) -> int:", f"    return one + {number}"]
+    lines += ["@property", "def kept(self): return self.x"]
+    lines += ["@classmethod", "def x_over__mutmut_1(cls): return None"]
+    room = tmp_path / "netlab" / "area.py"
+    room.parent.mkdir()
+    room.write_text("\n".join(lines))
+    fates = {f"netlab.area.x_add__mutmut_{n}": int(n >= survive) for n in range(10)}
+    room.with_name("area.py.meta").write_text(json.dumps({"exit_code_by_key": fates}))
+    asked = ["mutants.py", "--folder", str(tmp_path), "--group", "arithmetic"]
+    monkeypatch.setattr(sys, "argv", asked)
+    assert made["main"]() == status
+    said = capsys.readouterr().out
+    assert "netlab/area.py: kept\n" in said
+    assert said.count("return one + 10 → return one + ") == survive
+    assert ("NOT MET" in said) == (status == 1)
+
+
+def test_a_folder_without_mutants_is_no_success(
+    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["mutants.py", "--folder", str(tmp_path)])
+    assert made["main"]() == 1

@@ -1,0 +1,13 @@
+"""The folders of the checkout that tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+SUPPORT = ROOT / "tests" / "support"
+REPORTS = ROOT / "reports"
+MATRICES = ROOT / "matrices"
+DOCS = ROOT / "docs"
+PROBES = ROOT / "probes"

@@ -1,0 +1,190 @@
+"""Runs made up for the tests of findings: the lab report's figures turned, and measured series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from folders import REPORTS
+
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings import Finding, Kind
+from netlab.findings.series import Series, series_of
+from netlab.imports.run_writer import record_of
+from netlab.imports.table import parse_table
+from netlab.results.frame import Run
+from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.reader import Note, StoredRun
+from netlab.store.source_facts import Stated
+
+FOLDER = REPORTS / "lab-report"
+TABLE = FOLDER / "lab-report.csv"
+KIB = 1024
+CLEAN_MBIT = [94.02, 94.05, 94.01, 94.06, 94.03, 94.04, 94.02, 94.05]
+BUFFERS = [size * KIB for size in (16, 20, 24, 28, 32, 36, 40, 44)]
+LINK = Link(1e8, 1500)
+
+
+def run_of(plan: Plan, records: Iterable[Record], notes: Sequence[Note] = ()) -> Run:
+    kept = tuple(records)
+    return Run(
+        StoredRun(
+            path=Path("nowhere"),
+            plan=plan,
+            created_at="",
+            records=kept,
+            notes=tuple(notes),
+            damage=(),
+            latest={(record.cell, record.trial): record for record in kept},
+            started={},
+            unfinished={},
+        )
+    )
+
+
+def plan_of(cells: Sequence[PlannedCell], link: Link | None = LINK, **keys: Any) -> Plan:
+    fields: dict[str, Any] = {"content": {}, "repeats": 1, "source": None, **keys}
+    return Plan(
+        title="made up",
+        content_hash="0" * 64,
+        matrix_text="",
+        link=link,
+        cells=tuple(cells),
+        **fields,
+    )
+
+
+def of_kind(found: Iterable[Finding], *kinds: Kind) -> list[Finding]:
+    return [each for each in found if each.kind in kinds]
+
+
+def kinds_of(found: Iterable[Finding]) -> set[Kind]:
+    return {each.kind for each in found}
+
+
+def places(run: Run, found: Iterable[Finding]) -> set[tuple[str, int]]:
+    """Group in words, and the socket buffer of each cell in KiB."""
+    by_key = {cell.key: cell for cell in run.plan.cells}
+    return {
+        (str(each.group), int(str(by_key[cell].settings["socket_buffer_bytes"])) // KIB)
+        for each in found
+        for cell in each.cells
+    }
+
+
+Figures = dict[tuple[str, str, int], list[float | None]]
+
+
+@cache
+def figures() -> Figures:
+    """(pairing, protocol, message size) → Mbit/s by socket buffer, 16 to 64 KiB."""
+    found: Figures = {}
+    for row in parse_table(TABLE.read_text("utf-8"), "t"):
+        column = found.setdefault((row.pairing, row.protocol, row.message_bytes), [])
+        column.append(float(row.printed) if row.printed else None)
+    return found
+
+
+def lab_report(
+    columns: Figures | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
+    scale: float = 1.0,
+    link: bool = True,
+    stated: Stated | None = None,
+    known: Mapping[str, Value] | None = None,
+) -> Run:
+    """The recorded run with other figures, other names of its pairings, another link."""
+    columns = figures() if columns is None else columns
+    cells, records = [], []
+    for (pairing, protocol, size), column in columns.items():
+        for at, figure in enumerate(column):
+            name = (names or {}).get(pairing, pairing)
+            buffer_bytes = (16 + 4 * at) * KIB
+            cell = PlannedCell(
+                f"{name}-{protocol}-{size}-{buffer_bytes}",
+                name,
+                "stream",
+                {
+                    "protocol": protocol,
+                    "message_bytes": size,
+                    "socket_buffer_bytes": buffer_bytes,
+                },
+            )
+            values: dict[str, Value] = {}
+            if figure is not None:
+                step = {"printed_step_bit_per_s": 1e4 * scale}
+                values = {"throughput_bit_per_s": figure * 1e6 * scale, **step, **(known or {})}
+            cells.append(cell)
+            records.append(record_of(cell, values, printed="x" if values else ""))
+    content = {} if stated is None else {"stated": stated.data()}
+    rate = Link(1e8 * scale, 1500) if link else None
+    return run_of(plan_of(cells, rate, source="lab-report.csv", content=content), records)
+
+
+def stream(protocol: str = "TCP", size: int = 1500, **more: Value) -> dict[str, Value]:
+    return {"protocol": protocol, "message_bytes": size, "duration_s": 10.0, **more}
+
+
+def measured(
+    series: Mapping[int, Sequence[float | None]],
+    *,
+    pairing: str = "LL",
+    asked: Mapping[str, Value] | None = None,
+    values: Mapping[str, Value] | None = None,
+    effective: Mapping[int, Mapping[str, Value]] | None = None,
+    link: Link | None = LINK,
+    notes: Sequence[Note] = (),
+) -> Run:
+    """Socket buffer → Mbit/s of each trial; ``None`` failed."""
+    cells, records = [], []
+    for size, trials in series.items():
+        given = {**stream(), **(asked or {}), "socket_buffer_bytes": size}
+        cell = PlannedCell(f"{pairing}-{size}", pairing, "stream", given)
+        cells.append(cell)
+        for number, mbit in enumerate(trials, 1):
+            told: dict[str, Value] = {
+                "same_host": False,
+                "elapsed_ns": 10_000_400_000,
+                "tcp_timestamps": True,
+                **(values or {}),
+                **((effective or {}).get(size, {})),
+            }
+            if mbit is not None:
+                told["throughput_bit_per_s"] = mbit * 1e6
+            made = replace(
+                record_of(cell, told, printed="x", trial=number, server="a", client="b"),
+                status=Status.OK if mbit is not None else Status.FAILED,
+                reason=None if mbit is not None else "no-peer",
+                values=told if mbit is not None else {},
+            )
+            records.append(made)
+    repeats = max(map(len, series.values()))
+    return run_of(plan_of(cells, link, repeats=repeats), records, notes)
+
+
+def clean(**more: Any) -> Run:
+    """Eight buffers, five trials each, all at the wire's ceiling."""
+    trials = [[mbit + 0.01 * n for n in range(5)] for mbit in CLEAN_MBIT]
+    return measured(dict(zip(BUFFERS, trials, strict=True)), **more)
+
+
+def of(found: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [each for each in found if each.kind is kind]
+
+
+def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:
+    return tuple(f"{pairing}-{size}" for size in sizes)
+
+
+def flat(**more: Any) -> Run:
+    return measured({size: [94.0] for size in BUFFERS}, **more)
+
+
+def joined(*runs: Run) -> tuple[Series, ...]:
+    cells = [cell for run in runs for cell in run.plan.cells]
+    records = [record for run in runs for record in run.records]
+    return series_of(run_of(replace(runs[0].plan, cells=tuple(cells)), records))

@@ -1,0 +1,43 @@
+"""What the tests of the report's parts share: a run made of a plan, and a look into its sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from netlab.experiment.records import Record
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import Part, Place, Sheet
+from netlab.results.frame import Run, load
+from netlab.results.readings import readings
+from netlab.store.plan import Link, Plan
+from netlab.store.run_folder import RunFolder
+
+LINK = Link(1e8, 1500)
+
+BLOCKING_18 = "UDP 18, server’s receive call blocking"
+SPINNING_18 = "UDP 18, server’s receive call spinning"
+
+Make = Callable[[Plan, Sequence[Record]], Run]
+
+
+def made_run(parent: Path, plan: Plan, records: Sequence[Record]) -> Run:
+    """A run folder of its own in ``parent``, written and read again."""
+    path = parent / f"run-{len(list(parent.iterdir()))}"
+    with RunFolder.open_for_writing(path, plan) as folder:
+        for record in records:
+            folder.append(record, durable=False)
+    return load(path)
+
+
+def part_of(run: Run, name: str) -> Part:
+    return next(part for part in parts_of(run, readings(run)) if part.name == name)
+
+
+def place(sheet: Sheet, row: str, column: str) -> Place:
+    line = next(line for line in sheet.lines if line.label.startswith(row))
+    return line.places[sheet.columns.index(column)]
+
+
+def why(sheet: Sheet, found: Place) -> str:
+    return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)

@@ -1,0 +1,80 @@
+"""Runs of streams made up for the tests of comparing and checking, and netlab's command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from made_readings import failure, plan_of, planned, result
+
+from netlab import cli
+from netlab.experiment.records import Record, Value
+from netlab.results.frame import Run, load
+from netlab.store.plan import Link, PlannedCell
+from netlab.store.run_folder import RunFolder
+
+LINK = Link(1e8, 1500)
+Mbit = float | None
+"""Of one trial; ``None``: it failed."""
+
+
+def stream(
+    pairing: str = "LL", protocol: str = "TCP", size: int = 1448, **more: Any
+) -> PlannedCell:
+    return planned("stream", pairing, protocol=protocol, message_bytes=size, **more)
+
+
+def stream_run(path: Path, *cells: tuple[PlannedCell, Sequence[Mbit]], **plan: Any) -> Run:
+    """A run folder with a trial a figure."""
+    trials = [(cell, [stream_values(each) for each in figures]) for cell, figures in cells]
+    return run_of(path, *trials, **plan)
+
+
+def run_of(
+    path: Path,
+    *cells: tuple[PlannedCell, Sequence[Mapping[str, Value] | None]],
+    **plan: Any,
+) -> Run:
+    """A run folder with a trial for each set of values; ``None`` failed."""
+    most = max(len(trials) for _, trials in cells)
+    own = [
+        PlannedCell(c.key, c.pairing, c.test, c.settings, len(v) if len(v) < most else None)
+        for c, v in cells
+    ]
+    whole = plan_of(own, most, **{"link": LINK, "matrix_text": "title: made up\n", **plan})
+    with RunFolder.open_for_writing(path, whole) as folder:
+        for cell, trials in cells:
+            for number, values in enumerate(trials, start=1):
+                folder.append(_record(cell, number, values), durable=False)
+    return load(path)
+
+
+def _record(cell: PlannedCell, trial: int, values: Mapping[str, Value] | None) -> Record:
+    if values is None:
+        return failure(cell, trial, "peer-vanished")
+    return result(cell, trial, values)
+
+
+def stream_values(mbit_per_s: Mbit, **more: Value) -> dict[str, Value] | None:
+    if mbit_per_s is None:
+        return None
+    return {
+        "throughput_bit_per_s": mbit_per_s * 1e6,
+        "mss_bytes": 1448,
+        "tcp_timestamps": True,
+        "same_host": False,
+        **more,
+    }
+
+
+def netlab(capfdbinary: pytest.CaptureFixture[bytes], *words: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of netlab's command, within this process."""
+    with patch.object(sys, "argv", ["netlab", *words]), pytest.raises(SystemExit) as left:
+        cli.main()
+    out, err = capfdbinary.readouterr()
+    code = left.value.code
+    return code if isinstance(code, int) else 1, out.decode(), err.decode()

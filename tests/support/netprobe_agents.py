@@ -1,0 +1,217 @@
+"""Built probes for the tests: agents asked by hand, and whole trials between two of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+from folders import PROBES
+
+PATIENCE_S = 20.0
+CPUS = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else [0]
+"""The CPUs that the tests may run on."""
+SANITIZED = bool(os.environ.get("NETPROBE_SANITIZE"))
+"""Run the same tests against the sanitizer build (``NETPROBE_SANITIZE=1``)."""
+
+Reply = dict[str, Any]
+
+
+def build() -> Path:
+    """The probe, built by its own Makefile where it is older than its sources."""
+    target = ["sanitize"] if SANITIZED else []
+    subprocess.run(["make", "-s", "-C", str(PROBES), *target], check=True)
+    return PROBES / "build" / ("netprobe-sanitize" if SANITIZED else "netprobe")
+
+
+class Agent:
+    """One ``netprobe agent``; its records, sorted by id as they come."""
+
+    def __init__(self, binary: Path, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [binary, "agent", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.lines: list[bytes] = []
+        self._inbox: dict[str, queue.SimpleQueue[Reply]] = {}
+        self._guard = threading.Lock()
+        self._next = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        with self.process.stderr, self.process.stdout:
+            if self.process.poll() is None:
+                self.process.stdin.close()
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise
+            self._reader.join(PATIENCE_S)
+            complaints = self.process.stderr.read().decode()
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
+        assert "Sanitizer" not in complaints, complaints
+        assert "runtime error" not in complaints, complaints
+
+    def _queue(self, of: str) -> queue.SimpleQueue[Reply]:
+        with self._guard:
+            return self._inbox.setdefault(of, queue.SimpleQueue())
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            record = json.loads(line)
+            self._queue(record["id"]).put(record)
+
+    def raw(self, line: bytes) -> None:
+        """Write bytes as they are."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def start(self, verb: str, **keys: object) -> str:
+        """Send a request with an id of its own, and return the id."""
+        self._next += 1
+        name = f"t{self._next}"
+        words = [name, verb, *(f"{key}={value}" for key, value in keys.items())]
+        self.raw((" ".join(words) + "\n").encode())
+        return name
+
+    def next(self, of: str, *types: str, patience_s: float = PATIENCE_S) -> Reply:
+        """The next record of that id, of one of the types where some are named."""
+        until = time.monotonic() + patience_s
+        while True:
+            record = self._queue(of).get(timeout=max(0.01, until - time.monotonic()))
+            if not types or record["type"] in types:
+                return record
+
+    def ask(self, verb: str, **keys: object) -> Reply:
+        """Send a request and return its first record."""
+        return self.next(self.start(verb, **keys))
+
+    def answers(self) -> bool:
+        """Whether it says hello within our patience."""
+        try:
+            return bool(self.ask("hello")["type"] == "hello")
+        except queue.Empty:
+            return False
+
+    def kill(self) -> None:
+        """End one that is not to be asked to end."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.fixture(scope="session")
+def netprobe() -> Path:
+    """The built probe."""
+    return build()
+
+
+@pytest.fixture
+def agents(netprobe: Path) -> Iterator[tuple[Agent, Agent]]:
+    """Two agents: the first receives, the second sends."""
+    with Agent(netprobe) as receiver, Agent(netprobe) as sender:
+        yield receiver, sender
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What both sides of one trial said last."""
+
+    received: Reply
+    sent: Reply
+    progress: list[Reply]
+
+
+def at(address: str, ready: Reply) -> str:
+    """The ``to`` of the connecting side."""
+    host = f"[{address}]" if ":" in address else address
+    return f"{host}:{ready.get('ports', ready['port'])}"
+
+
+@dataclass
+class Opened:
+    """A trial under way: the ids of its two sides."""
+
+    receiver: Agent
+    sender: Agent
+    receiving: str
+    sending: str
+
+    def finish(self) -> Trial:
+        """Do as the controller does: stop the sender, tell the receiver its count."""
+        progress: list[Reply] = []
+        while (last := self.receiver.next(self.receiving))["type"] == "progress":
+            progress.append(last)
+        if last["type"] == "window":
+            self.sender.ask("stop", test=self.sending)
+            sent = self.sender.next(self.sending, "result", "error")
+            self.receiver.ask("stop", test=self.receiving, sent=sent.get("sent_messages", 0))
+            last = self.receiver.next(self.receiving, "result", "error")
+        else:
+            sent = self.sender.next(self.sending, "result", "error")
+        return Trial(received=last, sent=sent, progress=progress)
+
+
+def open_trial(
+    agents: tuple[Agent, Agent],
+    *,
+    listener: str = "receive",
+    address: str = "127.0.0.1",
+    receive: dict[str, object] | None = None,
+    send: dict[str, object] | None = None,
+    **keys: object,
+) -> Opened:
+    """Let one side listen and the other connect; ``listener`` is the role that listens."""
+    receiver, sender = agents
+    keys |= {"token": secrets.token_hex(16)}
+    sides = {"receive": (receiver, receive or {}), "send": (sender, send or {})}
+    connector = "send" if listener == "receive" else "receive"
+    agent, own = sides[listener]
+    listening = agent.start(listener, open="listen", bind=address, **(keys | own))
+    ready = agent.next(listening)
+    assert ready["type"] == "ready", ready
+    agent, own = sides[connector]
+    connecting = agent.start(connector, to=at(address, ready), **(keys | own))
+    names = {listener: listening, connector: connecting}
+    return Opened(receiver, sender, names["receive"], names["send"])
+
+
+def trial(agents: tuple[Agent, Agent], **keys: Any) -> Trial:
+    """A whole trial; both sides must end with a result."""
+    done = open_trial(agents, **keys).finish()
+    assert done.received["type"] == "result", done.received
+    assert done.sent["type"] == "result", done.sent
+    return done

@@ -1,0 +1,142 @@
+"""Network paths for tests: two hosts in namespaces of their own, a cable or a router between them,
+and a real agent in each.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from netlab.build.local import local_probe
+from netlab.experiment.hosts import Host
+from netlab.measure import Ends
+from netlab.remote.agent import Agent
+from netlab.remote.transport import LocalTransport, Process
+
+needs_namespaces = [pytest.mark.needs("namespaces")]
+needs_nft = pytest.mark.needs("nft")
+
+ADDRESSES = {"server": ("10.77.2.2", "fd77:2::2"), "client": ("10.77.1.2", "fd77:1::2")}
+ROUTER = {"server": ("10.77.2.1", "fd77:2::1"), "client": ("10.77.1.1", "fd77:1::1")}
+LEAST_IPV6_MTU_BYTES = 1280
+
+
+@dataclass(frozen=True)
+class Path:
+    """What lies between two hosts."""
+
+    client_mtu_bytes: int = 1500
+    server_mtu_bytes: int = 1500
+    router: bool = False
+    """A router between the two cables, with each host's MTU on its side; else one cable."""
+    narrow_mtu_bytes: int | None = None
+    """MTU of the router's own end of the server's cable, where it is not that of the server's."""
+    silent: bool = False
+    """Whether it drops what is too long without a word."""
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+def inside(namespace: str, *words: str) -> str:
+    argv = ["ip", "netns", "exec", namespace, *words]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def shape_client(rate_bit_per_s: int) -> None:
+    """Let the client's end of the cable between hosts send as Ethernet of that rate would: each
+    frame with FCS, preamble and gap, none shorter than 84 bytes, and none cut up on the way."""
+    namespace = f"netlab-test-{os.getpid()}-client"
+    ip("-n", namespace, "link", "set", "dev", "test", "gso_max_segs", "1")
+    table = "stab overhead 24 linklayer ethernet mpu 84 mtu 2047 tsize 2048"
+    bucket = f"tbf rate {rate_bit_per_s}bit burst 6400 limit 400000"
+    words = f"qdisc replace dev test root handle 1: {table} {bucket}"
+    inside(namespace, "tc", *words.split())
+
+
+@contextmanager
+def hosts_on(path: Path) -> Iterator[Ends]:
+    """Two agents at the ends of a path; everything is gone afterwards."""
+    names = {who: f"netlab-test-{os.getpid()}-{who}" for who in ("server", "client", "router")}
+    with ExitStack() as stack:
+        for who, name in names.items():
+            if who != "router" or path.router:
+                ip("netns", "add", name)
+                stack.callback(ip, "netns", "delete", name)
+                ip("-n", name, "link", "set", "dev", "lo", "up")
+                inside(name, "sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
+        mtus = {"server": path.server_mtu_bytes, "client": path.client_mtu_bytes}
+        if path.router:
+            _route(names, mtus, path)
+        else:
+            _cable(names["client"], "test", mtus["client"], names["server"], "test", mtus["server"])
+            for who in ("server", "client"):
+                _address(names[who], "test", ADDRESSES[who], mtus[who], wide=True)
+        agents = {who: _agent(who, names[who]) for who in ("server", "client")}
+        for agent in agents.values():
+            stack.callback(agent.close)
+            agent.greet(None)
+        yield Ends(server=agents["server"], client=agents["client"], same_host=False)
+
+
+def _route(names: dict[str, str], mtus: dict[str, int], path: Path) -> None:
+    router = names["router"]
+    narrow = path.narrow_mtu_bytes or mtus["server"]
+    for who, mtu in (("server", narrow), ("client", mtus["client"])):
+        _cable(names[who], "test", mtus[who], router, who, mtu)
+        _address(names[who], "test", ADDRESSES[who], mtus[who])
+        _address(router, who, ROUTER[who], mtus[who])
+        ip("-n", names[who], "route", "add", "default", "via", ROUTER[who][0])
+        if mtus[who] >= LEAST_IPV6_MTU_BYTES:
+            ip("-n", names[who], "-6", "route", "add", "default", "via", ROUTER[who][1])
+    inside(router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+    if path.silent:
+        inside(router, "nft", "add", "table", "inet", "test")
+        chain = "{ type filter hook output priority 0; }"
+        inside(router, "nft", "add", "chain", "inet", "test", "out", chain)
+        for rule in ("icmp type destination-unreachable", "icmpv6 type packet-too-big"):
+            inside(router, "nft", "add", "rule", "inet", "test", "out", *rule.split(), "drop")
+
+
+def _cable(one: str, name: str, mtu: int, other: str, other_name: str, other_mtu: int) -> None:
+    # fmt: off
+    ip(
+        "-n", one, "link", "add", "name", name, "mtu", str(mtu), "type", "veth",
+        "peer", "name", other_name, "mtu", str(other_mtu), "netns", other,
+    )
+    # fmt: on
+    ip("-n", one, "link", "set", "dev", name, "up")
+    ip("-n", other, "link", "set", "dev", other_name, "up")
+
+
+def _address(
+    namespace: str, device: str, addresses: tuple[str, str], mtu: int, *, wide: bool = False
+) -> None:
+    """``wide``: both hosts' addresses are of one network."""
+    lengths = ("16", "24") if wide else ("24", "64")
+    for address, length in zip(addresses, lengths, strict=True):
+        if ":" not in address or mtu >= LEAST_IPV6_MTU_BYTES:
+            ip("-n", namespace, "address", "add", f"{address}/{length}", "dev", device)
+
+
+class Inside(LocalTransport):
+    """Programs in a network namespace of this machine."""
+
+    def __init__(self, host: Host, namespace: str) -> None:
+        super().__init__(host)
+        self._prefix = ("ip", "netns", "exec", namespace)
+
+    def start(self, argv: Sequence[str]) -> Process:
+        return super().start([*self._prefix, *argv])
+
+
+def _agent(who: str, namespace: str) -> Agent:
+    host = Host(name=who, os="L", local=True, addresses={"test": ADDRESSES[who]})
+    transport = Inside(host, namespace)
+    return Agent(host, transport, transport.start([str(local_probe()), "agent"]))

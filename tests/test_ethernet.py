@@ -1,0 +1,373 @@
+"""Framing arithmetic, against every figure that the definitions of a measurement state."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.ethernet import (
+    IP_BYTES,
+    MAX_DATAGRAM_BYTES,
+    IpVersion,
+    Protocol,
+    above_tolerance,
+    best_udp_message,
+    ceiling_bit_per_s,
+    ceiling_share,
+    fragments,
+    frames_per_s,
+    mss_of,
+    packet_wire_bytes,
+    packets,
+    transfer_wire_bytes,
+    udp_message_in_frame,
+)
+
+versions = st.sampled_from([4, 6])
+mtus = st.integers(1280, 16000)
+
+
+@pytest.mark.parametrize(
+    ("mtu", "ip_version", "vlan", "timestamps", "percent"),
+    [
+        (1500, 4, False, True, "94.148"),
+        (1500, 4, False, False, "94.928"),
+        (1500, 6, False, True, "92.848"),
+        (1500, 6, False, False, "93.628"),
+        (1500, 4, True, True, "93.904"),
+        (1500, 4, True, False, "94.682"),
+        (9000, 4, False, True, "99.004"),
+        (9000, 4, False, False, "99.137"),
+    ],
+)
+def test_the_tcp_ceiling_is_the_stated_share_of_the_link(
+    mtu: int, ip_version: IpVersion, vlan: bool, timestamps: bool, percent: str
+) -> None:
+    share = ceiling_share(
+        "TCP", 65536, mtu, ip_version=ip_version, vlan=vlan, timestamps=timestamps
+    )
+    assert f"{float(100 * share):.3f}" == percent
+
+
+@pytest.mark.parametrize(
+    ("mtu", "ip_version", "message", "packets", "percent"),
+    [
+        (1500, 4, 64, 1, "49.231"),
+        (1500, 4, 576, 1, "89.720"),
+        (1500, 4, 1472, 1, "95.709"),
+        (1500, 4, 1500, 2, "92.365"),
+        (1500, 4, 64512, 44, "96.183"),
+        (1500, 6, 64, 1, "42.667"),
+        (1500, 6, 1452, 1, "94.408"),
+        (1500, 6, 1472, 2, "89.104"),
+        (1500, 6, 64512, 45, "94.330"),
+        (9000, 4, 8972, 1, "99.270"),
+        (9000, 4, 8973, 2, "98.410"),
+        (9000, 4, 64512, 8, "99.274"),
+        (1400, 4, 1372, 1, "95.410"),
+        (1400, 4, 1373, 2, "90.448"),
+        (1400, 4, 64512, 47, "95.934"),
+    ],
+)
+def test_the_udp_ceiling_is_the_stated_share_of_the_link_in_the_stated_number_of_fragments(
+    mtu: int, ip_version: IpVersion, message: int, packets: int, percent: str
+) -> None:
+    assert len(fragments(message, mtu_bytes=mtu, ip_version=ip_version)) == packets
+    share = ceiling_share("UDP", message, mtu, ip_version=ip_version)
+    assert f"{float(100 * share):.3f}" == percent
+
+
+def test_the_ceiling_of_a_link_is_its_share_of_the_rate() -> None:
+    assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == pytest.approx(94.148e6, abs=500)
+    assert ceiling_bit_per_s(40e6, "UDP", 64, 1500) == pytest.approx(0.4 * 49.231e6, abs=500)
+
+
+@given(
+    st.sampled_from(["TCP", "UDP"]),
+    st.integers(1, 65507),
+    mtus,
+    versions,
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(1, 1200),
+    st.integers(1, 10**11),
+)
+def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
+    protocol: Protocol,
+    message: int,
+    mtu: int,
+    ip_version: IpVersion,
+    timestamps: bool,
+    vlan: bool,
+    mss: int | None,
+    rate: int,
+) -> None:
+    share = ceiling_share(
+        protocol,
+        message,
+        mtu,
+        ip_version=ip_version,
+        timestamps=timestamps,
+        mss_bytes=mss,
+        vlan=vlan,
+    )
+    found = ceiling_bit_per_s(
+        rate,
+        protocol,
+        message,
+        mtu,
+        ip_version=ip_version,
+        timestamps=timestamps,
+        mss_bytes=mss,
+        vlan=vlan,
+    )
+    assert found == float(rate * share)
+
+
+def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag() -> None:
+    assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == float(100_000_000 * Fraction(1448, 1538))
+    assert ceiling_bit_per_s(100e6, "UDP", 1472, 1500) == float(100_000_000 * Fraction(1472, 1538))
+    assert udp_message_in_frame(1518) == 1472
+    assert mss_of(1500) == 1448
+    assert fragments(1472, mtu_bytes=1500) == (1500,)
+    # Seven fragments of 8976 bytes hold 62832, with the header; 44 of 1480 hold 65120.
+    assert best_udp_message(9000) == 62824
+    assert best_udp_message(1500) == 65112
+    # 46 of 1424 bytes come to 65504 of the 65515 that UDP may have with its header.
+    assert best_udp_message(1444) == 65496
+    # 1452 of 1538 bytes are 94.41 %, 45 fragments of 1448 of 1534 bytes less the header 94.38 %.
+    assert best_udp_message(1500, ip_version=6) == 1452
+
+
+def test_the_smallest_and_the_largest_that_a_standard_allows_are_allowed() -> None:
+    """RFC 791: every IPv4 path carries 68 bytes; RFC 8200: every IPv6 path 1280."""
+    # 68 - 20 = 48 bytes a fragment: 100 + 8 are two of them and 12.
+    assert fragments(100, mtu_bytes=68) == (68, 68, 32)
+    assert fragments(0, mtu_bytes=68) == (28,)
+    assert fragments(0, mtu_bytes=1280, ip_version=6) == (48,)
+    assert sum(fragments(65507, mtu_bytes=1500)) == 65515 + 45 * 20
+    # 65535 bytes by 1448 are 46 fragments, each behind 48 bytes of headers.
+    assert sum(fragments(65527, mtu_bytes=1500, ip_version=6)) == 65535 + 46 * 48
+    assert mss_of(1280, ip_version=6) == 1208
+    assert ceiling_share("UDP", 1, 1500) == Fraction(1, 84)
+    assert ceiling_share("TCP", 1, 68, mss_bytes=1) == Fraction(1, 20 + 20 + 12 + 1 + 38)
+    with pytest.raises(ValueError, match="MSS of 0 bytes"):
+        ceiling_share("TCP", 1, 1500, mss_bytes=0)
+    with pytest.raises(ValueError, match="carries 0 to 65507"):
+        fragments(-1, mtu_bytes=1500)
+    assert udp_message_in_frame(70, ip_version=6, vlan=True) == 0
+    with pytest.raises(ValueError, match="70 bytes at least"):
+        udp_message_in_frame(69, ip_version=6, vlan=True)
+    assert ceiling_bit_per_s(1, "UDP", 1, 1500) == 1 / 84
+
+
+def test_clocks_put_a_figure_above_its_ceiling_by_a_thousandth_and_printed_ones_by_two() -> None:
+    assert above_tolerance(imported=False) == 0.001
+    assert above_tolerance(imported=True) == 0.002
+
+
+def test_the_message_size_does_not_enter_the_tcp_ceiling() -> None:
+    assert ceiling_share("TCP", 1, 1500) == ceiling_share("TCP", 2**24, 1500)
+
+
+def test_an_mss_in_effect_has_the_timestamps_taken_off_already() -> None:
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=1448) == Fraction(1448, 1538)
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=536) == Fraction(536, 536 + 52 + 38)
+    assert ceiling_share("TCP", 64, 1500, mss_bytes=1460, timestamps=False) == Fraction(1460, 1538)
+    with pytest.raises(ValueError, match="MSS of 1460 bytes: MTU 1500 allows 1 to 1448"):
+        ceiling_share("TCP", 64, 1500, mss_bytes=1460)
+
+
+def test_frames_a_second_are_those_of_the_standard() -> None:
+    assert int(frames_per_s(1e9, 64)) == 1_488_095
+    assert int(frames_per_s(1e9, 1518)) == 81_274
+    with pytest.raises(ValueError, match="shortest has 64"):
+        frames_per_s(1e9, 63)
+
+
+def test_a_frame_counts_header_and_fcs_and_has_room_for_the_message() -> None:
+    assert udp_message_in_frame(64) == 18
+    assert udp_message_in_frame(1518) == 1472
+    assert udp_message_in_frame(66, ip_version=6) == 0
+    assert udp_message_in_frame(1522, vlan=True) == 1472
+
+
+def test_a_64_byte_frame_has_no_room_for_udp_over_ipv6() -> None:
+    with pytest.raises(ValueError, match="no room for IPv6 and UDP; 66 bytes at least"):
+        udp_message_in_frame(64, ip_version=6)
+
+
+def test_short_packets_are_padded_and_a_tag_takes_from_the_padding_first() -> None:
+    assert packet_wire_bytes(1) == packet_wire_bytes(46) == 84
+    assert packet_wire_bytes(47) == 85
+    assert packet_wire_bytes(1, vlan=True) == packet_wire_bytes(42, vlan=True) == 84
+    assert packet_wire_bytes(1500, vlan=True) == 1542
+
+
+def test_nettest_ran_at_1538_bytes_a_frame_gap_included() -> None:
+    assert packet_wire_bytes(1500) == 1538
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "mtu", "ip_version", "why"),
+    [
+        ("UDP", 65508, 1500, 4, "IPv4 carries 0 to 65507"),
+        ("UDP", 65528, 1500, 6, "IPv6 carries 0 to 65527"),
+        ("UDP", 0, 1500, 4, "carries no payload"),
+        ("TCP", 0, 1500, 4, "carries no payload"),
+        ("UDP", 64, 67, 4, "IPv4 asks for 68"),
+        ("TCP", 64, 1279, 6, "IPv6 asks for 1280"),
+        ("SCTP", 64, 1500, 4, "neither TCP nor UDP"),
+    ],
+)
+def test_what_no_link_can_carry_is_refused(
+    protocol: Protocol, message: int, mtu: int, ip_version: IpVersion, why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        ceiling_share(protocol, message, mtu, ip_version=ip_version)
+
+
+def test_empty_packets_and_links_without_a_rate_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        packet_wire_bytes(0)
+    with pytest.raises(ValueError, match="carries nothing"):
+        ceiling_bit_per_s(0, "UDP", 64, 1500)
+
+
+@given(st.integers(1, 65507), mtus, versions)
+def test_fragments_carry_the_whole_message_within_the_mtu(
+    message: int, mtu: int, ip_version: IpVersion
+) -> None:
+    packets = fragments(message, mtu_bytes=mtu, ip_version=ip_version)
+    assert max(packets) <= mtu
+    if len(packets) == 1:
+        assert packets[0] == message + 8 + IP_BYTES[ip_version]
+        return
+    header = IP_BYTES[ip_version] + (8 if ip_version == 6 else 0)
+    payloads = [each - header for each in packets]
+    assert sum(payloads) == message + 8
+    assert all(each % 8 == 0 for each in payloads[:-1])
+    assert all(each > 0 for each in payloads)
+    # Nothing is cut that would have fitted.
+    assert message + 8 + IP_BYTES[ip_version] > mtu
+
+
+@given(st.integers(1, 65507), mtus, versions, st.booleans())
+def test_no_ceiling_reaches_the_rate_of_the_link(
+    message: int, mtu: int, ip_version: IpVersion, vlan: bool
+) -> None:
+    protocols: tuple[Protocol, ...] = ("TCP", "UDP")
+    for protocol in protocols:
+        share = ceiling_share(protocol, message, mtu, ip_version=ip_version, vlan=vlan)
+        assert 0 < share < 1
+
+
+@given(mtus, versions, st.booleans())
+def test_options_headers_and_tags_only_take(mtu: int, ip_version: IpVersion, vlan: bool) -> None:
+    with_timestamps = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan)
+    without = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan, timestamps=False)
+    assert with_timestamps < without
+    assert ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=True) <= with_timestamps
+    assert ceiling_share("TCP", 1, mtu, ip_version=6) < ceiling_share("TCP", 1, mtu, ip_version=4)
+    assert mss_of(mtu, ip_version=4) - mss_of(mtu, ip_version=6) == 20
+
+
+@given(st.integers(64, 16000), versions)
+def test_a_frame_filled_by_its_message_is_as_long_on_the_wire_as_it_says(
+    frame: int, ip_version: IpVersion
+) -> None:
+    if frame < 66 and ip_version == 6:
+        return
+    message = udp_message_in_frame(frame, ip_version=ip_version)
+    (packet,) = fragments(message, mtu_bytes=max(frame, 1280), ip_version=ip_version)
+    assert packet_wire_bytes(packet) == frame + 20
+    assert message <= MAX_DATAGRAM_BYTES[ip_version]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "sizes"),
+    [
+        ("TCP", 1448, (1500,)),
+        ("TCP", 1449, (1500, 53)),
+        ("TCP", 18, (70,)),
+        ("UDP", 1472, (1500,)),
+        ("UDP", 1473, (1500, 21)),
+        ("UDP", 18, (46,)),
+    ],
+)
+def test_a_message_by_itself_becomes_these_packets(
+    protocol: Protocol, message: int, sizes: tuple[int, ...]
+) -> None:
+    assert packets(protocol, message, 1500) == sizes
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "sizes"),
+    [
+        # 1500 - 40 - 20 - 12 = 1428 bytes of payload beside 72 of headers.
+        ("TCP", 1428, (1500,)),
+        ("TCP", 1429, (1500, 73)),
+        ("TCP", 1, (73,)),
+        # 1500 - 40 - 8 = 1452; beyond that 181 x 8 = 1448 a fragment beside 48 of headers.
+        ("UDP", 1452, (1500,)),
+        ("UDP", 1453, (1496, 48 + 1453 + 8 - 1448)),
+        ("UDP", 2 * 1448 - 8, (1496, 1496)),
+    ],
+)
+def test_a_message_by_itself_over_ipv6_becomes_these_packets(
+    protocol: Protocol, message: int, sizes: tuple[int, ...]
+) -> None:
+    assert packets(protocol, message, 1500, ip_version=6) == sizes
+
+
+def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -> None:
+    assert packets("TCP", 1460, 1500, timestamps=False) == (1500,)
+    assert packets("TCP", 1000, 1500, mss_bytes=536) == (588, 516)
+    assert packets("TCP", 2, 1500, mss_bytes=1) == (53, 53)
+    assert packets("TCP", 1, 1500) == (53,)
+    with pytest.raises(ValueError, match="MSS of 0 bytes"):
+        packets("TCP", 1000, 1500, mss_bytes=0)
+    with pytest.raises(ValueError, match="allows 1 to 1448"):
+        packets("TCP", 1000, 1500, mss_bytes=1460)
+    with pytest.raises(ValueError, match="carries no payload"):
+        packets("TCP", 0, 1500)
+
+
+def test_a_transfer_ends_with_its_last_bit_and_each_further_cable_delays_by_one_frame() -> None:
+    assert transfer_wire_bytes([1500]) == 1526
+    assert transfer_wire_bytes([46]) == 72
+    assert transfer_wire_bytes([46], vlan=True) == 76
+    assert transfer_wire_bytes([1500], cables=2) == 2 * 1526
+    assert transfer_wire_bytes([1500, 21], cables=2) == 1538 + 72 + 1526
+    for packet_bytes, cables in (([], 1), ([1500], 0)):
+        with pytest.raises(ValueError, match="over nothing"):
+            transfer_wire_bytes(packet_bytes, cables=cables)
+
+
+@given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))
+def test_a_transfer_over_cables_is_what_stations_that_store_and_forward_come_to(
+    rest: list[int], cables: int
+) -> None:
+    sizes = [1500, *rest]
+    arrived = [0] * len(sizes)
+    for _ in range(cables):
+        free = 0
+        for index, size in enumerate(sizes):
+            wire = packet_wire_bytes(size)
+            start = max(free, arrived[index])
+            arrived[index] = start + wire - 12
+            free = start + wire
+    assert transfer_wire_bytes(sizes, cables=cables) == arrived[-1]
+
+
+@given(mtus, versions, st.integers(1, 65000))
+def test_no_udp_message_carries_more_payload_than_the_best_one(
+    mtu: int, version: IpVersion, message: int
+) -> None:
+    best = best_udp_message(mtu, ip_version=version)
+    assert ceiling_share("UDP", message, mtu, ip_version=version) <= ceiling_share(
+        "UDP", best, mtu, ip_version=version
+    )
