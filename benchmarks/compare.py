@@ -23,11 +23,11 @@ from netlab.compare.align import by_cell
 from netlab.compare.check_figures import held_against
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared, compare_runs
-from netlab.config.matrix_file import Matrix
 from netlab.errors import IncompleteRun, Interrupted
 from netlab.experiment.expectations import Expectation
+from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
-from netlab.results.frame import Run, load
+from netlab.findings.analysis import Analysis, load
 from netlab.results.readings import readings
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run
@@ -122,7 +122,7 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
 
 def measured(
     folder: Path, name: str, seconds: float, first: lab.LabState, second: lab.LabState
-) -> tuple[Run, Compared]:
+) -> tuple[Analysis, Compared]:
     """Two runs, block by block in turns; who begins is another one each time."""
     matrix = folder / "matrix.yaml"
     matrix.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def one_block(options: Options) -> bool:
     return True
 
 
-def judge(same: tuple[Run, Compared], slowed: tuple[Run, Compared]) -> int:
+def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) -> int:
     """The criteria, with a line for each cell that was not as it should be."""
     nothing = outcome(same[1].rows)
     shown = smallest_shown(same[1].rows)
@@ -212,7 +212,7 @@ def is_different(row: Judged) -> bool:
     return row.verdict.verdict == "different"
 
 
-def parted(baseline: Run, compared: Compared) -> tuple[list[Judged], list[Judged]]:
+def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[Judged]]:
     """The cells of the slowed cable that the wire limits, and all others."""
     at_ceiling = {
         key
@@ -223,7 +223,7 @@ def parted(baseline: Run, compared: Compared) -> tuple[list[Judged], list[Judged
     return touched, [row for row in compared.rows if row not in touched]
 
 
-def ceiling_share(baseline: Run, key: str) -> float:
+def ceiling_share(baseline: Analysis, key: str) -> float:
     """Mean throughput of a cell as a share of its wire ceiling; 0 where it has none."""
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
     trials = by_cell(readings(baseline))[key]

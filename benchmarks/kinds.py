@@ -20,10 +20,10 @@ from stage import ROOT, Verdict, finish, netlab
 from netlab import lab
 from netlab.ethernet import ceiling_bit_per_s
 from netlab.experiment.pairings import every_pairing, role_of, roles_of
+from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part
 from netlab.report.write.text import plain_sheet
-from netlab.results.frame import Run, load
 from netlab.results.readings import Reading, readings
 
 MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
@@ -49,7 +49,7 @@ def _crosses(pairing: str) -> bool:
     return server.host != client.host and None not in networks and len(networks) == 2
 
 
-def measured(seconds: float, into: Path) -> Run:
+def measured(seconds: float, into: Path) -> Analysis:
     """A run of the shipped matrix in a lab of its own."""
     options = lab.LabOptions(
         name=f"kinds-{os.getpid()}",

@@ -17,10 +17,9 @@ from typing import Any
 
 from stage import ROOT, a_lab, netlab, run_words
 
-from netlab.findings import findings
+from netlab.findings.analysis import Analysis, findings, load
 from netlab.findings.finding import Finding, Kind
 from netlab.lab import LabState
-from netlab.results.frame import Run, load
 
 SENDER_CPU, RECEIVER_CPU = 1, 0
 FAST = "10Gbit"
@@ -71,7 +70,7 @@ def neighbour(cpu: int) -> Iterator[None]:
 
 
 def inside(namespace: str, *words: str) -> None:
-    """Run a program in a namespace of the lab."""
+    """Analysis a program in a namespace of the lab."""
     subprocess.run(["ip", "netns", "exec", namespace, *words], check=True)
 
 
@@ -191,7 +190,7 @@ def found_in(truth: Truth, seconds: float) -> tuple[Finding, ...]:
     return findings(run_of(truth, seconds))
 
 
-def run_of(truth: Truth, seconds: float, warm_up_s: float = 0.5) -> Run:
+def run_of(truth: Truth, seconds: float, warm_up_s: float = 0.5) -> Analysis:
     """A run where it is planted, in a lab of its own."""
     with tempfile.TemporaryDirectory() as name, a_lab(**truth.lab) as lab, truth.plant(lab):
         folder = Path(name)

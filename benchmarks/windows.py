@@ -25,12 +25,12 @@ from stage import LAB_REPORT, Verdict, a_lab, finish, netlab, run_words, table
 from windows_life import ends, goes_on_after_its_lab_was_taken_down
 
 from netlab import load
+from netlab.findings.analysis import Analysis
 from netlab.findings.evidence import sendings
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of
 from netlab.findings.sending import Sending
 from netlab.lab import LabState
-from netlab.results.frame import Run
 
 RATE_BIT_PER_S = 100e6
 PAIRINGS = ("LL", "WL", "LW", "WW")
@@ -85,7 +85,7 @@ def main() -> int:
     )
 
 
-def every_cell_is_explained(run: Run) -> Verdict:
+def every_cell_is_explained(run: Analysis) -> Verdict:
     """Each ok, or refused by a host with its word and the error number behind it."""
     rows = run.frame.to_dict("records")
     odd = [
@@ -137,7 +137,7 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
     return {size: statistics.median(values) for size, values in found.items()}
 
 
-def small_messages_are_named(run: Run) -> Verdict:
+def small_messages_are_named(run: Analysis) -> Verdict:
     """Windows clients below the ceiling: measured, and their send call named as what limits."""
     small = [
         each
@@ -222,7 +222,7 @@ def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
     )
 
 
-def at_64_kib(run: Run, of: Sequence[Sending]) -> list[Sending]:
+def at_64_kib(run: Analysis, of: Sequence[Sending]) -> list[Sending]:
     """Those whose cell asks for socket buffers of 64 KiB."""
     wanted: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
     return [each for each in of if wanted[each.cell]["socket_buffer_bytes"] == BUFFER_BYTES]

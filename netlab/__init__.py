@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
 
 __all__ = ["__version__", "load"]
 
 __version__ = VERSION
 
 
-def load(folder: str | PathLike[str]) -> Run:
+def load(folder: str | PathLike[str]) -> Analysis:
     """Read a run folder; raises ``StoreError`` where there is none or it is damaged beyond use."""
     from pathlib import Path
 
-    from netlab.results.frame import load as load_run
+    from netlab.findings.analysis import load as load_run
 
     return load_run(Path(folder))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from made_parts import Make
 
     from netlab.experiment.records import Record
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
     from netlab.store.plan import Plan
 
 # A busy machine is no reason for a property to fail.
@@ -38,7 +38,7 @@ def make(tmp_path: Path) -> Make:
     """Make a run folder out of a plan and its records, and read it."""
     from made_parts import made_run
 
-    def make_run(plan: Plan, records: Sequence[Record]) -> Run:
+    def make_run(plan: Plan, records: Sequence[Record]) -> Analysis:
         return made_run(tmp_path, plan, records)
 
     return make_run

@@ -90,7 +90,7 @@ def test_the_matrix_of_the_documentation_is_the_one_that_runs(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["README.md", "docs/hosts.md"])
 def test_the_inventories_of_the_documentation_are_right(name: str, tmp_path: Path) -> None:
-    from netlab.experiment.hosts import load_inventory
+    from netlab.config.inventory import load_inventory
 
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / name).read_text(), re.S)
     inventories = [block for block in blocks if "hosts:" in block]

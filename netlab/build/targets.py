@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, local_os
-from netlab.remote.system import machine
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,12 @@ def target_of(os: str, architecture: str) -> Target:
 def local_target() -> Target:
     """This machine."""
     return target_of(local_os(), platform.machine())
+
+
+MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+"""Other names of an architecture."""
+
+
+def machine(name: str) -> str:
+    """An architecture by the name that `hello` has for it."""
+    return MACHINES.get(name.lower(), name.lower())

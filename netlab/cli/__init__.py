@@ -184,10 +184,11 @@ def plan(
     """
     from netlab.run.ask_hosts import asking
     from netlab.run.plan import plan_of
+    from netlab.run.plan_text import plan_text
 
     ask = None if hosts is None or offline else asking(lambda said: click.echo(said, err=True))
     made = plan_of(matrix, hosts, only, overrides, ask)
-    click.echo(made.as_json() if as_json else made.as_text(with_cells=with_cells))
+    click.echo(made.as_json() if as_json else plan_text(made, with_cells=with_cells))
 
 
 @cli.command()

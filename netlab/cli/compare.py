@@ -91,7 +91,7 @@ def compare(
         raise UsageError("--anyway is for two runs; the cells of one agree")
     from netlab.compare.runs import compare_levels, compare_runs
     from netlab.report.comparison_text import WRITERS
-    from netlab.results.frame import load
+    from netlab.results.run import load
 
     run = load(baseline)
     if contender is None:
@@ -137,7 +137,7 @@ def check(
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
-    from netlab.results.frame import load
+    from netlab.results.run import load
 
     found = check_run(
         load(folder), None if baseline is None else load(baseline), no_worse_by=no_worse_by

@@ -162,9 +162,9 @@ def _import(make: Callable[..., Path], table: Path, into: Path | None, **known: 
 
 def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
+    from netlab.findings.analysis import load
     from netlab.report import Report
-    from netlab.report.language.base import wording_in
-    from netlab.results.frame import load
+    from netlab.report.language import wording_in
 
     loaded = load(folder)
     report = Report(loaded, wording_in(language, loaded))

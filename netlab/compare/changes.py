@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.report.page.coverage import as_words
+from netlab.results.labels import as_words
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 _FACTS = (
     *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),

@@ -27,7 +27,7 @@ from netlab.stats import compare
 from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 Verdict = Literal["met", "not met", "cannot be judged"]
 

@@ -19,7 +19,7 @@ from netlab.results.readings import Reading, readings
 from netlab.stats import MARGIN
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class BetweenSection(Section):
     """Every ordered pair of some hosts of the inventory."""
 
     between: Annotated[
-        Union[  # noqa: UP007  (as elsewhere among tagged types)
+        Union[  # noqa: UP007
             Annotated[Literal["all"], Tag("word")],
             Annotated[
                 list[Role],

@@ -13,7 +13,7 @@ from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import DEFAULTS_OF, SETUPS, Level, Scalar, Setup, applicable, key_words
 
 if TYPE_CHECKING:
-    from netlab.config.matrix_file import Matrix
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +103,6 @@ class Expansion:
     grids: tuple[int, ...]
     """Index of the grid that each cell comes from, the first where several have it."""
     problems: tuple[Problem, ...]
-
-
-def expand(matrix: Matrix) -> tuple[Cell, ...]:
-    """Every cell of a matrix, as written: by pairing, then by test, then by its axes."""
-    return expansion(matrix.pairings, matrix.grids).cells
 
 
 def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netlab import ethernet
-from netlab.config.matrix_file import Link
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import SEARCHES, Connect, RoundTrip, Stream, window_s
+from netlab.experiment.matrix import Link
 from netlab.experiment.schedule import Round
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)

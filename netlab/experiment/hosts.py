@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from netlab.errors import Fault, MatrixError, UsageError
+from netlab.errors import UsageError
 from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
 from netlab.experiment.round_robin import Meeting
 
 if TYPE_CHECKING:
-    from netlab.config.document import Document
+    pass
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": "another system"}
@@ -246,84 +245,6 @@ def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
     return frozenset({server.machine_name, client.machine_name, *(f"{n} (shared)" for n in shared)})
 
 
-def load_inventory(path: Path) -> Inventory:
-    """The inventory in a file's ``hosts:`` and ``pairs:``, be it an inventory or a matrix."""
-    from netlab.config.document import read_document, validate
-    from netlab.config.inventory_model import InventoryModel
-
-    document = read_document(path)
-    if "hosts" not in document.data:
-        raise UsageError(
-            f"{path} has no `hosts:`; name the inventory with --hosts FILE (docs/hosts.md)"
-        )
-    model = validate(document, InventoryModel)
-    hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
-    pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
-    faults = [*_strange_keys(document), *_wrong_pairs(document, hosts, pairs)]
-    if faults:
-        raise MatrixError(faults)
-    return Inventory(str(path), hosts, pairs)
-
-
-def _strange_keys(document: Document) -> Iterator[Fault]:
-    """Keys beside `hosts:` and `pairs:`, in a file that is an inventory and nothing else."""
-    from netlab.config.document import did_you_mean
-
-    known = ("hosts", "pairs")
-    if "tests" in document.data:
-        return
-    for key in document.data:
-        if key not in known:
-            message = f"no key of an inventory{did_you_mean(key, known)}"
-            yield document.fault((key,), message, at_key=True)
-
-
-def _wrong_pairs(
-    document: Document, hosts: tuple[Host, ...], pairs: Mapping[str, tuple[str, str]]
-) -> Iterator[Fault]:
-    by_name = {host.name: host for host in hosts}
-    for pairing, pair in pairs.items():
-        place = ("pairs", pairing)
-        if not re.fullmatch(f"[{''.join(OS_NAMES)}]{{2}}", pairing):
-            message = f"no pairing: two of the letters {', '.join(OS_NAMES)} are wanted, such as WL"
-            yield document.fault(place, message, at_key=True)
-            continue
-        for role, letter, name in zip(("server", "client"), pairing, pair, strict=True):
-            host = by_name.get(name)
-            if host is None:
-                message = f"no host is called {name!r}; there are {', '.join(sorted(by_name))}"
-                yield document.fault((*place, role), message)
-            elif host.os != letter:
-                message = f"the {role} of {pairing} runs {letter}, and {name} has `os: {host.os}`"
-                yield document.fault((*place, role), message)
-        server, client = (by_name.get(name) for name in pair)
-        if client is not None and client.mirror is not None:
-            message = f"{client.name} is a mirror: it answers, and cannot be the client"
-            yield document.fault((*place, "client"), message)
-        if pair[0] == pair[1]:
-            yield document.fault(place, "a host cannot be its own peer")
-        elif server and client and server.machine and server.machine == client.machine:
-            message = f"{pair[0]} and {pair[1]} are one machine ({server.machine})"
-            yield document.fault(place, message)
-
-
-def host_of(name: str, model: Any) -> Host:
-    """A host as the model read it, with what can be known without asking it."""
-    return Host(
-        name=name,
-        os=model.os or local_os(),
-        local=model.local,
-        ssh=None if model.ssh is None else parse_ssh(model.ssh),
-        addresses=model.addresses or ({} if model.mirror else {"loopback": LOOPBACK}),
-        machine=model.machine,
-        port_range=model.port_range,
-        host_key=model.host_key,
-        identity=model.identity,
-        mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
-        shares=model.shares,
-    )
-
-
 def local_os() -> str:
     """The letter of this machine's operating system."""
     import sys
@@ -348,13 +269,3 @@ def parse_ssh(text: str) -> SshTarget:
     if port is not None and not 1 <= port <= 65535:
         raise ValueError(f"{port} is no port")
     return SshTarget(host=host, user=found["user"], port=port)
-
-
-def machine_id() -> str | None:
-    """This machine's id, where it has one (machine-id(5))."""
-    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
-        try:
-            return Path(path).read_text(encoding="ascii").strip() or None
-        except (OSError, UnicodeDecodeError):
-            continue
-    return None

@@ -10,7 +10,7 @@ from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Series
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 
 def missing(run: Run) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ from netlab.stats.histogram import Histogram, from_pairs
 from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
 """Prefix of a flow's values → how it is called where a test sends both ways."""

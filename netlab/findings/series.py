@@ -14,7 +14,7 @@ from netlab.findings.finding import Group
 from netlab.store.plan import LinkLike, PlannedCell
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 AXIS = "socket_buffer_bytes"
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.experiment.kinds import Connect, RoundTrip
-from netlab.measure import Ends
 from netlab.measure.conversation import (
     Conversation,
     Side,
@@ -22,6 +21,7 @@ from netlab.measure.conversation import (
     keys_of_connector,
     opened_by,
 )
+from netlab.measure.ends import Ends
 from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S, chooses_congestion
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal

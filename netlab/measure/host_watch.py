@@ -24,7 +24,7 @@ from netlab.experiment.host_counters import (
     dropped_between,
 )
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.remote.agent import ANSWER_S, Agent
 from netlab.remote.pending import Pending
 

@@ -9,8 +9,8 @@ from typing import Any
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import PayloadSearch, RoundTrip
 from netlab.experiment.records import Value
-from netlab.measure import Ends
 from netlab.measure.conversation import drive
+from netlab.measure.ends import Ends
 from netlab.measure.exchange import exchange_of
 
 TRIES = 3

@@ -21,8 +21,8 @@ from netlab.ethernet import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, Live
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
+from netlab.measure.ends import Ends, Live
 from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
 from netlab.measure.payload_path import LEAST_BYTES, Direction
 from netlab.measure.record import of_connection, recorded

@@ -8,7 +8,7 @@ from typing import Any
 from netlab.errors import ProbeError
 from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 
 NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "streams"})
 """Keys of a probe's `result` that repeat the request."""

@@ -8,8 +8,8 @@ from typing import Any
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, Live
 from netlab.measure.conversation import Side, drive
+from netlab.measure.ends import Ends, Live
 from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of, times_stack
 from netlab.measure.flow import chooses_congestion
 from netlab.measure.record import of_connection, prefixed, recorded

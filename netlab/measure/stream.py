@@ -10,9 +10,9 @@ from netlab.errors import HostGone, ProbeError
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, Live
 from netlab.measure.common_window import CommonWindow, common_window
 from netlab.measure.conversation import Side, drive, keys_of_connector, opened_by
+from netlab.measure.ends import Ends, Live
 from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
 from netlab.measure.record import of_connection, prefixed, recorded
 from netlab.remote.agent import Agent

@@ -8,7 +8,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import PayloadSearch, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, Live, stream
+from netlab.measure import stream
+from netlab.measure.ends import Ends, Live
 
 STREAM_MOST_BYTES = 1 << 24
 """What one send call of a TCP stream takes."""

@@ -10,9 +10,10 @@ from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
+from netlab.remote.connect import connect
 from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
 from netlab.remote.protocol import RecordReader, request_line
-from netlab.remote.transport import Process, Transport, connect
+from netlab.remote.transport import Process, Transport
 from netlab.version import VERSION
 
 PROTOCOL = 1

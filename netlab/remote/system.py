@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from netlab.build.targets import machine
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 
@@ -33,9 +34,6 @@ uname would not do: with Git's or Cygwin's programs in its path, cmd.exe answers
 
 SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
 """What `uname -s` says → letter."""
-
-MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-"""Other names of an architecture."""
 
 
 class Shell(StrEnum):
@@ -84,11 +82,6 @@ def ask(host: Host, transport: SshTransport) -> Platform:
         said[command] = text[-200:] or stderr[-200:]
     shown = repr(said[UNAME]) if said[UNAME] else "nothing"
     raise HostError(f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}")
-
-
-def machine(name: str) -> str:
-    """An architecture by the name that `hello` has for it."""
-    return MACHINES.get(name.lower(), name.lower())
 
 
 def _read(command: Sequence[str], said: str) -> Platform | None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netlab.findings.analysis import Analysis
     from netlab.report.language.base import Wording
     from netlab.report.tables.elements import Part, Table
     from netlab.report.tables.tables import Section
-    from netlab.results.frame import Run
     from netlab.results.layout import Layout
     from netlab.results.readings import Reading
 
@@ -46,7 +46,7 @@ STREAM = "stream"
 class Report:
     """The report of a run, in one wording; what both of its outputs are made of is made once."""
 
-    run: Run
+    run: Analysis
     wording: Wording
 
     @cached_property
@@ -78,7 +78,7 @@ class Report:
         one does not is removed. With ``reload_s`` the page asks a browser to load it again after so
         many seconds. StoreError where the disk refuses.
         """
-        from netlab.report.draw.plot import drawing
+        from netlab.report.draw.parallel import drawing
         from netlab.report.page import Contents, cells_json, page
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
@@ -145,7 +145,9 @@ class Report:
         return "\n\n".join([title, *map(plain, means), *map(plain_sheet, sheets)])
 
 
-def write_report(run: Run, wording: Wording | None = None, *, reload_s: int | None = None) -> Path:
+def write_report(
+    run: Analysis, wording: Wording | None = None, *, reload_s: int | None = None
+) -> Path:
     """Write the report of a run: see ``Report.write``."""
     from netlab.report.language.base import Wording
 
@@ -161,7 +163,7 @@ def reloading(html: str, seconds: int | None) -> str:
     return quiet.replace(_BEFORE, f"{_BEFORE}{wish}", 1)
 
 
-def overview_text(run: Run, wording: Wording | None = None) -> str:
+def overview_text(run: Analysis, wording: Wording | None = None) -> str:
     """The means of a run for a terminal: see ``Report.overview_text``."""
     from netlab.report.language.base import Wording
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from netlab.experiment.records import Status
+from netlab.findings.analysis import Analysis
 from netlab.report import PAGE, reloading, write_report
-from netlab.report.language.base import wording_in
-from netlab.results.frame import Run
+from netlab.report.language import wording_in
 from netlab.store.files import read_file, refused, write_file
 from netlab.store.reader import JOURNAL, StoredRun, holder_of, read
 
@@ -68,11 +68,11 @@ def watch(
         _settle(page)
 
 
-def _read(folder: Path, *, under_way: bool) -> Run:
+def _read(folder: Path, *, under_way: bool) -> Analysis:
     """The run; a line that is being written is no damage."""
     stored = read(folder)
     damage = tuple(each for each in stored.damage if not (each.torn and under_way))
-    return Run(replace(stored, damage=damage))
+    return Analysis(replace(stored, damage=damage))
 
 
 def remaining(stored: StoredRun) -> int:

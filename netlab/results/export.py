@@ -12,7 +12,7 @@ import pandas as pd
 
 from netlab.errors import UsageError
 from netlab.results.columns import describe
-from netlab.results.frame import load
+from netlab.results.run import load
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet runs a text cell that begins so; an apostrophe in front makes it text."""

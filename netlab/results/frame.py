@@ -8,9 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,93 +15,22 @@ import pandas as pd
 from netlab.experiment.records import Record, Status, Value
 from netlab.results.columns import PERCENTILES, Dtype, columns_of, describe, is_documented
 from netlab.stats.histogram import from_pairs
-from netlab.store.journal import Damage
-from netlab.store.plan import Plan, PlannedCell
-from netlab.store.reader import Note, StoredRun, read
+from netlab.store.plan import PlannedCell
+from netlab.store.reader import StoredRun
 
 if TYPE_CHECKING:
-    from netlab.findings import Finding
-    from netlab.findings.sending import Sending
+    pass
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run folder as it was read, and its records as a table."""
+def frame_of(stored: StoredRun) -> pd.DataFrame:
+    """One row a trial, in the plan's order; trials still to be measured as far as they are known.
 
-    stored: StoredRun
-
-    @property
-    def path(self) -> Path:
-        """The run folder."""
-        return self.stored.path
-
-    @property
-    def plan(self) -> Plan:
-        """What was to be measured."""
-        return self.stored.plan
-
-    @property
-    def records(self) -> tuple[Record, ...]:
-        """Every whole record, in the journal's order, repeats and retries with it."""
-        return self.stored.records
-
-    @property
-    def latest(self) -> Mapping[tuple[str, int], Record]:
-        """(cell, trial) → the record that counts."""
-        return self.stored.latest
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Every line of the journal that is no record."""
-        return self.stored.notes
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        """What was damaged in the journal, with line numbers."""
-        return self.stored.damage
-
-    @property
-    def sessions(self) -> tuple[Mapping[str, Any], ...]:
-        """What was noted when each session began, with ``at``."""
-        return self._of_kind("session")
-
-    @property
-    def facts(self) -> tuple[Mapping[str, Any], ...]:
-        """The hosts' facts, as noted before and after each session, with ``at``."""
-        return self._of_kind("facts")
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """What may be said about the run, each with its evidence: warnings first."""
-        from netlab.findings import findings
-
-        return findings(self)
-
-    @cached_property
-    def sendings(self) -> tuple[Sending, ...]:
-        """What is known of each flow of each stream that is ok, in the plan's order."""
-        from netlab.findings.evidence import sendings
-
-        return sendings(self)
-
-    def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:
-        return tuple({**note.data, "at": note.at} for note in self.notes if note.kind == kind)
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """One row a trial, in the plan's order; see ``netlab.results.columns``.
-
-        Trials that are still to be measured are rows as well, as far as it is known how many.
-        """
-        return make_frame(
-            (_row(cell, trial, record) for cell, trial, record in self.stored.trials()),
-            tests=dict.fromkeys(cell.test for cell in self.plan.cells),
-        )
-
-
-def load(path: Path) -> Run:
-    """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
-    return Run(read(path))
+    The columns: ``netlab.results.columns``.
+    """
+    return make_frame(
+        (_row(cell, trial, record) for cell, trial, record in stored.trials()),
+        tests=dict.fromkeys(cell.test for cell in stored.plan.cells),
+    )
 
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:

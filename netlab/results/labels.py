@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from netlab.experiment.records import Value
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
+
+if TYPE_CHECKING:
+    pass
 
 SYSTEMS: Mapping[str, str] = {
     "L": "Linux",
@@ -131,3 +135,14 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_per_s": lambda value: f"{value:g}/s",
     "_s": format_seconds,
 }
+
+
+def as_words(value: object) -> str:
+    """A value of a note on one line; what is empty is a dash."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {as_words(each)}" for key, each in value.items()) or "–"
+    if isinstance(value, list | tuple):
+        return ", ".join(as_words(each) for each in value) or "–"
+    return "–" if value is None or value == "" else str(value)

@@ -13,7 +13,7 @@ from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import REASONS, Value
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 SERIES = (
     *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),

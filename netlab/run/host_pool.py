@@ -5,17 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError
+from netlab.errors import (
+    HostError,
+    HostGone,
+    HostRefused,
+    LockedError,
+    ProbeError,
+)
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, kept_busy
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import Record, Status, Value, reason_of
 from netlab.experiment.round_robin import Meeting, rounds_of
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, address_of
+from netlab.measure.ends import Ends, address_of
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import lock_hosts, same_host
 from netlab.run.host_notes import described, peers_of
@@ -23,6 +30,9 @@ from netlab.run.observers import beside, look_on
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, no_way
 from netlab.store.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    pass
 
 
 class Rig:
@@ -105,7 +115,7 @@ class Rig:
     @property
     def measures_here(self) -> bool:
         """Whether some host of the run shares this machine's cores."""
-        from netlab.experiment.hosts import machine_id
+        pass
 
         here = machine_id()
         return any(
@@ -338,3 +348,13 @@ class Rig:
         held = {agent.identity for agent in self._holders if not agent.gone}
         free = [agent for agent in agents if agent.identity not in held]
         self._holders += lock_hosts(free, self._owner, wait_s=wait_s)
+
+
+def machine_id() -> str | None:
+    """This machine's id, where it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None

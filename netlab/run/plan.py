@@ -10,18 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
-from netlab.experiment.cells import Cell, expand
+from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, estimate
-from netlab.experiment.hosts import Host, kept_busy, load_inventory
+from netlab.experiment.hosts import Host, kept_busy
 from netlab.experiment.kinds import Stream
+from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.schedule import Round, Trial, rounds
-from netlab.measure import address_of
 from netlab.measure.common_window import is_common, lead_s
+from netlab.measure.ends import address_of
 from netlab.run.ask_hosts import Ask, beyond_hosts
-from netlab.run.plan_text import plan_text
 from netlab.run.progress import OVERHEAD_S
 from netlab.run.skip_reasons import beyond_server
 
@@ -90,10 +91,6 @@ class Planned:
             if len(round_.trials) > 1:
                 combinations[tuple(sorted(trial.cell.pairing for trial in round_.trials))] = None
         return list(combinations)
-
-    def as_text(self, *, with_cells: bool) -> str:
-        """For people; ``with_cells`` lists each cell with its key."""
-        return plan_text(self, with_cells=with_cells)
 
     def as_json(self) -> str:
         """The same and every cell, as one JSON document."""

@@ -9,8 +9,8 @@ from netlab.experiment.pairings import is_by_name, roles_of
 from netlab.units import format_bytes, format_rate, format_seconds, format_share
 
 if TYPE_CHECKING:
-    from netlab.config.matrix_file import Link
     from netlab.experiment.cells import Cell
+    from netlab.experiment.matrix import Link
     from netlab.run.plan import Planned
 
 MAX_TOGETHER = 12

@@ -23,7 +23,7 @@ from netlab.units import format_rate, format_seconds
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from netlab.config.matrix_file import Link, Matrix
+    from netlab.experiment.matrix import Link, Matrix
 
 QUIET_S = 10.0
 """Least time between two lines where standard error is no terminal."""

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
-from netlab.experiment.cells import Cell, expand
-from netlab.experiment.hosts import load_inventory
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import Matrix, expand
 from netlab.run.host_pool import Rig
 from netlab.run.plan import chosen_of
 from netlab.run.progress import Progress

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 
-from netlab.config.matrix_file import Matrix
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Setup, Stream, is_together
+from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.experiment.stopping import Quiet

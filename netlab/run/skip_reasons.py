@@ -11,7 +11,7 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, utc_now
 from netlab.experiment.schedule import Trial
-from netlab.measure import address_of
+from netlab.measure.ends import address_of
 from netlab.run.preflight import Preflight
 
 Pair = tuple[Host, Host]

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host, load_inventory
+from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
 from netlab.units import format_rate, format_seconds

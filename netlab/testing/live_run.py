@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from netlab.errors import NetlabError
-from netlab.results.frame import Run, load
+from netlab.results.run import Run, load
 
 if TYPE_CHECKING:
     import pandas as pd

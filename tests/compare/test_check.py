@@ -15,7 +15,7 @@ from made_streams import Mbit, netlab, run_of, stream, stream_run, stream_values
 
 from netlab.compare.check import Checked, check
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
-from netlab.results.frame import Run, load
+from netlab.findings.analysis import Analysis, load
 
 STEADY = (94.10, 94.12, 94.11, 94.09, 94.13)
 MATRIX = """\
@@ -31,7 +31,7 @@ def expecting(*sections: str) -> str:
     return MATRIX + "expect:\n" + "".join(f"  - {section}\n" for section in sections)
 
 
-def streams(path: Path, figures: Sequence[Mbit], expect: str = CEILING, **more: Any) -> Run:
+def streams(path: Path, figures: Sequence[Mbit], expect: str = CEILING, **more: Any) -> Analysis:
     cell = stream(**more.pop("cell", {}))
     return stream_run(path, (cell, figures), matrix_text=expecting(expect), **more)
 
@@ -164,7 +164,7 @@ def test_no_worse_than_the_baseline_is_shown_refuted_or_open(
 def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
     cell = planned("round_trip")
 
-    def run(name: str, mean_us: int) -> Run:
+    def run(name: str, mean_us: int) -> Analysis:
         trials = [of_round_trips([1000 * mean_us + trial] * 9) for trial in range(3)]
         return run_of(tmp_path / name, (cell, trials), matrix_text=expecting(NO_WORSE))
 

@@ -23,8 +23,8 @@ from netlab.compare.judge import Judged, judge, smallest_shown
 from netlab.compare.matching import agreement
 from netlab.compare.runs import Compared, compare_levels, compare_runs
 from netlab.errors import UsageError
+from netlab.findings.analysis import Analysis, load
 from netlab.report.comparison_text import WRITERS
-from netlab.results.frame import Run, load
 from netlab.results.quantities import Quantity
 from netlab.store.plan import Link, PlannedCell
 from netlab.store.run_folder import RunFolder
@@ -35,7 +35,7 @@ FASTER = (1.02, 1.021, 1.019, 1.02)
 LESS = tuple(0.97 * each for each in STEADY)
 
 
-def two(tmp_path: Path, old: Sequence[Mbit], new: Sequence[Mbit]) -> tuple[Run, Run]:
+def two(tmp_path: Path, old: Sequence[Mbit], new: Sequence[Mbit]) -> tuple[Analysis, Analysis]:
     return (
         stream_run(tmp_path / "old", (stream(), old)),
         stream_run(tmp_path / "new", (stream(), new)),

@@ -12,10 +12,11 @@ from folders import DOCS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.config.matrix_file import Matrix, expectations_in, load_matrix
+from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.config.schema import schema_text
 from netlab.errors import MatrixError
 from netlab.experiment.expectations import Expectation
+from netlab.experiment.matrix import Matrix
 
 MATRIX = """\
 link: {rate: 100Mbit}
@@ -117,7 +118,7 @@ def test_what_makes_no_sense_is_refused_at_its_place_in_a_sentence(
 
 
 def cells(matrix: Matrix, expectation: Expectation) -> list[tuple[Any, ...]]:
-    from netlab.experiment.cells import expand
+    from netlab.experiment.matrix import expand
 
     plain = [{**c.settings, "pairing": c.pairing, "test": c.test} for c in expand(matrix)]
     names = ("pairing", "test", "protocol", "message_bytes", "socket_buffer_bytes")

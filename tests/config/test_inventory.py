@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from netlab.config.inventory import load_inventory
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.hosts import (
-    Inventory,
-    Mirror,
-    SshTarget,
-    load_inventory,
-    local_os,
-    parse_ssh,
-)
+from netlab.experiment.hosts import Inventory, Mirror, SshTarget, local_os, parse_ssh
 
 KEY = "ssh-ed25519 " + base64.b64encode(b"a public key").decode()
 

@@ -14,12 +14,13 @@ from folders import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.config.matrix_file import load_matrix
 from netlab.config.schema import SCHEMA_FILE, schema_text
 from netlab.config.settings import FIELD_OF, SETTINGS_OF
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.cells import Cell, expand
+from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream, window_s
+from netlab.experiment.matrix import Matrix, expand
 
 MATRICES = sorted((ROOT / "matrices").glob("*.yaml"))
 

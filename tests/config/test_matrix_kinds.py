@@ -12,13 +12,14 @@ from folders import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.config.matrix_file import Matrix, comparisons_in, load_matrix
+from netlab.config.matrix_file import comparisons_in, load_matrix
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.settings import SETTINGS, SETTINGS_OF
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.cells import Cell, expand
+from netlab.experiment.cells import Cell
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.kinds import FIELDS, Connect, PayloadSearch, RoundTrip, Stream
+from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.stopping import Quiet, Until
 
 STREAMS = """\

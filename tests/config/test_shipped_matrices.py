@@ -12,7 +12,7 @@ from folders import MATRICES
 
 from netlab.build.local import local_probe
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.cells import expand
+from netlab.experiment.matrix import expand
 from netlab.experiment.records import Record
 from netlab.store.reader import read
 

@@ -9,7 +9,7 @@ import pytest
 from folders import MATRICES
 
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expand, expansion
+from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expansion
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
@@ -21,6 +21,7 @@ from netlab.experiment.kinds import (
     Stream,
     window_s,
 )
+from netlab.experiment.matrix import expand
 
 BOTH: dict[str, tuple[Level, ...]] = {"protocol": ("TCP", "UDP")}
 

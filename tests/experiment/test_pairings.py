@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from netlab.config.matrix_file import Matrix, load_matrix
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.cells import expand
-from netlab.experiment.hosts import Inventory, kept_busy, load_inventory
+from netlab.experiment.hosts import Inventory, kept_busy
+from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
 from netlab.run.plan import plan_json, plan_of
 from netlab.run.plan_text import plan_text

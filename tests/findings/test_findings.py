@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from made_runs import made_cell, made_plan, made_record
 
 from netlab.experiment.records import Value
+from netlab.findings.analysis import load
 from netlab.findings.evidence import ceiling_of, sendings
 from netlab.findings.finding import ADVICE, SEVERITY, Kind
 from netlab.findings.limits import limit_of, limits
@@ -20,7 +21,6 @@ from netlab.findings.validity import is_above
 from netlab.report import overview_text
 from netlab.report.sections import stream_limits
 from netlab.report.tables.elements import Part
-from netlab.results.frame import load
 from netlab.stats.histogram import Histogram, of_values
 from netlab.store.plan import Link
 from netlab.store.run_folder import RunFolder

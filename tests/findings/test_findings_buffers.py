@@ -10,11 +10,11 @@ import pytest
 from made_findings import BUFFERS, KIB, LINK, cells_of, flat, joined, measured, of, run_of, stream
 
 from netlab.experiment.records import Value
+from netlab.findings.analysis import Analysis
 from netlab.findings.buffers import buffers
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.fragments import fragmented
 from netlab.findings.series import series_of
-from netlab.results.frame import Run
 
 # ---- what systems said of buffers ----------------------------------------------------------------
 
@@ -183,11 +183,11 @@ def test_an_outlier_that_is_within_one_per_cent_is_a_size_like_the_others() -> N
 # ---- fragments -----------------------------------------------------------------------------------
 
 
-def cut(*runs: Run, link: Any = LINK) -> tuple[Finding, ...]:
+def cut(*runs: Analysis, link: Any = LINK) -> tuple[Finding, ...]:
     return fragmented(joined(*runs), link)
 
 
-def udp_run(size: int, pairing: str = "LL", **more: Any) -> Run:
+def udp_run(size: int, pairing: str = "LL", **more: Any) -> Analysis:
     asked = stream("UDP", size, **more.pop("asked", {}))
     return measured({16 * KIB: [90.0], 32 * KIB: [90.0]}, pairing=pairing, asked=asked, **more)
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, LINK, measured, run_of, stream
 
+from netlab.findings.analysis import Analysis
 from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import Series, series_of
-from netlab.results.frame import Run
 from netlab.store.plan import Link
 
 WITH, WITHOUT = 1e8 * 1448 / 1538, 1e8 * 1460 / 1538
 """TCP's ceilings on 100 Mbit/s, with timestamps and without: 94.148 and 94.928 Mbit/s."""
 
 
-def column(mbit: Sequence[float | None], **more: Any) -> Run:
+def column(mbit: Sequence[float | None], **more: Any) -> Analysis:
     return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
 
 
@@ -30,7 +30,7 @@ def keys(*places: int) -> tuple[str, ...]:
 # ---- a fall from the ceiling ---------------------------------------------------------------------
 
 
-def fall(run: Run, explained: Collection[str] = ()) -> tuple[Finding, ...]:
+def fall(run: Analysis, explained: Collection[str] = ()) -> tuple[Finding, ...]:
     return falls(series_of(run), explained)
 
 
@@ -122,7 +122,7 @@ def test_only_cells_over_a_wire_of_a_stated_buffer_can_fall() -> None:
     assert (found.evidence["cells"], found.cells) == (7, keys(5, 6, 7))
 
 
-def both_ways(there: Sequence[float], back: Sequence[float]) -> Run:
+def both_ways(there: Sequence[float], back: Sequence[float]) -> Analysis:
     told = {
         size: {
             "to_server_throughput_bit_per_s": one * 1e6,

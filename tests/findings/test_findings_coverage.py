@@ -9,12 +9,12 @@ import pytest
 from made_findings import BUFFERS, plan_of, run_of
 
 from netlab.experiment.records import Record, Status, Value
+from netlab.findings.analysis import Analysis
 from netlab.findings.coverage import fewer_cells, missing
 from netlab.findings.durations import off_time
 from netlab.findings.finding import Group, Kind
 from netlab.findings.series import series_of
 from netlab.imports.run_writer import record_of
-from netlab.results.frame import Run
 from netlab.store.plan import PlannedCell
 from netlab.store.source_facts import Stated, StatedDuration
 
@@ -37,7 +37,7 @@ def not_ok(of: PlannedCell, status: Status, reason: str | None, trial: int = 1) 
     )
 
 
-def said_of_missing(run: Run) -> list[tuple[Kind, Group, tuple[str, ...], dict[str, Any]]]:
+def said_of_missing(run: Analysis) -> list[tuple[Kind, Group, tuple[str, ...], dict[str, Any]]]:
     return [
         (each.kind, each.group, each.cells, {**each.evidence, **each.words})
         for each in missing(run)

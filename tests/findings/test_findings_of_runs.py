@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kind, places
 
-from netlab.findings import Kind, findings
-from netlab.findings.finding import SEVERITY
+from netlab.findings.analysis import Analysis, findings, load
+from netlab.findings.finding import SEVERITY, Kind
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import Speaker
 from netlab.report.text.summary import all_findings, leading, sentences_of
-from netlab.results.frame import Run, load
 from netlab.store.source_facts import Stated, StatedDuration
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> Analysis:
     return load(FOLDER)
 
 
@@ -35,7 +34,7 @@ def test_every_kind_of_finding_is_documented_with_its_severity() -> None:
 
 
 def check_the_explanations(
-    run: Run, names: Mapping[str, str], outliers: set[tuple[str, int]]
+    run: Analysis, names: Mapping[str, str], outliers: set[tuple[str, int]]
 ) -> None:
     """All that the tables show of the lab report, and nothing else of these kinds."""
     found = run.findings
@@ -59,11 +58,11 @@ def check_the_explanations(
     assert all(each.evidence["n"] == 1 for each in unrepeated)
 
 
-def test_the_recorded_lab_report_yields_the_true_explanations(run: Run) -> None:
+def test_the_recorded_lab_report_yields_the_true_explanations(run: Analysis) -> None:
     check_the_explanations(run, {}, {("WL UDP 1500", 60), ("WL UDP 64512", 24)})
 
 
-def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Run) -> None:
+def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Analysis) -> None:
     first, second = of_kind(run.findings, Kind.OUTLIER)
     said = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
     assert (said["throughput_bit_per_s"], said["mean"], said["median"]) == (1.89, 84.82, 92.38)
@@ -72,7 +71,7 @@ def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Run) -> None
     assert first.severity == "warning"
 
 
-def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Run) -> None:
+def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Analysis) -> None:
     (story,) = [each for each in leading(run) if each.startswith("LL UDP 64:")]
     assert "98 % and more of 49.23 Mbit/s, in 7 of 13 cells" in story
     assert "up to 44 KiB, but for 32 KiB" in story
@@ -80,14 +79,14 @@ def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run
     assert "which the data do not explain" in story
 
 
-def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Run) -> None:
+def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -> None:
     (found,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
     said = sentence(found, Speaker(run))
     assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with no TCP timestamps")
     assert "ceiling 94.93 Mbit/s; 94.15 Mbit/s with them); not recorded." in said
 
 
-def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Run) -> None:
+def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Analysis) -> None:
     (found,) = [
         each
         for each in of_kind(run.findings, Kind.UNREPEATED)
@@ -99,7 +98,7 @@ def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: R
     assert said in " ".join(leading(run)), "it is the closest of all comparisons"
 
 
-def test_what_matters_stands_first_in_three_to_five_sentences(run: Run) -> None:
+def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> None:
     said = leading(run)
     assert 3 <= len(said) <= 5
     assert said[0].startswith("WW: nowhere more than 0.24 Mbit/s, 0.253 % of what the link of 100")
@@ -109,14 +108,14 @@ def test_what_matters_stands_first_in_three_to_five_sentences(run: Run) -> None:
     assert any("11 s to 19 s where 10 s were asked for" in each for each in said)
 
 
-def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Run) -> None:
+def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Analysis) -> None:
     found = of_kind(run.findings, Kind.OFF_TIME)
     assert [each.group.pairing for each in found] == ["LW", "WW"]
     assert all(each.words["source"].endswith("section 4.3") for each in found)
     assert of_kind(findings(lab_report()), Kind.OFF_TIME) == []
 
 
-def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Run) -> None:
+def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Analysis) -> None:
     part = all_findings(run)
     assert part is not None
     (sheet,) = part.details
@@ -127,7 +126,7 @@ def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Run) -> None:
     assert any("is an outlier" in each for each in of_cells[outlier])
 
 
-def test_means_on_fewer_cells_and_blanks_are_told(run: Run) -> None:
+def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
     fewer = {
         str(each.group): (each.evidence["cells"], each.evidence["most_cells"])
         for each in of_kind(run.findings, Kind.FEWER_CELLS)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from made_findings import BUFFERS, KIB, LINK, clean, kinds_of, measured, of_kind, run_of, stream
 
 from netlab.experiment.records import Value
-from netlab.findings import Kind, findings
+from netlab.findings.analysis import Analysis, findings
+from netlab.findings.finding import Kind
 from netlab.findings.link_checks import hosts
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import Speaker
 from netlab.report.text.summary import leading
-from netlab.results.frame import Run
 from netlab.store.reader import Note
 
 
@@ -164,7 +164,7 @@ def test_a_cable_at_a_tenth_of_its_rate_is_suspected_and_a_slow_host_is_not() ->
         assert of_kind(findings(other), Kind.LINK_FAR_BELOW) == []
 
 
-def both_ways(there: float, back: float, pairings: tuple[str, str] = ("a+b", "b+a")) -> Run:
+def both_ways(there: float, back: float, pairings: tuple[str, str] = ("a+b", "b+a")) -> Analysis:
     one = measured({16 * KIB: [there]}, pairing=pairings[0])
     other = measured({16 * KIB: [back]}, pairing=pairings[1])
     plan = replace(one.plan, cells=(*one.plan.cells, *other.plan.cells))

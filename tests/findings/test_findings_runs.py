@@ -10,12 +10,11 @@ import pytest
 from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of, run_of, stream
 
 from netlab.experiment.records import Value
-from netlab.findings import Kind, findings
-from netlab.findings.finding import Finding, Group
+from netlab.findings.analysis import Analysis, findings
+from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import series_of
 from netlab.findings.single_trials import unrepeated
 from netlab.imports.run_writer import record_of
-from netlab.results.frame import Run
 from netlab.store.plan import Link, PlannedCell
 from netlab.store.reader import Note
 
@@ -47,7 +46,7 @@ def point(
     ]
 
 
-def made(*points: Any, link: Link | None = None) -> Run:
+def made(*points: Any, link: Link | None = None) -> Analysis:
     repeats = max(len(its) for _, its in points)
     cells = [replace(cell, repeats=len(its) or 1) for cell, its in points]
     records = [record for _, its in points for record in its]
@@ -152,7 +151,7 @@ def note(host: Any = "a", kind: str = "facts", **data: Any) -> Note:
     return Note(kind, "", {**({} if host is None else {"host": host}), **data}, 0)
 
 
-def column(mbit: Sequence[float], **more: Any) -> Run:
+def column(mbit: Sequence[float], **more: Any) -> Analysis:
     return measured({size: [each] for size, each in zip(BUFFERS, mbit, strict=False)}, **more)
 
 
@@ -230,7 +229,7 @@ def test_the_link_that_interfaces_and_fragments_are_held_against_is_the_plans() 
 HALF = {"interface_duplex": "half", "route_interface": "eth0"}
 
 
-def told_of_duplex(run: Run) -> list[str]:
+def told_of_duplex(run: Analysis) -> list[str]:
     return [each.group.host for each in of_kind(findings(run), Kind.DUPLEX)]
 
 

@@ -10,10 +10,10 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 
 from netlab.experiment.records import Status, Value
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group
 from netlab.findings.series import Point, series_of
 from netlab.imports.run_writer import record_of
-from netlab.results.frame import Run
 from netlab.store.plan import Link, PlannedCell
 
 
@@ -22,7 +22,7 @@ def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -
     return PlannedCell(key, pairing, test, {**given, **settings})
 
 
-def planned(*cells: PlannedCell) -> Run:
+def planned(*cells: PlannedCell) -> Analysis:
     return run_of(plan_of(cells), [])
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from netlab.cli import cli
 from netlab.errors import LockedError, MatrixError, UsageError
 from netlab.experiment.records import Status
+from netlab.findings.analysis import Analysis, load
 from netlab.imports.facts_file import read_stated
 from netlab.imports.table import COLUMNS, import_table, parse_table
-from netlab.results.frame import Run, load
 from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import stated_of
 
@@ -33,7 +33,7 @@ Column = tuple[str, str, int]
 
 
 @pytest.fixture(scope="module")
-def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     into = tmp_path_factory.mktemp("imported") / "run"
     import_table(TABLE, into, title="NIC lab report", rate_bit_per_s=1e8, mtu_bytes=1500)
     return load(into)
@@ -47,7 +47,7 @@ def printed_means() -> dict[Column, str]:
         }
 
 
-def column_of(run: Run, column: Column) -> pd.DataFrame:
+def column_of(run: Analysis, column: Column) -> pd.DataFrame:
     frame = run.frame
     pairing, protocol, message_bytes = column
     return frame[
@@ -57,7 +57,7 @@ def column_of(run: Run, column: Column) -> pd.DataFrame:
     ]
 
 
-def measured(run: Run, column: Column) -> list[Decimal]:
+def measured(run: Analysis, column: Column) -> list[Decimal]:
     """The measured values of a column in 10^6 bit/s, exactly as printed."""
     values = column_of(run, column)["throughput_bit_per_s"].dropna()
     return [Decimal(int(value)) / 10**6 for value in values]
@@ -68,7 +68,7 @@ def measured(run: Run, column: Column) -> list[Decimal]:
 
 @pytest.mark.parametrize(("column", "printed"), printed_means().items())
 def test_every_printed_mean_comes_out_of_the_cells_to_the_last_digit(
-    lab_report: Run, column: Column, printed: str
+    lab_report: Analysis, column: Column, printed: str
 ) -> None:
     values = measured(lab_report, column)
     if not printed:
@@ -85,7 +85,7 @@ def test_there_are_28_printed_means_and_4_blank_ones() -> None:
     assert sorted(bool(mean) for mean in printed_means().values()) == [False] * 4 + [True] * 28
 
 
-def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Run) -> None:
+def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Analysis) -> None:
     frame = lab_report.frame
     assert len(frame) == 416
     assert (frame["status"] == "ok").sum() == 346
@@ -93,7 +93,7 @@ def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Run) -> N
     assert lab_report.damage == ()
 
 
-def test_every_value_is_the_printed_one_exactly(lab_report: Run) -> None:
+def test_every_value_is_the_printed_one_exactly(lab_report: Analysis) -> None:
     with TABLE.open(encoding="utf-8") as file:
         printed = [row["mbit_per_s"] for row in csv.DictReader(file)]
     frame = lab_report.frame
@@ -105,7 +105,9 @@ def test_every_value_is_the_printed_one_exactly(lab_report: Run) -> None:
 
 
 @pytest.mark.parametrize("message_bytes", [64, 576, 1500, 64512])
-def test_windows_to_windows_udp_is_blank_and_not_zero(lab_report: Run, message_bytes: int) -> None:
+def test_windows_to_windows_udp_is_blank_and_not_zero(
+    lab_report: Analysis, message_bytes: int
+) -> None:
     rows = column_of(lab_report, ("WW", "UDP", message_bytes))
     assert len(rows) == 13
     assert rows["throughput_bit_per_s"].isna().all()
@@ -114,7 +116,7 @@ def test_windows_to_windows_udp_is_blank_and_not_zero(lab_report: Run, message_b
     assert set(rows["reason"]) == {"not-recorded"}
 
 
-def test_a_blank_is_a_record_with_a_reason_and_no_value(lab_report: Run) -> None:
+def test_a_blank_is_a_record_with_a_reason_and_no_value(lab_report: Analysis) -> None:
     blanks = [record for record in lab_report.records if record.status is not Status.OK]
     assert len(blanks) == 70
     assert all(record.reason == "not-recorded" for record in blanks)
@@ -132,7 +134,7 @@ def test_a_blank_is_a_record_with_a_reason_and_no_value(lab_report: Run) -> None
     ],
 )
 def test_n_differs_from_column_to_column(
-    lab_report: Run, column: Column, n: int, blank_buffers_kib: list[int]
+    lab_report: Analysis, column: Column, n: int, blank_buffers_kib: list[int]
 ) -> None:
     rows = column_of(lab_report, column)
     assert rows["throughput_bit_per_s"].count() == n
@@ -140,7 +142,7 @@ def test_n_differs_from_column_to_column(
     assert [size // 1024 for size in blank["socket_buffer_bytes"]] == blank_buffers_kib
 
 
-def test_udp_was_measured_with_64512_where_tcp_was_with_65536(lab_report: Run) -> None:
+def test_udp_was_measured_with_64512_where_tcp_was_with_65536(lab_report: Analysis) -> None:
     frame = lab_report.frame
     sizes = {
         protocol: sorted(set(frame[frame["protocol"] == protocol]["message_bytes"]))
@@ -149,13 +151,13 @@ def test_udp_was_measured_with_64512_where_tcp_was_with_65536(lab_report: Run) -
     assert sizes == {"TCP": [64, 576, 1500, 65536], "UDP": [64, 576, 1500, 64512]}
 
 
-def test_pairings_are_kept_server_first(lab_report: Run) -> None:
+def test_pairings_are_kept_server_first(lab_report: Analysis) -> None:
     assert list(dict.fromkeys(lab_report.frame["pairing"])) == ["LL", "WL", "LW", "WW"]
     # All of LW's TCP 65536 lie above the ceiling with timestamps: a Windows client sends.
     assert min(measured(lab_report, ("LW", "TCP", 65536))) > Decimal("94.928")
 
 
-def test_the_outliers_and_the_step_are_kept_as_they_are(lab_report: Run) -> None:
+def test_the_outliers_and_the_step_are_kept_as_they_are(lab_report: Analysis) -> None:
     values = measured(lab_report, ("WL", "UDP", 1500))
     assert values[-1] == Decimal("1.89")
     assert statistics.median(values) == Decimal("92.375")
@@ -163,18 +165,18 @@ def test_the_outliers_and_the_step_are_kept_as_they_are(lab_report: Run) -> None
     assert measured(lab_report, ("LL", "UDP", 1500))[-2:] == [Decimal("87.14")] * 2
 
 
-def test_a_printed_leading_zero_does_not_make_a_number_octal(lab_report: Run) -> None:
+def test_a_printed_leading_zero_does_not_make_a_number_octal(lab_report: Analysis) -> None:
     assert measured(lab_report, ("WL", "UDP", 64))[0] == Decimal("2.57")
     assert column_of(lab_report, ("WL", "UDP", 64))["printed_mbit_per_s"].iloc[0] == "02.57"
 
 
-def test_what_the_document_does_not_say_is_not_made_up(lab_report: Run) -> None:
+def test_what_the_document_does_not_say_is_not_made_up(lab_report: Analysis) -> None:
     frame = lab_report.frame
     unsaid = ["duration_s", "server", "client", "started_at", "nodelay", "streams", "mss_bytes"]
     assert frame[unsaid].isna().all().all()
 
 
-def test_the_link_is_known_where_it_was_given(lab_report: Run, tmp_path: Path) -> None:
+def test_the_link_is_known_where_it_was_given(lab_report: Analysis, tmp_path: Path) -> None:
     link = lab_report.plan.link
     assert link is not None
     assert (link.rate_bit_per_s, link.mtu_bytes, link.vlan) == (1e8, 1500, False)

@@ -16,11 +16,10 @@ from netprobe_agents import build
 from planted_truths import UNDISTURBED
 
 from netlab import lab
-from netlab.findings import findings
+from netlab.findings.analysis import findings, load
 from netlab.findings.finding import Finding, Kind
 from netlab.lab import quota
 from netlab.lab.options import LabOptions
-from netlab.results.frame import load
 
 pytestmark = needs_a_lab
 

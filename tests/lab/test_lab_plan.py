@@ -285,7 +285,7 @@ def test_the_largest_mtu_rounds_a_frame_to_four_bytes_at_most() -> None:
 
 
 def test_the_inventory_pins_keys_and_names_both_test_addresses(tmp_path: Path) -> None:
-    from netlab.experiment.hosts import load_inventory
+    from netlab.config.inventory import load_inventory
 
     plan = a_plan()
     keys = {host.name: f"ssh-ed25519 AAAA{host.uid}" for host in plan.hosts}

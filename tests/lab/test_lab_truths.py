@@ -6,7 +6,7 @@ import pytest
 from labs import needs_a_lab
 from planted_truths import TRUTHS, Truth, is_named, run_of, warned_of
 
-from netlab.findings import findings
+from netlab.findings.analysis import findings
 from netlab.findings.finding import Kind
 
 pytestmark = [*needs_a_lab, pytest.mark.slow]

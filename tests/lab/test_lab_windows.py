@@ -21,10 +21,11 @@ from labs import inside, needs_a_lab, traces, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.cli import cli
+from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, UsageError
-from netlab.experiment.cells import expand
-from netlab.experiment.hosts import Inventory, load_inventory
+from netlab.experiment.hosts import Inventory
+from netlab.experiment.matrix import expand
 from netlab.lab import doctor, life, network, programs, server, state, wine
 from netlab.lab import windows as windows_room
 from netlab.lab.options import LabOptions

@@ -20,7 +20,7 @@ from labs import first_on_the_cpus, needs_a_lab
 
 import netlab
 from netlab import lab
-from netlab.findings import findings
+from netlab.findings.analysis import findings
 from netlab.findings.evidence import sendings
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of

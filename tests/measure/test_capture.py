@@ -13,7 +13,7 @@ import pytest
 from netlab.errors import HostError, ProbeError, StoreError
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
 from netlab.remote.agent import Agent
-from netlab.remote.transport import LocalProcess
+from netlab.remote.local import LocalProcess
 
 LISTENS = "import sys, time; print('listening on test', file=sys.stderr, flush=True);"
 HEADER = b"\xd4\xc3\xb2\xa1" + bytes(16) + b"\x01\0\0\0"

@@ -14,11 +14,12 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
 from netlab.measure.common_window import START_AHEAD_S, CommonWindow, common_window, is_common
+from netlab.measure.ends import Ends
 from netlab.measure.stream import measure
 from netlab.remote.agent import Agent
-from netlab.remote.transport import LocalTransport, Process
+from netlab.remote.local import LocalTransport
+from netlab.remote.transport import Process
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run
 from netlab.store.reader import read

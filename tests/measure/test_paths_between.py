@@ -25,7 +25,8 @@ from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, payload_search, round_trip
+from netlab.measure import payload_search, round_trip
+from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
 
 pytestmark = pytest.mark.alone

@@ -13,7 +13,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.measure.exchange import deadline_s, exchange_of
 from netlab.measure.round_trip import measure
 from netlab.remote.agent import Agent

@@ -29,7 +29,7 @@ from netlab.experiment.schedule import Trial
 from netlab.lab import network
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.measure.rfc2544 import offered_load, throughput_search
 from netlab.measure.rfc2544.offered_load import Load, offer
 from netlab.measure.rfc2544.trial import Bench, Tried, line_of

@@ -9,11 +9,11 @@ import pytest
 from folders import ROOT
 
 from netlab.errors import MatrixError, UsageError
+from netlab.findings.analysis import Analysis, load
 from netlab.imports.pairs import import_pairs, parse_pairs
 from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part, Place, Sheet
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.store.plan import Link
 
@@ -46,12 +46,12 @@ PRINTED = {
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> Analysis:
     return load(FOLDER)
 
 
 @pytest.fixture(scope="module")
-def part(run: Run) -> Part:
+def part(run: Analysis) -> Part:
     found = parts_of(run, readings(run))
     return next(each for each in found if each.name == "every-host-with-every-other")
 
@@ -159,13 +159,13 @@ def test_the_maps_scale_is_that_of_the_cable(part: Part) -> None:
     assert tcp.inside[3][1] == 158
 
 
-def test_no_table_of_means_mixes_the_pairs_with_each_other(run: Run) -> None:
+def test_no_table_of_means_mixes_the_pairs_with_each_other(run: Analysis) -> None:
     text = overview_text(run)
     assert "50 cells: 38 ok, 12 pending" in text
     assert "mean throughput, Mbit/s (number of cells)" not in text
 
 
-def test_importing_the_table_again_gives_the_committed_run(run: Run, tmp_path: Path) -> None:
+def test_importing_the_table_again_gives_the_committed_run(run: Analysis, tmp_path: Path) -> None:
     into = import_pairs(
         TABLE,
         tmp_path / "again",

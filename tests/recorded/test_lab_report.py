@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 from folders import FIXTURES, ROOT
 
+from netlab.findings.analysis import Analysis, load
 from netlab.report import overview_text
 from netlab.report.tables.charts import charts as charts_of
 from netlab.report.tables.elements import Table
 from netlab.report.tables.tables import Section, overviews, sections
 from netlab.results.ceilings import ceiling_of
-from netlab.results.frame import Run, load
 from netlab.results.layout import Column, Layout, lay_out
 from netlab.results.readings import readings
 from netlab.stats import rounded
@@ -30,17 +30,17 @@ MEASURED = {place: mean for place, mean in PRINTED.items() if mean}
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> Analysis:
     return load(FOLDER)
 
 
 @pytest.fixture(scope="module")
-def layout(run: Run) -> Layout:
+def layout(run: Analysis) -> Layout:
     return lay_out(readings(run))
 
 
 @pytest.fixture(scope="module")
-def parts(run: Run, layout: Layout) -> dict[str, Section]:
+def parts(run: Analysis, layout: Layout) -> dict[str, Section]:
     found = sections(layout, run.plan.link, imported=run.plan.source is not None)
     return {part.grid.pairing: part for part in found}
 
@@ -125,7 +125,7 @@ def test_pairings_are_server_first(parts: dict[str, Section]) -> None:
 
 
 def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagged(
-    run: Run, layout: Layout, parts: dict[str, Section]
+    run: Analysis, layout: Layout, parts: dict[str, Section]
 ) -> None:
     above: list[float] = []
     columns: list[tuple[str, Column]] = []
@@ -155,7 +155,7 @@ def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
     assert "94.15 Mbit/s" in table.footnotes[0][1]
 
 
-def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Run, layout: Layout) -> None:
+def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Analysis, layout: Layout) -> None:
     drawn, left_out = charts_of(layout, run.plan.link)
     assert (len(drawn), left_out) == (10, 0)
     by_name = {chart.name: chart for chart in drawn}
@@ -170,7 +170,7 @@ def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Run, layout: Layo
 
 
 def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
-    run: Run, layout: Layout
+    run: Analysis, layout: Layout
 ) -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     assert [mean for mean in MEASURED.values() if mean not in page] == []
@@ -178,7 +178,7 @@ def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
     assert {path.stem for path in (FOLDER / "charts").iterdir()} >= drawn
 
 
-def test_the_overview_for_a_terminal_has_the_means_and_the_coverage(run: Run) -> None:
+def test_the_overview_for_a_terminal_has_the_means_and_the_coverage(run: Analysis) -> None:
     text = overview_text(run)
     assert "416 cells: 346 ok, 70 pending" in text
     assert re.search(r"^WL .* 84\.82 \(12\) +92\.55 \(11\)$", text, re.MULTILINE)

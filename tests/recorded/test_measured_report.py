@@ -11,9 +11,9 @@ import pytest
 from folders import ROOT
 
 from netlab.build.local import local_probe
+from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.results.columns import PREFIXES, columns_of
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.stats.histogram import from_pairs
 
@@ -38,7 +38,7 @@ tests:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     local_probe()
     folder = tmp_path_factory.mktemp("measured")
     (folder / "matrix.yaml").write_text(MATRIX)
@@ -52,11 +52,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return load(folder / "out")
 
 
-def test_every_trial_has_a_result(run: Run) -> None:
+def test_every_trial_has_a_result(run: Analysis) -> None:
     assert set(run.frame["status"]) == {"ok"}, run.frame[["cell", "reason", "detail"]]
 
 
-def test_the_page_has_every_part(run: Run) -> None:
+def test_the_page_has_every_part(run: Analysis) -> None:
     parts = parts_of(run, readings(run))
     # What is found depends on the machine.
     names = [part.name for part in parts if part.name not in ("findings", "limits")]
@@ -68,7 +68,9 @@ def test_the_page_has_every_part(run: Run) -> None:
     assert [name for name in names if f'<h2 id="{name}">' not in page] == []
 
 
-def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(run: Run) -> None:
+def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(
+    run: Analysis,
+) -> None:
     rows = run.frame[run.frame["test"].isin(["round_trip", "connect"])]
     assert len(rows) == 12
     for _, row in rows.iterrows():
@@ -80,7 +82,7 @@ def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(
         assert histogram.mean == pytest.approx(row["rtt_mean_ns"], rel=0.01)
 
 
-def test_every_value_that_a_probe_said_is_described_in_the_documentation(run: Run) -> None:
+def test_every_value_that_a_probe_said_is_described_in_the_documentation(run: Analysis) -> None:
     protocol = (ROOT / "docs" / "protocol.md").read_text("utf-8")
     words = set(re.findall(r"[a-z0-9_]+", protocol))
     known = columns_of(run.frame["test"].unique())
@@ -96,7 +98,7 @@ def plain(name: str) -> str:
     return name
 
 
-def test_what_the_host_s_stack_took_is_part_of_the_round_trip(run: Run) -> None:
+def test_what_the_host_s_stack_took_is_part_of_the_round_trip(run: Analysis) -> None:
     rows = run.frame[run.frame["stack_time"].fillna(False)]
     stack = pd.to_numeric(rows["server_stack_mean_ns"])
     assert (stack.dropna() < pd.to_numeric(rows["rtt_mean_ns"])[stack.notna()]).all()

@@ -14,11 +14,11 @@ from folders import FIXTURES, ROOT
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
+from netlab.findings.analysis import Analysis, load
 from netlab.imports.repeats import import_repeats, parse_repeats
 from netlab.report import overview_text, write_report
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Place, Sheet
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.stats import rounded
 from netlab.store.plan import Link
@@ -41,12 +41,12 @@ VARIANCES = {"tcp_ping": "0.0791", "tcp_blast": "0.0212", "udp_blast": "0.0219"}
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> Analysis:
     return load(FOLDER)
 
 
 @pytest.fixture(scope="module")
-def sheets(run: Run) -> dict[str, Sheet]:
+def sheets(run: Analysis) -> dict[str, Sheet]:
     parts = parts_of(run, readings(run))
     return {sheet.title: sheet for part in parts for sheet in (*part.sheets, *part.details)}
 
@@ -120,7 +120,7 @@ def test_payload_is_what_arrived_and_lost_packets_are_counted_repeat_by_repeat(
     assert received == pytest.approx(1472 * (15e6 - 311) / (15 * 123.316))
 
 
-def test_the_run_has_ten_repeats_of_tcp_and_fifteen_of_udp(run: Run) -> None:
+def test_the_run_has_ten_repeats_of_tcp_and_fifteen_of_udp(run: Analysis) -> None:
     counts = run.frame.groupby(["test", "protocol"])["trial"].max().to_dict()
     assert counts == {("round_trip", "TCP"): 10, ("stream", "TCP"): 10, ("stream", "UDP"): 15}
     assert set(run.frame["status"]) == {"ok"}
@@ -156,7 +156,7 @@ def test_the_committed_page_has_the_figures_that_the_committed_run_gives(tmp_pat
         assert [each for each in ("637.61", "12,374,712", "99.78") if each not in text] == []
 
 
-def test_the_overview_for_a_terminal_has_the_documents_tables(run: Run) -> None:
+def test_the_overview_for_a_terminal_has_the_documents_tables(run: Analysis) -> None:
     text = overview_text(run)
     assert "3 cells, 35 trials: 35 ok" in text
     assert re.search(r"^elapsed, s +63\.74 .* 63\.761 ", text, re.MULTILINE)

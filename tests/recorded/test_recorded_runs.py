@@ -13,8 +13,8 @@ import pytest
 from folders import REPORTS
 from matplotlib import image
 
+from netlab.findings.analysis import load
 from netlab.report import write_report
-from netlab.results.frame import load
 
 DRAWN_WITH = "3.11.2"
 """Version of matplotlib that drew the charts of the committed pages."""

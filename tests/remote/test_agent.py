@@ -22,8 +22,8 @@ from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import lock_hosts, same_host
+from netlab.remote.local import LocalTransport
 from netlab.remote.pending import Pending
-from netlab.remote.transport import LocalTransport
 from netlab.version import VERSION
 
 FAKE = SUPPORT / "fake_agent.py"

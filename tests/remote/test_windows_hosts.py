@@ -18,10 +18,10 @@ from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import agent as probe
 from netlab.remote import deploy, system
 from netlab.remote.agent import Agent
+from netlab.remote.connect import connect
 from netlab.remote.host_lock import same_host
 from netlab.remote.ssh import SshTransport
 from netlab.remote.system import Platform, Shell
-from netlab.remote.transport import connect
 from netlab.run.survey import inspect
 from netlab.version import VERSION
 

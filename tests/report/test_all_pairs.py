@@ -10,7 +10,7 @@ from matplotlib.image import imread
 
 from netlab.experiment.records import Value
 from netlab.report import in_tables
-from netlab.report.draw.plot import draw
+from netlab.report.draw.parallel import draw
 from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
 from netlab.report.tables.elements import HeatMap, Part, Place, Sheet

@@ -23,17 +23,19 @@ from made_readings import (
     round_trip_run,
 )
 
+from netlab.findings.analysis import Analysis, load
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
 from netlab.report.page.opening import opening
 from netlab.report.page.small_charts import MAX_LINES, interval_rates, small_charts
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.store.plan import PlannedCell
 
 LIMITS = FIXTURES / "limits-linux"
 
 
-def pieces_of(run: Run, findings: dict[str, tuple[str, ...]] | None = None) -> tuple[Piece, ...]:
+def pieces_of(
+    run: Analysis, findings: dict[str, tuple[str, ...]] | None = None
+) -> tuple[Piece, ...]:
     return packed(cells_of(run, readings(run), findings or {}))
 
 

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.build.local import local_probe
-from netlab.remote.transport import LocalTransport, Process
+from netlab.findings.analysis import load
+from netlab.remote.local import LocalTransport
+from netlab.remote.transport import Process
 from netlab.report.sections import parts_of
 from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
 from netlab.report.tables.elements import Part, Place
-from netlab.results.frame import load
 from netlab.results.readings import Flow, Reading, readings
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run

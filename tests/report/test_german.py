@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from netlab.experiment.kinds import FIELDS, SETUPS
 from netlab.experiment.records import REASONS
+from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report
-from netlab.report.language.base import Wording, wording_in
+from netlab.report.language import wording_in
+from netlab.report.language.base import Wording
 from netlab.report.language.german import German, names_in, spelled
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts
 from netlab.report.tables.tables import overviews, sections
-from netlab.results.frame import Run, load
 from netlab.results.labels import setting_name
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
@@ -32,7 +33,7 @@ SHIPPED = sorted(each.parent for each in (ROOT / "reports").glob("*/run.json"))
 FIXTURES = sorted(each.parent for each in (ROOT / "tests" / "fixtures").glob("*/run.json"))
 
 
-def worded(run: Run, german: German) -> Iterator[str]:
+def worded(run: Analysis, german: German) -> Iterator[str]:
     """Everything of a report that is a label, in German."""
     found = readings(run)
     layout = lay_out(in_tables(found))

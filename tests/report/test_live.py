@@ -20,9 +20,9 @@ from made_runs import made_plan, made_record
 
 from netlab.errors import UsageError
 from netlab.experiment.records import Status
+from netlab.findings.analysis import Analysis
 from netlab.report import reloading
 from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
-from netlab.results.frame import Run
 from netlab.store.files import write_file
 from netlab.store.run_folder import RunFolder
 
@@ -49,7 +49,7 @@ class Clock:
         self._happens(self.naps)
 
 
-def made_light(run: Run, _wording: object, *, reload_s: int | None = None) -> Path:
+def made_light(run: Analysis, _wording: object, *, reload_s: int | None = None) -> Path:
     """A page as a report writes it, as far as the watcher is concerned."""
     counted = Counter(str(record.status) for record in run.latest.values())
     said = ", ".join(f"{number} {status}" for status, number in counted.items())

@@ -24,11 +24,11 @@ from made_readings import (
 )
 from needs import AXE
 
+from netlab.findings.analysis import load
 from netlab.report import in_tables, write_report
 from netlab.report.page import Contents, cells_json, page
 from netlab.report.sections import parts_of
 from netlab.report.tables.tables import overviews, sections
-from netlab.results.frame import load
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 

@@ -9,9 +9,9 @@ from folders import FIXTURES
 from made_parts import BLOCKING_18, SPINNING_18, Make
 from made_readings import drawn_ns, of_round_trips, plan_of, planned, result, round_trip_run
 
+from netlab.findings.analysis import load
 from netlab.report import overview_text, write_report
 from netlab.report.sections import parts_of
-from netlab.results.frame import load
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import readings

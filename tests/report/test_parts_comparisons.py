@@ -11,14 +11,14 @@ from made_readings import MATRIX, failure, of_round_trips, plan_of, planned, res
 
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.records import Record
+from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import comparisons, parts_of
 from netlab.report.tables.elements import Part
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.store.plan import Plan
 
 
-def compare(run: Run, **named: Any) -> Part:
+def compare(run: Analysis, **named: Any) -> Part:
     asked = Comparison("asked", **named)
     part = comparisons.part(readings(run), [asked])
     assert part is not None

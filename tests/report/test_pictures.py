@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 from folders import ROOT
 
+from netlab.findings.analysis import load
 from netlab.report import in_tables
 from netlab.report.draw import parallel
-from netlab.report.draw.plot import draw, drawing, figure_of, style
+from netlab.report.draw.parallel import draw, drawing
+from netlab.report.draw.plot import figure_of, style
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.language.german import German, names_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts
 from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
-from netlab.results.frame import load
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 
@@ -149,7 +150,7 @@ def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch.setattr("netlab.report.draw.plot._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with parallel.drawing([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
+    with parallel._second_process([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
         assert other.first(2) == [alone[0].column, replace(alone[1], column=None)]
     assert draw([MAP, CHART]) == alone
 
@@ -172,7 +173,7 @@ def test_where_there_is_no_second_process_or_it_dies_this_one_draws(
     monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/bin/false")
     assert draw([MAP, CHART]) == alone
     monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/nowhere/python")
-    with parallel.drawing([(MAP, PAGE_WIDE)]) as other:
+    with parallel._second_process([(MAP, PAGE_WIDE)]) as other:
         assert not other.begun(0) and other.first(1) == []
     assert draw([MAP, CHART]) == alone
 
@@ -188,7 +189,7 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noted)
-    with pytest.raises(ZeroDivisionError), parallel.drawing([(MAP, PAGE_WIDE)]):
+    with pytest.raises(ZeroDivisionError), parallel._second_process([(MAP, PAGE_WIDE)]):
         _ = 1 / 0
     (process,) = started
     with pytest.raises(ProcessLookupError):

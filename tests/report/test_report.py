@@ -24,11 +24,11 @@ import made_readings as made
 import pytest
 
 from netlab.experiment.records import Record, Status, Value
+from netlab.findings.analysis import Analysis, load
 from netlab.report import overview_text, write_report
-from netlab.report.draw.plot import draw
+from netlab.report.draw.parallel import draw
 from netlab.report.tables.charts import MAX_CHARTS, charts
 from netlab.report.tables.elements import Chart, Curve
-from netlab.results.frame import Run, load
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 from netlab.store.plan import Link, Plan, PlannedCell
@@ -79,7 +79,7 @@ def make_run(
     records: list[Record] | None = None,
     notes: list[tuple[str, dict[str, Any]]] | None = None,
     **plan: Any,
-) -> Run:
+) -> Analysis:
     """Make a run folder out of cells, records and notes, and read it."""
     fields: dict[str, Any] = {
         "title": "made up",
@@ -100,20 +100,20 @@ def make_run(
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Callable[..., Run]:
+def make(tmp_path: Path) -> Callable[..., Analysis]:
     """Make runs in a folder of the test's own."""
     return partial(make_run, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def several(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     """A run of several cells whose report is written."""
     run = make_run(tmp_path_factory.mktemp("several"), several_cells())
     write_report(run)
     return run
 
 
-def files_of(run: Run) -> dict[str, bytes]:
+def files_of(run: Analysis) -> dict[str, bytes]:
     """Each file of a run folder, by its name in it."""
     return {
         str(path.relative_to(run.path)): path.read_bytes()
@@ -155,11 +155,11 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def read_page(run: Run) -> Page:
+def read_page(run: Analysis) -> Page:
     return Page(write_report(run).read_text(encoding="utf-8"))
 
 
-def page_of(run: Run) -> Page:
+def page_of(run: Analysis) -> Page:
     """The page that is written already."""
     return Page((run.path / "index.html").read_text(encoding="utf-8"))
 
@@ -173,7 +173,7 @@ def several_cells() -> list[PlannedCell]:
     ]
 
 
-def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Run) -> None:
+def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Analysis) -> None:
     written = set(files_of(several))
     assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= written
     pictures = {name for name in written if name.startswith("charts/")}
@@ -181,7 +181,7 @@ def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Run) -> No
     assert len(pictures) == 2 * 3 * (2 + 4)
 
 
-def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Run) -> None:
+def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Analysis) -> None:
     first = files_of(several)
     (several.path / "tables.md").unlink()
     assert write_report(several) == several.path / "index.html"
@@ -189,7 +189,7 @@ def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Run) -> None
 
 
 def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
-    several: Run,
+    several: Analysis,
 ) -> None:
     before = files_of(several)
     (several.path / "tables.md").unlink()
@@ -204,7 +204,7 @@ def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
 
 
 def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     run = make([planned()])
     (run.path / "charts").mkdir()
@@ -215,7 +215,7 @@ def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
     assert (run.path / "charts" / "notes.txt").read_text() == "mine"
 
 
-def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: Run) -> None:
+def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: Analysis) -> None:
     page = page_of(several)
     assert page.all("html") == [{"lang": "en"}]
     assert page.all("script") == SCRIPTS
@@ -236,7 +236,7 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: R
 
 
 def test_the_page_s_own_policy_names_its_one_script_and_style_and_allows_no_other(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     text = write_report(make([planned()])).read_text(encoding="utf-8")
     policy = next(
@@ -257,7 +257,7 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Run]) -> None:
+def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Analysis]) -> None:
     cells = [planned("LL"), planned("WL")]
     page = read_page(make(cells))
     assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3
@@ -267,7 +267,7 @@ def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., R
 
 
 def test_the_page_begins_with_what_was_measured_between_whom_and_when(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     text = read_page(make([planned("LL"), planned("WL")])).text
     for words in (
@@ -280,7 +280,7 @@ def test_the_page_begins_with_what_was_measured_between_whom_and_when(
 
 
 def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     def facts(when: str, sent: int) -> tuple[str, dict[str, Any]]:
         counted = {"interface_sent_bytes": sent, "governor": "performance"}
@@ -291,7 +291,7 @@ def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
     assert {"class": "changed"} not in page.all("td")
 
 
-def test_every_heading_of_a_table_has_its_scope(several: Run) -> None:
+def test_every_heading_of_a_table_has_its_scope(several: Analysis) -> None:
     page = page_of(several)
     assert len(page.all("th")) > 50
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}
@@ -299,7 +299,7 @@ def test_every_heading_of_a_table_has_its_scope(several: Run) -> None:
 
 
 def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(interface=HOSTILE), planned(interface="b", pairing="<b>")]
     records = [
@@ -324,7 +324,7 @@ def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
 
 
 def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     timed: dict[str, Any] = {"stack_time": True, "interface": HOSTILE}
     cells = [
@@ -373,7 +373,7 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
 
 
 def test_names_in_other_scripts_and_math_signs_are_drawn_without_complaint(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [
         planned(interface=name, socket_buffer_bytes=buffer)
@@ -385,7 +385,9 @@ def test_names_in_other_scripts_and_math_signs_are_drawn_without_complaint(
     assert len(list((run.path / "charts").glob("*.svg"))) == 3
 
 
-def test_a_run_without_a_single_record_has_a_page_that_says_so(make: Callable[..., Run]) -> None:
+def test_a_run_without_a_single_record_has_a_page_that_says_so(
+    make: Callable[..., Analysis],
+) -> None:
     cells = several_cells()
     run = make(cells, [])
     page = read_page(run)
@@ -396,7 +398,7 @@ def test_a_run_without_a_single_record_has_a_page_that_says_so(make: Callable[..
 
 
 def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(socket_buffer_bytes=size) for size in (1, 2, 3, 4, 5)]
     records = [
@@ -415,7 +417,7 @@ def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details
 
 
 def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     def facts(when: str, governor: str) -> tuple[str, dict[str, Any]]:
         return ("facts", {"host": "alpha", "when": when, "facts": {"governor": governor, "n": 1}})
@@ -428,7 +430,7 @@ def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
         assert words in page.text
 
 
-def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Run]) -> None:
+def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Analysis]) -> None:
     def facts(host: str, machine: str) -> tuple[str, dict[str, Any]]:
         return ("facts", {"host": host, "when": "before", "facts": {"machine_id": machine}})
 
@@ -438,7 +440,7 @@ def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Run
     assert "alpha, beta: one machine, so they share its CPUs" in together.text
 
 
-def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Run]) -> None:
+def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Analysis]) -> None:
     sized = [planned(socket_buffer_bytes=size) for size in (1024, 2048)]
     asked = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
     run = make([*sized, PlannedCell("auto", "LL", "stream", asked)])
@@ -447,14 +449,14 @@ def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Run]) -> 
     assert [y for _, y in chart.lines[0].points] == [48.0, 48.0, None, 48.0]
 
 
-def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Run]) -> None:
+def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Analysis]) -> None:
     page = read_page(make([planned()], source="table.csv"))
     assert "Imported from table.csv." in page.text
     assert "netlab measured none of them" in page.text
     assert "the receiver’s clock" not in page.text
 
 
-def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Run]) -> None:
+def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Analysis]) -> None:
     run = make([planned()])
     with (run.path / "journal.jsonl").open("ab") as journal:
         journal.write(b"torn")
@@ -462,7 +464,7 @@ def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Run]) -> None
     assert "The journal is damaged in 1 place;" in page.text
 
 
-def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., Run]) -> None:
+def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., Analysis]) -> None:
     cells = [planned(direction="both", socket_buffer_bytes=size) for size in (1024, 2048)]
     values = {"to_server_throughput_bit_per_s": 40e6, "to_client_throughput_bit_per_s": 30e6}
     run = make(cells, [result(cell, values=values) for cell in cells])
@@ -471,7 +473,7 @@ def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., 
     assert "they are not added" in read_page(run).text
 
 
-def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Run]) -> None:
+def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Analysis]) -> None:
     cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
     run = make(cells, [result(cells[0]), failure(cells[1]), result(cells[2])])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
@@ -482,11 +484,11 @@ def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Run]) -> N
 
 
 def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
 
-    def measured(trials: int) -> Run:
+    def measured(trials: int) -> Analysis:
         rates = (47e6, 48e6, 49e6)[:trials]
         records = [
             result(cell, n, values={"throughput_bit_per_s": rate})
@@ -509,7 +511,7 @@ def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
 
 
 def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = several_cells()
     records = [
@@ -527,7 +529,7 @@ def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart
 
 
 def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_missing(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [
         planned(source_port=port, socket_buffer_bytes=buffer)
@@ -541,7 +543,7 @@ def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_miss
 
 
 def test_conditions_that_make_the_same_file_name_overwrite_nothing(
-    make: Callable[..., Run],
+    make: Callable[..., Analysis],
 ) -> None:
     cells = [
         planned(interface=name, socket_buffer_bytes=buffer)
@@ -552,7 +554,7 @@ def test_conditions_that_make_the_same_file_name_overwrite_nothing(
     assert [chart.name[-2:] for chart in drawn] == ["-b", "-2"]
 
 
-def test_pictures_are_of_the_size_that_the_page_expects(several: Run) -> None:
+def test_pictures_are_of_the_size_that_the_page_expects(several: Analysis) -> None:
     pictures = list((several.path / "charts").glob("*.png"))
     assert pictures
     for path in pictures:

@@ -11,14 +11,14 @@ from folders import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.findings.analysis import load
 from netlab.report import in_tables
-from netlab.report.language.base import wording_in
+from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Entry, Line, Part, Place, Row, Sheet, Table
 from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.latex import document
 from netlab.report.write.latex_escape import latex_text
-from netlab.results.frame import load
 from netlab.results.layout import Column, lay_out
 from netlab.results.readings import readings
 

@@ -10,18 +10,18 @@ import pytest
 from folders import ROOT
 from made_readings import failure, plan_of, planned, result
 
-from netlab.config.matrix_file import Link, load_matrix
+from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.ethernet import frames_per_s
-from netlab.experiment.cells import expand
 from netlab.experiment.estimate import least_s
 from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.kinds import ThroughputSearch, is_together, window_s
+from netlab.experiment.matrix import Link, expand
 from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
+from netlab.findings.analysis import Analysis, load
 from netlab.report import write_report
 from netlab.report.sections import throughput_search
 from netlab.report.tables.elements import Chart, Part, Place, Sheet
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
@@ -182,14 +182,14 @@ def of_search(frame_bytes: int, share: float | None, limit: str, **more: Value) 
     return values | more
 
 
-def run_of(tmp_path: Path, plan: Plan, records: Sequence[Record]) -> Run:
+def run_of(tmp_path: Path, plan: Plan, records: Sequence[Record]) -> Analysis:
     with RunFolder.open_for_writing(tmp_path / "run", plan) as folder:
         for record in records:
             folder.append(record, durable=False)
     return load(tmp_path / "run")
 
 
-def made(tmp_path: Path, found: dict[int, dict[str, Value] | None], **settings: Any) -> Run:
+def made(tmp_path: Path, found: dict[int, dict[str, Value] | None], **settings: Any) -> Analysis:
     cells = {
         size: planned("throughput_search", frame_bytes=size, direction="both", **settings)
         for size in found
@@ -203,7 +203,7 @@ def made(tmp_path: Path, found: dict[int, dict[str, Value] | None], **settings: 
     return run_of(tmp_path, plan_of(list(cells.values()), 1), records)
 
 
-def part_of(run: Run) -> Part:
+def part_of(run: Analysis) -> Part:
     part = throughput_search.part(readings(run))
     assert part is not None
     return part
@@ -218,7 +218,7 @@ BOUND = "generator-bound at every rate tried; busiest core: CPU 1 of beta, 100 %
 SEED = {64: 0.5, 256: 0.97, 1518: 1.0}
 
 
-def seed_run(tmp_path: Path, **settings: Any) -> Run:
+def seed_run(tmp_path: Path, **settings: Any) -> Analysis:
     """Shares such as the document states: small frames at half the line rate, long ones at it."""
     found: dict[int, dict[str, Value] | None] = {
         size: of_search(size, share, "device" if share < 1 else "line rate")

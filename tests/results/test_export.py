@@ -18,8 +18,8 @@ from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
 from netlab.experiment.records import Status
+from netlab.findings.analysis import load
 from netlab.results.export import export
-from netlab.results.frame import load
 from netlab.store.run_folder import RunFolder
 
 FIXTURE = FIXTURES / "run-v1"

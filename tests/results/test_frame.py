@@ -19,8 +19,9 @@ import netlab
 from netlab.errors import UsageError
 from netlab.experiment.kinds import FIELDS, SETUPS
 from netlab.experiment.records import Record, Status, Value
+from netlab.findings.analysis import Analysis, load
 from netlab.results.columns import COLUMNS, COLUMNS_OF, Column, columns_of, describe
-from netlab.results.frame import Run, load, make_frame
+from netlab.results.frame import make_frame
 from netlab.stats.histogram import from_pairs, of_values
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import Plan, RunFolder
@@ -28,7 +29,7 @@ from netlab.store.run_folder import Plan, RunFolder
 LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
 
 
-def run_of(path: Path, *records: Record, plan: Plan | None = None) -> Run:
+def run_of(path: Path, *records: Record, plan: Plan | None = None) -> Analysis:
     plan = plan or made_plan(repeats=1)
     with RunFolder.open_for_writing(path / "run", plan, clock=ticking()) as folder:
         for record in records:

@@ -13,13 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.cli import cli
+from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.cells import Cell, expand
-from netlab.experiment.hosts import Host, load_inventory
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.matrix import expand
 from netlab.experiment.requirements import demands, lacking
 from netlab.run.ask_hosts import Told, asking, beyond_hosts
 from netlab.run.plan import plan_of
+from netlab.run.plan_text import plan_text
 
 LAB_REPORT = MATRICES / "lab-report.yaml"
 LINUX = frozenset(
@@ -127,9 +130,7 @@ def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
     plan = plan_of(*files, ask=lambda _hosts: told(a=LINUX, b=WINDOWS))
     assert list(plan.refused.values()) == ["b cannot do it (dscp: 46)"]
     assert plan.trials == 0
-    assert "Cannot be measured: 1 cell of WL: b cannot do it (dscp: 46)" in plan.as_text(
-        with_cells=False
-    )
+    assert "Cannot be measured: 1 cell of WL: b cannot do it (dscp: 46)" in plan_text(plan)
     assert plan_of(*files).refused == {}
 
 
@@ -155,7 +156,7 @@ def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Pa
     plan = plan_of(tmp_path / "matrix.yaml", tmp_path / "hosts.yaml", ask=ask)
     assert plan.refused == {}
     assert plan.notes == ("not asked what it can do: b: 192.0.2.1 port 22 does not answer",)
-    assert "Note: not asked what it can do: b: 192.0.2.1" in plan.as_text(with_cells=False)
+    assert "Note: not asked what it can do: b: 192.0.2.1" in plan_text(plan, with_cells=False)
 
 
 def test_hosts_are_really_asked_and_offline_asks_nobody(

@@ -23,7 +23,7 @@ from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.measure.round_trip import measure
 from netlab.remote.agent import Agent
 from netlab.run.preflight import preflight_mirror

@@ -16,7 +16,7 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.measure.stream import measure
 from netlab.remote import routes
 from netlab.remote.agent import Agent

@@ -20,8 +20,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import load
 from netlab.measure import payload_search, round_trip, stream
-from netlab.results.frame import load
 from netlab.store.reader import read
 
 __all__ = ["netprobe"]

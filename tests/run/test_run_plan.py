@@ -11,11 +11,12 @@ from folders import MATRICES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.config.matrix_file import Link, load_matrix
+from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
-from netlab.experiment.cells import Cell, expand
+from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup
+from netlab.experiment.matrix import Link, expand
 from netlab.run.plan import plan_json, plan_of
 from netlab.run.plan_text import plan_text
 from netlab.run.progress import OVERHEAD_S
@@ -50,9 +51,9 @@ def test_the_text_says_how_many_how_long_and_what_is_measured() -> None:
 
 def test_the_text_lists_every_cell_with_its_key_where_asked() -> None:
     plan = plan_of(LOOPBACK, None)
-    listed = plan.as_text(with_cells=True)
+    listed = plan_text(plan, with_cells=True)
     assert all(cell.key in listed for cell in plan.cells)
-    assert not any(cell.key in plan.as_text(with_cells=False) for cell in plan.cells)
+    assert not any(cell.key in plan_text(plan, with_cells=False) for cell in plan.cells)
 
 
 def test_only_and_set_narrow_the_plan() -> None:

@@ -12,12 +12,13 @@ from typing import Any, cast
 import pytest
 from made_runs import ticking
 
-from netlab.config.matrix_file import Matrix, load_matrix
-from netlab.experiment.cells import Cell, expand
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Meeting
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.run import session as room
 from netlab.run.host_pool import Rig

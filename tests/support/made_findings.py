@@ -11,11 +11,11 @@ from typing import Any
 from folders import REPORTS
 
 from netlab.experiment.records import Record, Status, Value
-from netlab.findings import Finding, Kind
+from netlab.findings.analysis import Analysis
+from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
 from netlab.imports.run_writer import record_of
 from netlab.imports.table import parse_table
-from netlab.results.frame import Run
 from netlab.store.plan import Link, Plan, PlannedCell
 from netlab.store.reader import Note, StoredRun
 from netlab.store.source_facts import Stated
@@ -28,9 +28,9 @@ BUFFERS = [size * KIB for size in (16, 20, 24, 28, 32, 36, 40, 44)]
 LINK = Link(1e8, 1500)
 
 
-def run_of(plan: Plan, records: Iterable[Record], notes: Sequence[Note] = ()) -> Run:
+def run_of(plan: Plan, records: Iterable[Record], notes: Sequence[Note] = ()) -> Analysis:
     kept = tuple(records)
-    return Run(
+    return Analysis(
         StoredRun(
             path=Path("nowhere"),
             plan=plan,
@@ -65,7 +65,7 @@ def kinds_of(found: Iterable[Finding]) -> set[Kind]:
     return {each.kind for each in found}
 
 
-def places(run: Run, found: Iterable[Finding]) -> set[tuple[str, int]]:
+def places(run: Analysis, found: Iterable[Finding]) -> set[tuple[str, int]]:
     """Group in words, and the socket buffer of each cell in KiB."""
     by_key = {cell.key: cell for cell in run.plan.cells}
     return {
@@ -96,7 +96,7 @@ def lab_report(
     link: bool = True,
     stated: Stated | None = None,
     known: Mapping[str, Value] | None = None,
-) -> Run:
+) -> Analysis:
     """The recorded run with other figures, other names of its pairings, another link."""
     columns = figures() if columns is None else columns
     cells, records = [], []
@@ -138,7 +138,7 @@ def measured(
     effective: Mapping[int, Mapping[str, Value]] | None = None,
     link: Link | None = LINK,
     notes: Sequence[Note] = (),
-) -> Run:
+) -> Analysis:
     """Socket buffer → Mbit/s of each trial; ``None`` failed."""
     cells, records = [], []
     for size, trials in series.items():
@@ -166,7 +166,7 @@ def measured(
     return run_of(plan_of(cells, link, repeats=repeats), records, notes)
 
 
-def clean(**more: Any) -> Run:
+def clean(**more: Any) -> Analysis:
     """Eight buffers, five trials each, all at the wire's ceiling."""
     trials = [[mbit + 0.01 * n for n in range(5)] for mbit in CLEAN_MBIT]
     return measured(dict(zip(BUFFERS, trials, strict=True)), **more)
@@ -180,11 +180,11 @@ def cells_of(sizes: Sequence[int], pairing: str = "LL") -> tuple[str, ...]:
     return tuple(f"{pairing}-{size}" for size in sizes)
 
 
-def flat(**more: Any) -> Run:
+def flat(**more: Any) -> Analysis:
     return measured({size: [94.0] for size in BUFFERS}, **more)
 
 
-def joined(*runs: Run) -> tuple[Series, ...]:
+def joined(*runs: Analysis) -> tuple[Series, ...]:
     cells = [cell for run in runs for cell in run.plan.cells]
     records = [record for run in runs for record in run.records]
     return series_of(run_of(replace(runs[0].plan, cells=tuple(cells)), records))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netlab.experiment.records import Record
+from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Part, Place, Sheet
-from netlab.results.frame import Run, load
 from netlab.results.readings import readings
 from netlab.store.plan import Link, Plan
 from netlab.store.run_folder import RunFolder
@@ -18,10 +18,10 @@ LINK = Link(1e8, 1500)
 BLOCKING_18 = "UDP 18, server’s receive call blocking"
 SPINNING_18 = "UDP 18, server’s receive call spinning"
 
-Make = Callable[[Plan, Sequence[Record]], Run]
+Make = Callable[[Plan, Sequence[Record]], Analysis]
 
 
-def made_run(parent: Path, plan: Plan, records: Sequence[Record]) -> Run:
+def made_run(parent: Path, plan: Plan, records: Sequence[Record]) -> Analysis:
     """A run folder of its own in ``parent``, written and read again."""
     path = parent / f"run-{len(list(parent.iterdir()))}"
     with RunFolder.open_for_writing(path, plan) as folder:
@@ -30,7 +30,7 @@ def made_run(parent: Path, plan: Plan, records: Sequence[Record]) -> Run:
     return load(path)
 
 
-def part_of(run: Run, name: str) -> Part:
+def part_of(run: Analysis, name: str) -> Part:
     return next(part for part in parts_of(run, readings(run)) if part.name == name)
 
 

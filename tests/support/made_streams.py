@@ -13,7 +13,7 @@ from made_readings import failure, plan_of, planned, result
 
 from netlab import cli
 from netlab.experiment.records import Record, Value
-from netlab.results.frame import Run, load
+from netlab.findings.analysis import Analysis, load
 from netlab.store.plan import Link, PlannedCell
 from netlab.store.run_folder import RunFolder
 
@@ -28,7 +28,7 @@ def stream(
     return planned("stream", pairing, protocol=protocol, message_bytes=size, **more)
 
 
-def stream_run(path: Path, *cells: tuple[PlannedCell, Sequence[Mbit]], **plan: Any) -> Run:
+def stream_run(path: Path, *cells: tuple[PlannedCell, Sequence[Mbit]], **plan: Any) -> Analysis:
     """A run folder with a trial a figure."""
     trials = [(cell, [stream_values(each) for each in figures]) for cell, figures in cells]
     return run_of(path, *trials, **plan)
@@ -38,7 +38,7 @@ def run_of(
     path: Path,
     *cells: tuple[PlannedCell, Sequence[Mapping[str, Value] | None]],
     **plan: Any,
-) -> Run:
+) -> Analysis:
     """A run folder with a trial for each set of values; ``None`` failed."""
     most = max(len(trials) for _, trials in cells)
     own = [

@@ -14,9 +14,10 @@ import pytest
 
 from netlab.build.local import local_probe
 from netlab.experiment.hosts import Host
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.remote.transport import LocalTransport, Process
+from netlab.remote.local import LocalTransport
+from netlab.remote.transport import Process
 
 needs_namespaces = [pytest.mark.needs("namespaces")]
 needs_nft = pytest.mark.needs("nft")

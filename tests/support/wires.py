@@ -16,7 +16,8 @@ from netlab.build.local import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote import routes
 from netlab.remote.agent import Agent
-from netlab.remote.transport import LocalTransport, Process
+from netlab.remote.local import LocalTransport
+from netlab.remote.transport import Process
 from netlab.run import preflight
 from netlab.run.survey import Inspected, inspect
 

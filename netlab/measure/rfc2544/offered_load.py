@@ -18,7 +18,6 @@ from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.trial_verdict import Account
-from netlab.measure import Ends
 from netlab.measure.common_window import START_AHEAD_S
 from netlab.measure.conversation import (
     Conversation,
@@ -29,6 +28,7 @@ from netlab.measure.conversation import (
     keys_of_connector,
     opened_by,
 )
+from netlab.measure.ends import Ends
 from netlab.measure.flow import Flow, keys_of
 from netlab.measure.host_watch import WHOSE, Watch, dropped_at_socket
 from netlab.remote.protocol import decimal

@@ -17,7 +17,7 @@ from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import Ask, Found, Grid, Search, Verdict
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure import Ends, Live
+from netlab.measure.ends import Ends, Live
 from netlab.measure.host_watch import WHOSE
 from netlab.measure.record import recorded
 from netlab.measure.rendezvous import PAIR_GONE, alone

@@ -19,9 +19,9 @@ from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import Ask, Try, Verdict
 from netlab.experiment.records import REASONS, reason_of
 from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge, least, worst
-from netlab.measure import Ends, Live
 from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measure.conversation import Side
+from netlab.measure.ends import Ends, Live
 from netlab.measure.host_watch import Watch
 from netlab.measure.rendezvous import Meeting, Member, alone
 from netlab.measure.rfc2544.offered_load import Load, Offered, clocks, learn, offer, starts_at

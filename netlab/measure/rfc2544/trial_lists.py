@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netlab.experiment.host_counters import PLACES
 from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Value
-from netlab.measure import Ends
+from netlab.measure.ends import Ends
 from netlab.measure.host_watch import WHOSE, share_a_machine
 from netlab.measure.rfc2544.trial import Tried
 

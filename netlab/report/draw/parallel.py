@@ -14,22 +14,55 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Condition, Thread
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from netlab.report.draw.sizes import Format
+from netlab.report.draw.plot import Picture, drawn
+from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
-
-if TYPE_CHECKING:
-    from netlab.report.draw.plot import Picture
 
 Job = tuple[Chart | Strip | HeatMap, Format]
 """A chart, and the width to draw it in."""
 
+_MANY = 6
+"""From so many charts on a second process is worth its start."""
+
 _PACKAGES = Path(__file__).parents[3]
+
+
+def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
+    """Draw each chart; no clock, user setting or system font has a part in the bytes."""
+    with drawing(charts) as pictures:
+        return pictures()
+
+
+@contextmanager
+def drawing(
+    charts: Iterable[Chart | Strip | HeatMap],
+) -> Iterator[Callable[[], tuple[Picture, ...]]]:
+    """Have charts drawn while the block does something else; it gets what it then asks for them."""
+    kept = tuple(charts)
+    jobs = [(chart, form) for form in (PAGE_WIDE, COLUMN_WIDE) for chart in kept]
+    with _second_process(jobs if len(kept) >= _MANY else ()) as other:
+        yield lambda: _pictures(jobs, other)
+
+
+def _pictures(jobs: Sequence[Job], other: Other) -> tuple[Picture, ...]:
+    """What the other process has not begun is drawn here, from the last job on."""
+    last: list[Picture] = []
+    while len(last) < len(jobs) and not other.begun(at := len(jobs) - len(last) - 1):
+        last.append(drawn(*jobs[at]))
+    first = other.first(len(jobs) - len(last))
+    # Fewer where that process has ended.
+    between = [drawn(*job) for job in jobs[len(first) : len(jobs) - len(last)]]
+    pictures = [*first, *between, *reversed(last)]
+    half = len(pictures) // 2
+    pairs = zip(pictures[:half], pictures[half:], strict=True)
+    return tuple(replace(wide, column=narrow) for wide, narrow in pairs)
 
 
 class Other:
@@ -73,7 +106,7 @@ class Other:
 
 
 @contextmanager
-def drawing(jobs: Sequence[Job]) -> Iterator[Other]:
+def _second_process(jobs: Sequence[Job]) -> Iterator[Other]:
     """Have the jobs drawn, from the first one on, while the block does something else.
 
     However the block is left, no process stays behind.
@@ -111,8 +144,6 @@ def _start(jobs: Sequence[Job]) -> subprocess.Popen[bytes] | None:
 def main() -> None:
     """What the second process does."""
     jobs = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process said it
-    from netlab.report.draw.plot import drawn
-
     for chart, form in jobs:
         pickle.dump(drawn(chart, form), sys.stdout.buffer)
         sys.stdout.buffer.flush()

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.report.draw import parallel
 from netlab.report.draw.axes import name_places, scale, scale_panel, spell
 from netlab.report.draw.bars import draw_bars
 from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches
-from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
+from netlab.report.draw.sizes import Format
 from netlab.report.tables.elements import Chart, Curve, HeatMap, Strip
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ _PACKED = {"compress_level": 3}
 _PIXELS_AN_INCH = 72
 _FEW_POINTS = 40
 """A line of more points has markers at the ticks of the axis only."""
-_MANY = 6
-"""From so many charts on a second process is worth its start."""
 _INK = "#1c2126"
 _QUIET = "#6b737b"
 
@@ -99,37 +96,6 @@ class Picture:
         own = {f"{name}.svg": self.svg, f"{name}.png": self.png, f"{name}.pdf": self.pdf}
         narrow = {} if self.column is None else self.column.files()
         return own | {f"column/{name}": data for name, data in narrow.items()}
-
-
-def draw(charts: Iterable[Chart | Strip | HeatMap]) -> tuple[Picture, ...]:
-    """Draw each chart; no clock, user setting or system font has a part in the bytes."""
-    with drawing(charts) as pictures:
-        return pictures()
-
-
-@contextmanager
-def drawing(
-    charts: Iterable[Chart | Strip | HeatMap],
-) -> Iterator[Callable[[], tuple[Picture, ...]]]:
-    """Have charts drawn while the block does something else; it gets what it then asks for them."""
-    kept = tuple(charts)
-    jobs = [(chart, form) for form in (PAGE_WIDE, COLUMN_WIDE) for chart in kept]
-    with parallel.drawing(jobs if len(kept) >= _MANY else ()) as other:
-        yield lambda: _pictures(jobs, other)
-
-
-def _pictures(jobs: Sequence[parallel.Job], other: parallel.Other) -> tuple[Picture, ...]:
-    """What the other process has not begun is drawn here, from the last job on."""
-    last: list[Picture] = []
-    while len(last) < len(jobs) and not other.begun(at := len(jobs) - len(last) - 1):
-        last.append(drawn(*jobs[at]))
-    first = other.first(len(jobs) - len(last))
-    # Fewer where that process has ended.
-    between = [drawn(*job) for job in jobs[len(first) : len(jobs) - len(last)]]
-    pictures = [*first, *between, *reversed(last)]
-    half = len(pictures) // 2
-    pairs = zip(pictures[:half], pictures[half:], strict=True)
-    return tuple(replace(wide, column=narrow) for wide, narrow in pairs)
 
 
 def drawn(chart: Chart | Strip | HeatMap, form: Format) -> Picture:

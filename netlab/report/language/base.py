@@ -11,7 +11,6 @@ from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table
 
 if TYPE_CHECKING:
     from netlab.report.tables.tables import Section
-    from netlab.results.frame import Run
 
 
 class Wording:
@@ -41,15 +40,3 @@ class Wording:
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
         """A diagram: title, axes, legend."""
         return chart
-
-
-def wording_in(language: str, run: Run) -> Wording:
-    """The wording of one of ``report.LANGUAGES`` for the report of a run.
-
-    Names that the run gives to hosts and pairings are kept, whatever they mean as words.
-    """
-    if language == "de":
-        from netlab.report.language.german import German, names_in
-
-        return German(names_in(run))
-    return Wording()

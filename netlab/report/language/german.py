@@ -32,7 +32,7 @@ from netlab.store.source_facts import stated_of
 
 if TYPE_CHECKING:
     from netlab.report.tables.tables import Section
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 _NAMING = ("interface", "network", "congestion")
 """Settings whose values are names."""

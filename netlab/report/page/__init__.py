@@ -29,7 +29,7 @@ from netlab.units import format_rate
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
 
@@ -38,7 +38,7 @@ _HERE = Path(__file__).parent
 class Contents:
     """All that a page is made of."""
 
-    run: Run
+    run: Analysis
     readings: tuple[Reading, ...]
     overviews: tuple[Table, ...]
     sections: tuple[Section, ...]
@@ -51,7 +51,7 @@ class Contents:
     """What its script shows of a cell: see ``cells_json``."""
 
 
-def cells_json(run: Run, readings: Sequence[Reading]) -> str:
+def cells_json(run: Analysis, readings: Sequence[Reading]) -> str:
     """All cells of a run with their records and findings, packed, as the page carries them."""
     return script_json(packed(cells_of(run, readings, sentences_of(run))))
 
@@ -134,7 +134,7 @@ def _shown(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _of_hosts(run: Run) -> dict[str, Any]:
+def _of_hosts(run: Analysis) -> dict[str, Any]:
     found = coverage.hosts(run)
     return {
         "hosts": found,

@@ -23,7 +23,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
 """Of a piece before it is packed: some milliseconds to unpack."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
-from netlab.results.labels import count, setting_name, setting_value
+from netlab.results.labels import as_words, count, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.results.readings import Reading
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
     from netlab.store.plan import Plan
 
 _SHOWN_DETAILS = 3
@@ -183,17 +183,6 @@ def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
         )
         for session in run.sessions
     )
-
-
-def as_words(value: object) -> str:
-    """A value of a note on one line; what is empty is a dash."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {as_words(each)}" for key, each in value.items()) or "–"
-    if isinstance(value, list | tuple):
-        return ", ".join(as_words(each) for each in value) or "–"
-    return "–" if value is None or value == "" else str(value)
 
 
 def _count(name: str, readings: Sequence[Reading]) -> PairingCount:

@@ -22,10 +22,10 @@ from netlab.report.tables.elements import Part
 from netlab.results.readings import Reading
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
 
 
-def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
+def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
     """What further rooms have to say; empty for an import of streams, each printed once."""
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
@@ -44,7 +44,7 @@ def parts_of(run: Run, readings: Sequence[Reading]) -> tuple[Part, ...]:
     return tuple(part for part in found if part is not None)
 
 
-def _compared(run: Run, readings: Sequence[Reading]) -> Part | None:
+def _compared(run: Analysis, readings: Sequence[Reading]) -> Part | None:
     """What the run's matrix compares; where it cannot be read, its faults."""
     if "compare" not in run.plan.matrix_text:
         return None

@@ -15,7 +15,7 @@ from netlab.report.text.stream_findings import CALLED, shown_by
 from netlab.stats import rounded
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
 
 _NOT_SHOWN = "not shown"
 
@@ -67,7 +67,7 @@ class _Row:
         )
 
 
-def parts(run: Run) -> tuple[Part, ...]:
+def parts(run: Analysis) -> tuple[Part, ...]:
     """All findings, what limited the run's streams, and what an imported document says of them;
     each where there is something to say.
     """
@@ -75,7 +75,7 @@ def parts(run: Run) -> tuple[Part, ...]:
     return tuple(part for part in found if part is not None)
 
 
-def _limited(run: Run) -> Part | None:
+def _limited(run: Analysis) -> Part | None:
     unpaced = [sending for sending in run.sendings if not sending.paced]
     found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
     if not found:

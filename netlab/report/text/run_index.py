@@ -11,7 +11,7 @@ from netlab.experiment.records import Status
 from netlab.findings.series import AXIS
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.results.run import Run
     from netlab.store.plan import PlannedCell
 
 

@@ -15,7 +15,7 @@ from netlab.report.text.run_index import Speaker
 from netlab.results.labels import count
 
 if TYPE_CHECKING:
-    from netlab.results.frame import Run
+    from netlab.findings.analysis import Analysis
 
 NAME = "findings"
 
@@ -40,7 +40,7 @@ _NEVER = frozenset({Kind.NOT_DETERMINED, Kind.BUFFER_DOUBLED, Kind.PACING})
 """What was to be expected, or says nothing by itself: it stands with its cells."""
 
 
-def leading(run: Run) -> tuple[str, ...]:
+def leading(run: Analysis) -> tuple[str, ...]:
     """The three to five sentences that matter most, the most important first; fewer where less was
     found, none where nothing was.
     """
@@ -56,7 +56,7 @@ def leading(run: Run) -> tuple[str, ...]:
     return tuple(_together(kind, kinds[kind], speaker) for kind in ordered[:MOST_LEADING])
 
 
-def sentences_of(run: Run) -> dict[str, tuple[str, ...]]:
+def sentences_of(run: Analysis) -> dict[str, tuple[str, ...]]:
     """Key of a cell → what is said of it, a sentence a finding."""
     speaker = Speaker(run)
     said: dict[str, list[str]] = {}
@@ -67,7 +67,7 @@ def sentences_of(run: Run) -> dict[str, tuple[str, ...]]:
     return {cell: tuple(sentences) for cell, sentences in said.items()}
 
 
-def all_findings(run: Run) -> Part | None:
+def all_findings(run: Analysis) -> Part | None:
     """Every finding with its severity and advice, warnings first; ``None`` where there is none."""
     found = run.findings
     if not found:
@@ -91,7 +91,7 @@ def all_findings(run: Run) -> Part | None:
     )
 
 
-def stated(run: Run) -> Part | None:
+def stated(run: Analysis) -> Part | None:
     """What a document says beside the table that was imported; ``None`` where that is nothing."""
     from netlab.store.source_facts import stated_of
 

@@ -1,0 +1,94 @@
+"""The two ends of a test: the agents of a pairing, and how they reach each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from netlab.errors import ProbeError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.kinds import Setup
+from netlab.measure.common_window import CommonWindow
+from netlab.measure.rendezvous import Member
+from netlab.remote.agent import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The two hosts of a pairing, with their agents."""
+
+    server: Agent | None
+    """``None`` where the server runs no agent and only echoes what it receives."""
+    client: Agent
+    same_host: bool
+    """Whether both are one machine and one network namespace: the cable is not touched."""
+    connected_by: Mapping[str, str] = field(default_factory=dict)
+    """Protocol → ``client`` or ``server``, the side that connects; the client where not named."""
+    mirror: Mirror | None = None
+    """Where a server without an agent echoes."""
+    mirror_name: str = ""
+    """Name of that host."""
+    networks: Mapping[str, str] = field(default_factory=dict)
+    """``server`` or ``client`` → the one network that a pairing reaches it in, where it says so."""
+    window: CommonWindow | None = None
+    """Of all trials that run at the same time; ``None``: this one is by itself."""
+    member: Member | None = None
+    """Its place among the pairs that search together; ``None``: it searches by itself."""
+    captures: Path | None = None
+    """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
+    link_rate_bit_per_s: float | None = None
+    """Line rate of the link between them, where the matrix says it."""
+    observed: tuple[Agent, ...] = ()
+    """Agents of hosts that are neither end, whose load and drops stand in the record."""
+
+    @property
+    def server_name(self) -> str:
+        """Name of the server's host."""
+        return self.mirror_name if self.server is None else self.server.host.name
+
+    @property
+    def agent_of_server(self) -> Agent:
+        """The server's agent; ProbeError where it has none."""
+        if self.server is None:
+            detail = "it runs no probe: only round trips can be measured with it"
+            raise ProbeError(self.mirror_name, "capability-missing", detail=detail)
+        return self.server
+
+    def agent_of(self, whose: str) -> Agent:
+        """The agent of the ``server`` or the ``client``; ProbeError where it has none."""
+        return self.agent_of_server if whose == "server" else self.client
+
+    def connects(self, protocol: str) -> str:
+        """Whose side connects: ``client`` or ``server``. It decides about TCP timestamps, and
+        with them about the MSS.
+        """
+        return self.connected_by.get(protocol, "client")
+
+    def address(self, whose: str, setup: Setup) -> str:
+        """The test address of the ``server`` or the ``client`` for a setup; UsageError without."""
+        network = self.networks.get(whose) or setup.network
+        return self.agent_of(whose).host.address(network, setup.ip_version)
+
+    def reversed(self) -> Ends:
+        """Server and client in each other's place; who connects stays who it is."""
+        other = {"client": "server", "server": "client"}
+        return Ends(
+            server=self.client,
+            client=self.agent_of_server,
+            same_host=self.same_host,
+            connected_by={each: other[self.connects(each)] for each in ("TCP", "UDP")},
+            link_rate_bit_per_s=self.link_rate_bit_per_s,
+            window=self.window,
+            networks={other[whose]: network for whose, network in self.networks.items()},
+        )
+
+
+Live = Callable[[Cell, float], None]
+"""Called about once a second with the goodput so far, in bit/s."""
+
+
+def address_of(host: Host, cell: Cell) -> str:
+    """The test address of ``host`` that ``cell`` uses."""
+    return host.address(cell.setup.network, cell.setup.ip_version)
