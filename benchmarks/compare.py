@@ -219,7 +219,7 @@ def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[J
         for key, trials in by_cell(readings(baseline)).items()
         if SLOWED in trials[0].pairing.split("+") and ceiling_share(baseline, key) > AT_CEILING
     }
-    touched = [row for row in compared.rows if row.laid.cells[0] in at_ceiling]
+    touched = [row for row in compared.rows if row.aligned.cells[0] in at_ceiling]
     return touched, [row for row in compared.rows if row not in touched]
 
 
@@ -234,7 +234,7 @@ def ceiling_share(baseline: Analysis, key: str) -> float:
 
 def listed(what: str, rows: Sequence[Judged], *, different: bool) -> list[list[str]]:
     return [
-        [what, row.laid.label, f"{row.verdict.ratio or 0:.4f}", row.verdict.verdict]
+        [what, row.aligned.label, f"{row.verdict.ratio or 0:.4f}", row.verdict.verdict]
         for row in rows
         if is_different(row) == different
     ]

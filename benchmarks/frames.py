@@ -69,11 +69,11 @@ class Way:
         return ", ".join(words)
 
     def measure(self, case: Case, cable: Cable) -> Reading:
-        sending = [f"method={self.method}"]
+        sample = [f"method={self.method}"]
         if self.rate_per_s is not None:
-            sending += [f"message_rate={self.rate_per_s:.0f}", f"burst={BURST}"]
+            sample += [f"message_rate={self.rate_per_s:.0f}", f"burst={BURST}"]
         steer(cable, self.steered)
-        return netprobe(case, cable, sending, ["poll=1"] if self.polling else [])
+        return netprobe(case, cable, sample, ["poll=1"] if self.polling else [])
 
 
 WAYS = [

@@ -22,7 +22,7 @@ from pathlib import Path
 from stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
 
 from netlab.lab import LabState
-from netlab.store.journal import Line, read_journal
+from netlab.store.journal import JournalLine, read_journal
 
 KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
 GONE_S = 15.0
@@ -130,7 +130,7 @@ def kill_once(
     )
 
 
-def journal_lines(into: Path) -> tuple[Line, ...]:
+def journal_lines(into: Path) -> tuple[JournalLine, ...]:
     """Whole lines of the journal: a torn last one is none."""
     path = into / "journal.jsonl"
     return read_journal(path)[0] if path.exists() else ()

@@ -17,7 +17,7 @@ from pathlib import Path
 from stage import NETLAB, ROOT, Verdict, finish
 
 from netlab.experiment.pairings import every_pairing, labels_of
-from netlab.experiment.round_robin import Meeting, rounds_of
+from netlab.experiment.round_robin import Match, rounds_of
 
 MATRIX = """\
 title: every host with every other
@@ -41,7 +41,7 @@ def scheduled(hosts: int) -> tuple[float, int]:
     """CPU seconds that the rounds take to be drawn, the median of five, and how many there are."""
     names = [f"h{n}" for n in range(hosts)]
     pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
-    meetings = [Meeting(each, *labels_of(each)) for each in pairings]
+    meetings = [Match(each, *labels_of(each)) for each in pairings]
     times = []
     for _ in range(5):
         began = time.process_time()

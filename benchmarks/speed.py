@@ -23,8 +23,9 @@ from pathlib import Path
 from stage import NETLAB, ROOT, Verdict, finish, table
 
 import netlab
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 
 MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 5.0, 416

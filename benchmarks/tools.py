@@ -74,7 +74,7 @@ def netlab_spinning(case: Case, cable: Cable) -> Reading:
 def netprobe(
     case: Case,
     cable: Cable,
-    sending: Sequence[str] = (),
+    sample: Sequence[str] = (),
     receiving: Sequence[str] = (),
     receiver_cpu: int | None = RECEIVER_CPU,
 ) -> Reading:
@@ -88,7 +88,7 @@ def netprobe(
     receive = [probe, "receive", "open=listen", f"bind={cable.to}", f"port={PORT}", *keys]
     with start(cable, [*receive, *receiving], token, receiver_cpu) as receiver:
         await_socket(receiver, case.protocol, PORT)
-        send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys, *sending]
+        send = [probe, "send", "open=connect", f"to={cable.to}:{PORT}", *keys, *sample]
         run_to_end(cable, send, case.seconds, token)
         result = result_of(rest_of(receiver, case.seconds))
     loss = None

@@ -26,10 +26,10 @@ from windows_life import ends, goes_on_after_its_lab_was_taken_down
 
 from netlab import load
 from netlab.findings.analysis import Analysis
-from netlab.findings.evidence import sendings
+from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of
-from netlab.findings.sending import Sending
+from netlab.findings.sample import StreamSample
 from netlab.lab import LabState
 
 RATE_BIT_PER_S = 100e6
@@ -132,7 +132,7 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
     matrix.write_text(AT_64_KIB.format(pairing=pairing, seconds=max(seconds, 1.0)))
     netlab(*run_words(matrix, lab.hosts_file, into))
     found: dict[int, list[float]] = {}
-    for each in sendings(load(into)):
+    for each in samples(load(into)):
         found.setdefault(each.message_bytes, []).append(each.ceiling_share or 0.0)
     return {size: statistics.median(values) for size, values in found.items()}
 
@@ -141,7 +141,7 @@ def small_messages_are_named(run: Analysis) -> Verdict:
     """Windows clients below the ceiling: measured, and their send call named as what limits."""
     small = [
         each
-        for each in sendings(run)
+        for each in samples(run)
         if each.pairing in ("LW", "WW") and each.protocol == "TCP" and each.message_bytes <= 576
     ]
     below = [each for each in small if limit_of(each) is not Kind.WIRE_CEILING]
@@ -156,7 +156,7 @@ def small_messages_are_named(run: Analysis) -> Verdict:
     )
 
 
-def rates(pairing: str, size: int, below: Sequence[Sending]) -> str:
+def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
     """Calls a second and what each takes, medians of the cells below the ceiling."""
     those = [each for each in below if (each.pairing, each.message_bytes) == (pairing, size)]
     name = f"{pairing} TCP {size}"
@@ -222,7 +222,7 @@ def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
     )
 
 
-def at_64_kib(run: Analysis, of: Sequence[Sending]) -> list[Sending]:
+def at_64_kib(run: Analysis, of: Sequence[StreamSample]) -> list[StreamSample]:
     """Those whose cell asks for socket buffers of 64 KiB."""
     wanted: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
     return [each for each in of if wanted[each.cell]["socket_buffer_bytes"] == BUFFER_BYTES]

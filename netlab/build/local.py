@@ -25,10 +25,10 @@ PACKAGED = PACKAGE / "probes"
 
 _building = threading.Lock()
 
-Say = Callable[[str], None] | None
+OnEvent = Callable[[str], None] | None
 
 
-def probe_for(os: str, architecture: str, on_event: Say = None) -> Path:
+def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
 
     The local one is ``local_probe``. Another is built from a checkout's sources when it is first
@@ -47,7 +47,7 @@ def probe_for(os: str, architecture: str, on_event: Say = None) -> Path:
         return _packaged(target)
 
 
-def local_probe(on_event: Say = None) -> Path:
+def local_probe(on_event: OnEvent = None) -> Path:
     """The path of a netprobe that is as new as its sources; UsageError names what is missing."""
     with _building:
         return _built(on_event) if has_sources() else _startable(_packaged(local_target()))
@@ -83,7 +83,7 @@ def _startable(path: Path) -> Path:
     return copy
 
 
-def _built(on_event: Say) -> Path:
+def _built(on_event: OnEvent) -> Path:
     binary = SOURCES / "build" / "netprobe"
     if _is_current(binary):
         return binary

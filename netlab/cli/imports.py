@@ -102,8 +102,8 @@ def repeats(
     The columns of the CSV file: test (tcp_ping, udp_ping, tcp_blast, udp_blast), message_bytes,
     messages, trial, elapsed_s, lost_packets (UDP). An empty time was not measured.
     """
+    from netlab.experiment.matrix import Link
     from netlab.imports.repeats import import_repeats
-    from netlab.store.plan import Link
 
     if len(pairing) != 2 or not pairing.isascii() or not pairing.isupper():
         raise UsageError(f"--pairing {pairing}: two capitals, server first, such as WL")
@@ -148,8 +148,8 @@ def pairs(
     The columns of the CSV file: protocol, client, server, mbit_per_s (10^6 bit/s),
     offered_mbit_per_s (where a rate was offered). An empty value was not measured.
     """
+    from netlab.experiment.matrix import Link
     from netlab.imports.pairs import import_pairs
-    from netlab.store.plan import Link
 
     known = {"machines": machines, "link": Link(rate_of(rate), mtu)}
     _import(import_pairs, table, into, title=title, facts=facts, **known)

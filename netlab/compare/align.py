@@ -17,7 +17,7 @@ NO_RATIO = "A figure of 0 has no ratio."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
+class AlignedPair:
     """One quantity of two cells side by side."""
 
     label: str
@@ -50,7 +50,7 @@ class Laid:
         return old, new
 
 
-def lay_cells(asked: Comparison, readings: Sequence[Reading]) -> list[Laid]:
+def align_cells(asked: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
     """The cells of one run that a comparison pairs, in the order of the baselines."""
     cells = by_cell(readings)
     firsts = [trials[0] for trials in cells.values()]
@@ -60,22 +60,22 @@ def lay_cells(asked: Comparison, readings: Sequence[Reading]) -> list[Laid]:
     ]
     name = namer([first for first, _ in pairs], asked.baseline)
     return [
-        laid
+        aligned
         for first, other in pairs
-        for laid in _lay(name(first), cells[first.cell], cells[other.cell], paired=True)
+        for aligned in _lay(name(first), cells[first.cell], cells[other.cell], paired=True)
     ]
 
 
-def lay_runs(
+def align_runs(
     pairs: Sequence[tuple[str, str]], baseline: Sequence[Reading], contender: Sequence[Reading]
-) -> list[Laid]:
+) -> list[AlignedPair]:
     """The cells of two runs by their keys; ``pairs`` are in the order wanted."""
     old, new = by_cell(baseline), by_cell(contender)
     name = namer([old[key][0] for key, _ in pairs], {})
     return [
-        laid
+        aligned
         for key, other in pairs
-        for laid in _lay(name(old[key][0]), old[key], new[other], paired=False)
+        for aligned in _lay(name(old[key][0]), old[key], new[other], paired=False)
     ]
 
 
@@ -108,13 +108,13 @@ def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Calla
 
 def _lay(
     label: str, old: Sequence[Reading], new: Sequence[Reading], *, paired: bool
-) -> Iterator[Laid]:
+) -> Iterator[AlignedPair]:
     """Every quantity of two cells."""
     for quantity in (*quantities_of(old[0]), STACK):
         sides = [_figures(quantity, side) for side in (old, new)]
         if quantity is STACK and not all(sides):
             continue
-        yield Laid(
+        yield AlignedPair(
             label=label,
             cells=(old[0].cell, new[0].cell),
             quantity=quantity,

@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
-from netlab.compare.align import NO_RATIO, Laid, by_cell, lay_runs, namer, plain_cell
+from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
 from netlab.compare.check_figures import Held, held_against
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.results.labels import count, printable, setting_name, setting_value
 from netlab.results.quantities import STACK
 from netlab.results.readings import Reading, readings
 from netlab.stats import compare
-from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-Verdict = Literal["met", "not met", "cannot be judged"]
+CheckVerdict = Literal["met", "not met", "cannot be judged"]
 
 SCHEMA = 1
 """Version of the JSON."""
@@ -37,8 +37,8 @@ SCHEMA = 1
 CONFIDENCE = 0.95
 """One-sided: of the bound by which a cell is no worse than its baseline, or is worse."""
 
-_VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_WORST_FIRST: tuple[Verdict, ...] = ("not met", "cannot be judged", "met")
+_VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
+_WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Judgement:
     cell: str
     """Its key; empty where the run has no cell that is meant."""
     label: str
-    verdict: Verdict
+    verdict: CheckVerdict
     words: str
     """What there is, or why it cannot be judged."""
 
@@ -68,7 +68,7 @@ class Checked:
         return all(each.verdict == "met" for each in self.judgements)
 
     @property
-    def counts(self) -> Mapping[Verdict, int]:
+    def counts(self) -> Mapping[CheckVerdict, int]:
         """How many judgements came out how."""
         return _counts(self.judgements)
 
@@ -129,7 +129,7 @@ def check(run: Run, baseline: Run | None = None, *, no_worse_by: float = 0.05) -
     found = readings(run)
     cells = by_cell(found)
     name = namer([trials[0] for trials in cells.values()], {})
-    laid = _laid(run, baseline, found)
+    aligned = _laid(run, baseline, found)
     judgements: list[Judgement] = []
     for each in expected:
         about = [key for key in cells if each.is_about(plain_cell(cells[key][0]))]
@@ -138,7 +138,7 @@ def check(run: Run, baseline: Run | None = None, *, no_worse_by: float = 0.05) -
             judgements.append(Judgement(each, "", "no cell", "cannot be judged", words))
         for key in about:
             verdict, words = (
-                _against_baseline(each, cells[key], laid)
+                _against_baseline(each, cells[key], aligned)
                 if each.what == "baseline"
                 else _against_limit(each, cells[key], run.plan.link)
             )
@@ -165,8 +165,8 @@ def _expected(run: Run, baseline: Run | None, no_worse_by: float) -> tuple[Expec
 
 
 def _against_limit(
-    expectation: Expectation, trials: Sequence[Reading], link: LinkLike | None
-) -> tuple[Verdict, str]:
+    expectation: Expectation, trials: Sequence[Reading], link: Link | None
+) -> tuple[CheckVerdict, str]:
     """Whether every trial keeps to the limit."""
     held = [each for trial in trials for each in held_against(expectation, trial, link)]
     measured = [(each.value, each) for each in held if each.value is not None]
@@ -194,26 +194,26 @@ def _why_not(blank: Sequence[Held], of: int) -> str:
 
 def _laid(
     run: Run, baseline: Run | None, found: Sequence[Reading]
-) -> Mapping[str, Sequence[Laid]] | None:
+) -> Mapping[str, Sequence[AlignedPair]] | None:
     """Cell → its headlines beside those of the baseline; ``None`` without one."""
     if baseline is None:
         return None
-    laid: dict[str, list[Laid]] = {}
-    for each in lay_runs(agreed_on(baseline, run).pairs, readings(baseline), found):
+    aligned: dict[str, list[AlignedPair]] = {}
+    for each in align_runs(agreed_on(baseline, run).pairs, readings(baseline), found):
         if each.quantity is not STACK:
-            laid.setdefault(each.cells[1], []).append(each)
-    return laid
+            aligned.setdefault(each.cells[1], []).append(each)
+    return aligned
 
 
 def _against_baseline(
     expectation: Expectation,
     trials: Sequence[Reading],
-    laid: Mapping[str, Sequence[Laid]] | None,
-) -> tuple[Verdict, str]:
+    aligned: Mapping[str, Sequence[AlignedPair]] | None,
+) -> tuple[CheckVerdict, str]:
     """Whether the cell is shown to be no worse, in each of its headlines."""
-    if laid is None:
+    if aligned is None:
         return "cannot be judged", "no baseline was named: --baseline RUN"
-    headlines = laid[trials[0].cell]
+    headlines = aligned[trials[0].cell]
     judged = [_held_against(each, expectation.limit) for each in headlines]
     blank = [
         Held(each.trial, "", None, NO_RATIO if each.status == Status.OK else each.why_blank)
@@ -229,12 +229,12 @@ def _against_baseline(
     return "cannot be judged", "it has no figure that could be compared"
 
 
-def _held_against(laid: Laid, worse_by: float) -> tuple[Verdict, str]:
+def _held_against(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
     """Non-inferiority by Student's t on logarithms, one-sided: shown, refuted, or neither."""
-    old, new = laid.figures
+    old, new = aligned.figures
     # A two-sided interval of 90 % has two one-sided bounds of 95 %.
-    found = compare(old, new, paired=laid.paired, confidence=2 * CONFIDENCE - 1)
-    what, n = laid.quantity.name, f"n = {len(old)} and {len(new)}"
+    found = compare(old, new, paired=aligned.paired, confidence=2 * CONFIDENCE - 1)
+    what, n = aligned.quantity.name, f"n = {len(old)} and {len(new)}"
     if found.ratio is None:
         side = "baseline" if not old else "run"
         return "cannot be judged", f"{what}: the {side} has no figure"
@@ -242,7 +242,7 @@ def _held_against(laid: Laid, worse_by: float) -> tuple[Verdict, str]:
         return "cannot be judged", f"{what}: a side with one trial has no interval ({n})"
     between = f"{100 * (found.low - 1):+.2f} to {100 * (found.high - 1):+.2f} %, {n}"
     words = f"{what} {100 * (found.ratio - 1):+.2f} % ({between})"
-    if laid.quantity.more == "longer":
+    if aligned.quantity.more == "longer":
         kept, lost = found.high <= 1 + worse_by, found.low > 1 + worse_by
     else:
         kept, lost = found.low >= 1 - worse_by, found.high < 1 - worse_by
@@ -271,10 +271,10 @@ def in_words(expectation: Expectation) -> str:
     return " ".join(word for word in words if word)
 
 
-def _counts(judgements: Iterable[Judgement]) -> dict[Verdict, int]:
+def _counts(judgements: Iterable[Judgement]) -> dict[CheckVerdict, int]:
     found = Counter(each.verdict for each in judgements)
     return {verdict: found[verdict] for verdict in _VERDICTS}
 
 
-def _counted(counts: Mapping[Verdict, int]) -> str:
+def _counted(counts: Mapping[CheckVerdict, int]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netlab.experiment.expectations import Expectation
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.results.ceilings import ceiling_of
-from netlab.results.layout import Bin, Column
-from netlab.results.readings import FLOWS, Flow, Reading
-from netlab.store.plan import LinkLike
+from netlab.results.layout import Bin, TableColumn
+from netlab.results.readings import FLOWS, FlowReading, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,7 @@ class Held:
         return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
 
 
-def held_against(
-    expectation: Expectation, reading: Reading, link: LinkLike | None
-) -> Iterator[Held]:
+def held_against(expectation: Expectation, reading: Reading, link: Link | None) -> Iterator[Held]:
     """Each figure of a trial that an expectation (not one of a baseline) bounds."""
     if reading.status != Status.OK:
         yield Held(reading.trial, "", None, reading.why_blank)
@@ -70,14 +68,14 @@ def _number(reading: Reading, name: str) -> float | str:
     return "the record has no such figure" if value is None else value
 
 
-def _loss(flow: Flow) -> float | str:
+def _loss(flow: FlowReading) -> float | str:
     if flow.lost_messages is None or not flow.sent_messages:
         return "the record does not say how many messages were lost"
     return flow.lost_messages / flow.sent_messages
 
 
 def _throughput(
-    expectation: Expectation, reading: Reading, name: str, link: LinkLike | None
+    expectation: Expectation, reading: Reading, name: str, link: Link | None
 ) -> float | str:
     value = reading.flows[name].throughput_bit_per_s
     if value is None:
@@ -88,7 +86,7 @@ def _throughput(
         return "server and client are one host: no cable was touched, so there is no ceiling"
     if link is None:
         return "the matrix states no `link`, so there is no ceiling"
-    column = Column(reading.protocol, reading.message_bytes or 0, name)
+    column = TableColumn(reading.protocol, reading.message_bytes or 0, name)
     ceiling = ceiling_of(column, [Bin((reading,), name)], link)
     if ceiling is None:
         return "the link carries no such message, so there is no ceiling"

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from netlab.compare.align import Laid
-from netlab.stats import MARGIN, Comparison, compare, judged_together, median
+from netlab.compare.align import AlignedPair
+from netlab.stats import MARGIN, ComparisonResult, compare, judged_together, median
 
 CONFIDENCE = 0.95
 RATE = 0.05
@@ -33,8 +33,8 @@ _BY_KIND = {
 class Judged:
     """Two cells side by side, and what can be said of them."""
 
-    laid: Laid
-    verdict: Comparison
+    aligned: AlignedPair
+    verdict: ComparisonResult
     taken_back: bool
     """Different by itself, and not among all that are judged together."""
 
@@ -53,23 +53,23 @@ class Method:
     correction: str = "Benjamini and Hochberg"
 
 
-def judge(laid: Sequence[Laid], margin: float = MARGIN) -> tuple[Judged, ...]:
+def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Every pair of cells by itself, then all of them together."""
-    alone = [_by_itself(each, margin) for each in laid]
+    alone = [_by_itself(each, margin) for each in aligned]
     together = judged_together(alone, RATE)
     # What is taken back is said, or the interval beside it would seem to contradict.
     return tuple(
         Judged(each, after, before.verdict != after.verdict)
-        for each, before, after in zip(laid, alone, together, strict=True)
+        for each, before, after in zip(aligned, alone, together, strict=True)
     )
 
 
 def judge_groups(
-    groups: Sequence[Sequence[Laid]], margin: float = MARGIN
+    groups: Sequence[Sequence[AlignedPair]], margin: float = MARGIN
 ) -> tuple[tuple[Judged, ...], ...]:
     """The same of several groups: each by itself in the answer, judged all together."""
-    judged = iter(judge([each for laid in groups for each in laid], margin))
-    return tuple(tuple(islice(judged, len(laid))) for laid in groups)
+    judged = iter(judge([each for aligned in groups for each in aligned], margin))
+    return tuple(tuple(islice(judged, len(aligned))) for aligned in groups)
 
 
 def method_of(judged: Sequence[Judged], margin: float, *, paired: bool) -> Method:
@@ -88,6 +88,6 @@ def smallest_shown(judged: Sequence[Judged]) -> tuple[float, float, float] | Non
     return (min(shares), median(shares), max(shares)) if shares else None
 
 
-def _by_itself(laid: Laid, margin: float) -> Comparison:
-    old, new = laid.figures
-    return compare(old, new, paired=laid.paired, margin=margin, confidence=CONFIDENCE)
+def _by_itself(aligned: AlignedPair, margin: float) -> ComparisonResult:
+    old, new = aligned.figures
+    return compare(old, new, paired=aligned.paired, margin=margin, confidence=CONFIDENCE)

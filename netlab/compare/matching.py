@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, Level, Scalar
+from netlab.experiment.matrix import Link
 from netlab.results.labels import count, setting_name, setting_value
-from netlab.store.plan import LinkLike, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 from netlab.units import format_rate
 
-Kind = tuple[str, str]
+TestKind = tuple[str, str]
 """Kind of test, and its protocol."""
 
-Levels = Mapping[Kind, Mapping[str, frozenset[Level]]]
+LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
 """Kind → setting (or ``pairing``) → the values that its cells have; ``None`` where not said."""
 
 _SHOWN = 4
@@ -40,7 +41,9 @@ class Agreement:
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
     """What differs of two plans, and which of their cells belong together all the same."""
-    here, there = ([_Cell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender))
+    here, there = (
+        [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
+    )
     old, new = _levels(here), _levels(there)
     found = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
     names = dict.fromkeys(n for side in (old, new) for kind in side.values() for n in kind)
@@ -57,7 +60,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
     return Agreement(tuple(dict.fromkeys(found)) or alone, pairs, alone)
 
 
-def _of_links(old: LinkLike | None, new: LinkLike | None) -> Iterator[str]:
+def _of_links(old: Link | None, new: Link | None) -> Iterator[str]:
     here, there = _link_words(old), _link_words(new)
     for name in here | there:
         words = here.get(name, "not said"), there.get(name, "not said")
@@ -65,7 +68,7 @@ def _of_links(old: LinkLike | None, new: LinkLike | None) -> Iterator[str]:
             yield _side_by_side(f"link’s {name}", *words)
 
 
-def _link_words(link: LinkLike | None) -> dict[str, str]:
+def _link_words(link: Link | None) -> dict[str, str]:
     if link is None:
         return {}
     return {
@@ -77,15 +80,15 @@ def _link_words(link: LinkLike | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _MatchedCell:
     """A planned cell with what it has besides its kind, its pairing with it."""
 
     key: str
-    kind: Kind
+    kind: TestKind
     settings: Mapping[str, Scalar]
 
     @classmethod
-    def of(cls, cell: PlannedCell, plan: Plan) -> _Cell:
+    def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
         # What a document does not say is not known: a default would claim that it is.
         defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
         whole = {
@@ -101,8 +104,8 @@ _ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
 """Settings that are absent because another stands in their place."""
 
 
-def _levels(cells: Sequence[_Cell]) -> Levels:
-    kinds: dict[Kind, list[Mapping[str, Scalar]]] = {}
+def _levels(cells: Sequence[_MatchedCell]) -> LevelsByKind:
+    kinds: dict[TestKind, list[Mapping[str, Scalar]]] = {}
     for cell in cells:
         kinds.setdefault(cell.kind, []).append(cell.settings)
     return {
@@ -114,14 +117,14 @@ def _levels(cells: Sequence[_Cell]) -> Levels:
     }
 
 
-def _of_kinds(old: Levels, new: Levels) -> Iterator[str]:
+def _of_kinds(old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
     for side, here, there in (("baseline", old, new), ("contender", new, old)):
         for test, protocol in here:
             if (test, protocol) not in there:
                 yield f"{' over '.join(w for w in (test, protocol) if w)}: only in the {side}"
 
 
-def _of_setting(name: str, old: Levels, new: Levels) -> Iterator[str]:
+def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
     """How one setting differs, a phrase a kind of test that both have."""
     for kind in (kind for kind in old if kind in new):
         here, there = _of(old, kind, name), _of(new, kind, name)
@@ -135,7 +138,7 @@ def _of_setting(name: str, old: Levels, new: Levels) -> Iterator[str]:
         yield f"{setting_name(name)}: {'; '.join(said)}"
 
 
-def _of(levels: Levels, kind: Kind, name: str) -> frozenset[Level]:
+def _of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
     """The values of a setting; where no cell has it, it is not said."""
     return levels[kind].get(name, frozenset([None]))
 
@@ -152,7 +155,7 @@ def _words(name: str, levels: frozenset[Level]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _left_out(old: Levels, new: Levels) -> Mapping[Kind, frozenset[str]]:
+def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
     """What tells no cells of one run apart and differs between the runs."""
     return {
         kind: frozenset(
@@ -165,9 +168,11 @@ def _left_out(old: Levels, new: Levels) -> Mapping[Kind, frozenset[str]]:
 
 
 def _pairs(
-    old: Sequence[_Cell], new: Sequence[_Cell], left_out: Mapping[Kind, frozenset[str]]
+    old: Sequence[_MatchedCell],
+    new: Sequence[_MatchedCell],
+    left_out: Mapping[TestKind, frozenset[str]],
 ) -> tuple[tuple[str, str], ...]:
-    def content(cell: _Cell) -> object:
+    def content(cell: _MatchedCell) -> object:
         without = left_out.get(cell.kind, frozenset())
         return cell.kind, frozenset(
             pair for pair in cell.settings.items() if pair[0] not in without
@@ -178,6 +183,6 @@ def _pairs(
     return tuple((key, other) for key, other in pairs if other is not None)
 
 
-def _without(cells: Sequence[_Cell], paired: Sequence[str]) -> list[str]:
+def _without(cells: Sequence[_MatchedCell], paired: Sequence[str]) -> list[str]:
     there = set(paired)
     return [cell.key for cell in cells if cell.key not in there]

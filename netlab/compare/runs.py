@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.compare.align import by_cell, lay_cells, lay_runs, plain_cell
+from netlab.compare.align import align_cells, align_runs, by_cell, plain_cell
 from netlab.compare.changes import changes
 from netlab.compare.judge import Judged, Method, judge, judge_groups, method_of
 from netlab.compare.matching import Agreement, agreement
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ComparedGroup:
     """A contender beside the baseline."""
 
     contender: str
@@ -35,7 +35,7 @@ class Compared:
     """What was compared with what, how, and what came out."""
 
     baseline: str
-    groups: tuple[Group, ...]
+    groups: tuple[ComparedGroup, ...]
     method: Method
     differences: tuple[str, ...] = ()
     """In what must agree, where it was compared anyway."""
@@ -55,11 +55,11 @@ def compare_runs(
     agree (unless ``anyway``), naming it, and where no cell has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
-    judged = judge(lay_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
+    judged = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
     changed = [f"changed between them: {each}" for each in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
-        groups=(Group(str(contender.path), judged),),
+        groups=(ComparedGroup(str(contender.path), judged),),
         method=method_of(judged, margin, paired=False),
         differences=agreed.differences,
         remarks=(*agreed.alone, *changed),
@@ -94,11 +94,12 @@ def compare_levels(
     first = levels[0] if against is None else _level_named(against, name, levels)
     others = [level for level in levels if level != first]
     asked = [Comparison(setting(name, each), {name: first}, {name: each}) for each in others]
-    laid = [lay_cells(each, found) for each in asked]
-    if not any(laid):
+    aligned = [align_cells(each, found) for each in asked]
+    if not any(aligned):
         raise UsageError(f"--by {axis}: no two cells of {run.path} differ in that alone")
     groups = [
-        Group(each.name, rows) for each, rows in zip(asked, judge_groups(laid, margin), strict=True)
+        ComparedGroup(each.name, rows)
+        for each, rows in zip(asked, judge_groups(aligned, margin), strict=True)
     ]
     judged = [row for group in groups for row in group.rows]
     alone = f"no cell differs from one of {setting(name, first)} in that alone"

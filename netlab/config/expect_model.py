@@ -12,15 +12,15 @@ from netlab.config.document import Section
 from netlab.experiment.expectations import Expectation, Of, What, When
 from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
 
-Limit = tuple[float, Of]
+BoundOf = tuple[float, Of]
 
 _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
 
 
-def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[object], Limit]:
+def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
     """A validator: ``90 % of the ceiling``, or a figure in a unit of its own."""
 
-    def check(value: object) -> Limit:
+    def check(value: object) -> BoundOf:
         found = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
         if found is None:
             return _positive(parse(_scalar(value)), value), unit
@@ -34,19 +34,19 @@ def _share_of(whole: Of, parse: Callable[[Any], float], unit: Of) -> Callable[[o
     return check
 
 
-def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], Limit]:
+def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
     """A validator: a figure above 0."""
     return lambda value: (_positive(parse(_scalar(value)), value), unit)
 
 
-def _loss(value: object) -> Limit:
+def _loss(value: object) -> BoundOf:
     share = parse_share(_scalar(value))
     if share >= 1:
         raise ValueError(f"{value} is more than can be lost")
     return share, "share"
 
 
-def _worse(value: object) -> Limit:
+def _worse(value: object) -> BoundOf:
     share = _positive(parse_share(_scalar(value)), value)
     if share >= 1:
         raise ValueError(f"{value} is too much; below 100 %")
@@ -86,8 +86,8 @@ Frames = Annotated[
     _as("90 % of the line rate", "5000/s"),
 ]
 Payload = Annotated[Any, BeforeValidator(_in(parse_bytes, "bytes")), _as("1472")]
-RoundTrip = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
-Loss = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
+RoundTripBound = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
+LossBound = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
 Worse = Annotated[Any, BeforeValidator(_worse), _as("5 %")]
 
 
@@ -100,13 +100,13 @@ class AtLeastThroughput(Section):
 class AtMostLoss(Section):
     """Share of the messages that every trial loses at most."""
 
-    at_most: Loss = Field(description="Of the messages sent.")
+    at_most: LossBound = Field(description="Of the messages sent.")
 
 
 class AtMostRoundTrip(Section):
     """Mean round trip, or transaction, that no trial exceeds."""
 
-    at_most: RoundTrip = Field(description="The mean of a trial.")
+    at_most: RoundTripBound = Field(description="The mean of a trial.")
 
 
 class AtLeastPayload(Section):

@@ -29,7 +29,7 @@ from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
 from netlab.experiment.kinds import Level
 from netlab.experiment.matrix import Link, Matrix
-from netlab.experiment.stopping import Quiet, Until
+from netlab.experiment.stopping import StealRule, StopRule
 
 
 def load_matrix(
@@ -105,7 +105,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
     until = None
     if model.until is not None:
         said = model.until
-        until = Until(**said.model_dump())
+        until = StopRule(**said.model_dump())
     content = _content(model, link, until, grids, scale)
     return Matrix(
         title=model.title or Path(document.file).stem,
@@ -116,7 +116,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         grids=grids,
         repeats=most_repeats(model),
         until=until,
-        quiet=None if model.quiet is None else Quiet(**model.quiet.model_dump()),
+        quiet=None if model.quiet is None else StealRule(**model.quiet.model_dump()),
         pause_s=model.pause,
         order=model.order,
         seed=model.seed,
@@ -162,7 +162,7 @@ def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) 
 def _content(
     model: MatrixFile,
     link: Link | None,
-    until: Until | None,
+    until: StopRule | None,
     grids: tuple[Grid, ...],
     scale: float,
 ) -> dict[str, Any]:

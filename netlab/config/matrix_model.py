@@ -18,7 +18,7 @@ from netlab.config.settings import (
     HostName,
     Pairing,
     Rate,
-    Role,
+    RoleName,
     Setting,
     Steal,
     WarmUp,
@@ -118,7 +118,7 @@ Defaults = _model_of(
     "Defaults", "Settings of every test that takes them and has not its own.", SETTINGS, axes=True
 )
 
-Side = _model_of(
+SideModel = _model_of(
     "Side",
     "The cells on one side of a comparison: one value of each setting named here.",
     SETTINGS,
@@ -152,8 +152,8 @@ class CompareSection(Section):
     """Cells laid beside those that differ from them in the settings named, and in nothing else."""
 
     name: str = Field(min_length=1, max_length=100, description="Heads the comparison.")
-    baseline: Side  # type: ignore[valid-type]  # made of the table of settings
-    contender: Side  # type: ignore[valid-type]
+    baseline: SideModel  # type: ignore[valid-type]  # made of the table of settings
+    contender: SideModel  # type: ignore[valid-type]
 
 
 class ExpectSection(Expecting):
@@ -174,7 +174,7 @@ class BetweenSection(Section):
         Union[  # noqa: UP007
             Annotated[Literal["all"], Tag("word")],
             Annotated[
-                list[Role],
+                list[RoleName],
                 Field(min_length=1, max_length=1000),
                 AfterValidator(distinct),
                 Tag("list"),

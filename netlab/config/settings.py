@@ -113,7 +113,7 @@ ResponseLevel = Annotated[
     BeforeValidator(_response),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _text("16", "^(same$|[0-9.])")]}),
 ]
-Window = Annotated[float, BeforeValidator(_window), _number_or("number", "10s")]
+WindowSetting = Annotated[float, BeforeValidator(_window), _number_or("number", "10s")]
 WarmUp = Annotated[float, BeforeValidator(_warm_up), _number_or("number", "500ms")]
 Timeout = Annotated[float, BeforeValidator(_timeout), _number_or("number", "500ms")]
 Residual = Annotated[float, BeforeValidator(_residual), _number_or("number", "2s")]
@@ -157,7 +157,7 @@ Pairing = Annotated[
     ),
 ]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
-Role = Annotated[
+RoleName = Annotated[
     str,
     AfterValidator(_role),
     WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_PATTERN}$"}),
@@ -296,7 +296,7 @@ SETTINGS = (
         "SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
         BufferBytes,
     ),
-    _range("duration", "duration_s", Window, "Length of the window in which is measured."),
+    _range("duration", "duration_s", WindowSetting, "Length of the window in which is measured."),
     _range(
         "count", "count", _whole(1, 10**12), "Messages or transactions, in place of a duration."
     ),
@@ -358,7 +358,10 @@ SETTINGS = (
         "Line rate of the link; without it the matrix's link's, else the interface's.",
     ),
     _range(
-        "search_duration", "search_duration_s", Window, "Of trials before the last, that confirms."
+        "search_duration",
+        "search_duration_s",
+        WindowSetting,
+        "Of trials before the last, that confirms.",
     ),
     _choice(
         "together",

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from netlab.experiment.feasibility import faults_of
-from netlab.experiment.kinds import DEFAULTS_OF, SETUPS, Level, Scalar, Setup, applicable, key_words
+from netlab.experiment.kinds import (
+    DEFAULTS_OF,
+    SETUPS,
+    Level,
+    Scalar,
+    TestSettings,
+    applicable,
+    key_words,
+)
 
 if TYPE_CHECKING:
     pass
@@ -24,7 +32,7 @@ class Cell:
     """Server first, such as ``WL``."""
     test: str
     """A key of ``SETUPS``."""
-    setup: Setup
+    setup: TestSettings
 
     @property
     def settings(self) -> Mapping[str, Scalar]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netlab import ethernet
-from netlab.experiment.kinds import Connect, RoundTrip, Setup, Stream, ThroughputSearch
+from netlab.experiment.kinds import Connect, RoundTrip, Stream, TestSettings, ThroughputSearch
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """What one UDP message can carry, by IP version."""
@@ -13,11 +13,11 @@ UDP_MOST_BYTES = {4: 65507, 6: 65527}
 SEQUENCE_BYTES = 16
 """Least UDP message with room for a sequence number; below it an answer names no request."""
 
-Fault = tuple[str, str]
+SettingFault = tuple[str, str]
 """The setting at fault, and what is wrong with it."""
 
 
-def faults_of(setup: Setup) -> Iterator[Fault]:
+def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
     """Everything in a setup that no host could measure."""
     if isinstance(setup, Stream):
         yield from _of_stream(setup)
@@ -29,7 +29,7 @@ def faults_of(setup: Setup) -> Iterator[Fault]:
         yield from _of_throughput_search(setup)
 
 
-def _of_stream(setup: Stream) -> Iterator[Fault]:
+def _of_stream(setup: Stream) -> Iterator[SettingFault]:
     yield from _too_long(setup, "message_bytes", setup.message_bytes)
     if setup.receive == "polling" and setup.protocol == "TCP":
         yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
@@ -40,7 +40,7 @@ def _of_stream(setup: Stream) -> Iterator[Fault]:
         )
 
 
-def _of_round_trip(setup: RoundTrip) -> Iterator[Fault]:
+def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
     yield from _too_long(setup, "message_bytes", setup.message_bytes)
     if setup.protocol != "UDP":
         return
@@ -73,7 +73,7 @@ def _of_round_trip(setup: RoundTrip) -> Iterator[Fault]:
         )
 
 
-def _of_connect(setup: Connect) -> Iterator[Fault]:
+def _of_connect(setup: Connect) -> Iterator[SettingFault]:
     if setup.protocol != "TCP":
         yield "protocol", "UDP has no connections: a `connect` test takes `protocol: TCP`"
     if setup.source_port is not None and setup.close == "orderly":
@@ -84,7 +84,7 @@ def _of_connect(setup: Connect) -> Iterator[Fault]:
         )
 
 
-def _of_throughput_search(setup: ThroughputSearch) -> Iterator[Fault]:
+def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
     if setup.protocol != "UDP":
         yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
     try:
@@ -103,7 +103,7 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[Fault]:
         )
 
 
-def _too_long(setup: Stream | RoundTrip, field: str, message_bytes: int) -> Iterator[Fault]:
+def _too_long(setup: Stream | RoundTrip, field: str, message_bytes: int) -> Iterator[SettingFault]:
     most = UDP_MOST_BYTES[setup.ip_version]
     if setup.protocol == "UDP" and message_bytes > most:
         yield (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from netlab.errors import UsageError
 from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
-from netlab.experiment.round_robin import Meeting
+from netlab.experiment.round_robin import Match
 
 if TYPE_CHECKING:
     pass
@@ -94,6 +94,10 @@ class Host:
         raise UsageError(
             f"host {self.name} has no IPv{ip_version} test address {where}(addresses:)"
         )
+
+
+HostPair = tuple[Host, Host]
+"""Server and client."""
 
 
 def _version_of(address: str) -> int:
@@ -193,11 +197,11 @@ class Inventory:
             inside=inside,
         )
 
-    def meeting(self, pairing: str) -> Meeting:
+    def match(self, pairing: str) -> Match:
         """What the first choice for ``pairing`` needs to itself; UsageError where there is none."""
         server, client = self.pair(pairing)
         shares = frozenset(server.shares + client.shares)
-        return Meeting(pairing, server.machine_name, client.machine_name, shares)
+        return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """A host without a network named is met in the other's, where it has an address there."""

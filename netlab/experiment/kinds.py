@@ -210,15 +210,15 @@ class ThroughputSearch(_Settings):
     network: str | None = None
 
 
-Setup = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
+TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
 
 
-def is_together(setup: Setup) -> bool:
+def is_together(setup: TestSettings) -> bool:
     """Whether pairs of hosts that are measured at the same time search as one."""
     return isinstance(setup, ThroughputSearch) and bool(setup.together)
 
 
-SETUPS: Mapping[str, type[Setup]] = {
+SETUPS: Mapping[str, type[TestSettings]] = {
     "stream": Stream,
     "round_trip": RoundTrip,
     "connect": Connect,
@@ -261,7 +261,7 @@ def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}
 
 
-def window_s(setup: Setup) -> float | None:
+def window_s(setup: TestSettings) -> float | None:
     """Warm-up and window, as asked for.
 
     ``None`` where the settings do not say how long it takes: a count without a rate, a search.
@@ -279,7 +279,7 @@ def window_s(setup: Setup) -> float | None:
     return None
 
 
-def key_words(setup: Setup) -> tuple[str, ...]:
+def key_words(setup: TestSettings) -> tuple[str, ...]:
     """What of a setup makes a cell's key readable: ``tcp``, ``64``, ``16384``."""
     buffer = setup.socket_buffer_bytes
     buffer_word = "auto" if buffer is None else str(buffer)

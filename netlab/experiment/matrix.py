@@ -9,7 +9,7 @@ from typing import Any, Literal
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.stopping import Quiet, Until
+from netlab.experiment.stopping import StealRule, StopRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,10 @@ class Link:
     """The link between the hosts, for the wire ceilings."""
 
     rate_bit_per_s: float
+    """Of the line, layer 1 without the line code."""
     mtu_bytes: int
-    """Of an IP packet."""
-    vlan: bool
+    """Of the largest IP packet."""
+    vlan: bool = False
     """Whether frames carry an 802.1Q tag."""
     hops: int = 0
     """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
@@ -40,9 +41,9 @@ class Matrix:
     """The tests: axes and rules."""
     repeats: int
     """Trials of a cell, where its test says nothing of its own; with ``until`` the most."""
-    until: Until | None
+    until: StopRule | None
     """Where trials go on until they are tight; ``None``: ``repeats`` of them."""
-    quiet: Quiet | None
+    quiet: StealRule | None
     """Which trials are measured again because they were disturbed; ``None``: none."""
     pause_s: float
     """Between two trials."""
@@ -78,7 +79,7 @@ class Matrix:
         until = self.until_of(cell)
         return self.repeats_of(cell) if until is None else until.at_least
 
-    def until_of(self, cell: Cell) -> Until | None:
+    def until_of(self, cell: Cell) -> StopRule | None:
         """When the trials of a cell are tight; ``None`` where their number is fixed."""
         return None if cell in self.own_repeats else self.until
 

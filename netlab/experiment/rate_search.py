@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-Verdict = Literal["passed", "lost", "absorbed", "tester-loss", "generator-bound"]
+TryVerdict = Literal["passed", "lost", "absorbed", "tester-loss", "generator-bound"]
 """Of one try: every frame came in the time it was sent in; frames were lost; they all came, out of
 a queue that grew; frames were lost, and our own hosts dropped as many; fewer were sent than asked.
 """
 
-VERDICTS: tuple[Verdict, ...] = ("passed", "lost", "absorbed", "tester-loss", "generator-bound")
+VERDICTS: tuple[TryVerdict, ...] = ("passed", "lost", "absorbed", "tester-loss", "generator-bound")
 """A verdict's place is its number in records."""
 
-Limit = Literal["line rate", "device", "generator-bound", "receiver-bound"]
+SearchLimit = Literal["line rate", "device", "generator-bound", "receiver-bound"]
 """What ended a search: nothing below the line rate; the device; our sender; our receiver."""
 
 FAILURES = 2
@@ -39,7 +39,7 @@ _BEYOND = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class RateGrid:
     """The rates of a search: whole numbers of steps, the last one shortened where need be."""
 
     resolution: Fraction
@@ -67,20 +67,20 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class RateTry:
     """One trial of a rate."""
 
     number: int
     """Of the rate, in the grid."""
     full: bool
     """Whether it was as long as a result asks for."""
-    verdict: Verdict
+    verdict: TryVerdict
     forwarded_share: float | None = None
     """The rate at which frames came out, as a share of the line rate, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class NextRate:
     """What to try next."""
 
     number: int
@@ -96,7 +96,7 @@ class Found:
     upper: int | None
     """The lowest rate above it that does not, or that could not be judged; ``None``: there is none
     below the line rate."""
-    limit: Limit
+    limit: SearchLimit
     """Why it is no higher."""
     monotone: bool
     """False: a try at a higher rate passed, or one at a lower rate failed."""
@@ -106,36 +106,39 @@ class Found:
 class Search:
     """A search under way; ``told`` returns the next state."""
 
-    grid: Grid
+    grid: RateGrid
     short: bool = False
     """Whether tries before the confirmation are shorter than those that count."""
-    tries: tuple[Try, ...] = ()
+    tries: tuple[RateTry, ...] = ()
     at: int = 0
     """The rate under trial; 0 once none is left."""
     holds: int = 0
     """The highest rate that passed so far; 0: none did yet."""
     upper: int = 0
     """The lowest rate that did not; one above the grid: all did."""
-    limit: Limit = "line rate"
+    limit: SearchLimit = "line rate"
     """Why ``upper`` did not."""
     confirming: bool = False
     found: Found | None = None
 
     @classmethod
-    def over(cls, grid: Grid, *, short: bool = False) -> Search:
+    def over(cls, grid: RateGrid, *, short: bool = False) -> Search:
         """A search at its beginning: the line rate is tried first."""
         return cls(grid, short, at=grid.size, upper=grid.size + 1)
 
-    def next(self) -> Ask | Found:
+    def next(self) -> NextRate | Found:
         """What is to be tried now, or what was found."""
         if self.found is not None:
             return self.found
-        return Ask(self.at, self.confirming or not self.short)
+        return NextRate(self.at, self.confirming or not self.short)
 
-    def told(self, tried: Try) -> Search:
+    def told(self, tried: RateTry) -> Search:
         """The state after one more try, of what ``next`` asked for; ValueError for another."""
         asked = self.next()
-        if not isinstance(asked, Ask) or (asked.number, asked.full) != (tried.number, tried.full):
+        if not isinstance(asked, NextRate) or (asked.number, asked.full) != (
+            tried.number,
+            tried.full,
+        ):
             raise ValueError(f"{tried} was not asked for: {asked}")
         now = dataclasses.replace(self, tries=(*self.tries, tried))
         decided = now._decided(asked)
@@ -143,7 +146,7 @@ class Search:
             return now
         return now._confirmed(decided) if now.confirming else now._narrowed(decided)
 
-    def _decided(self, asked: Ask) -> Limit | Literal["holds"] | None:
+    def _decided(self, asked: NextRate) -> SearchLimit | Literal["holds"] | None:
         """What the tries of a rate say about it; ``None``: one more is needed."""
         verdicts = [
             each.verdict
@@ -161,7 +164,7 @@ class Search:
         enough = passed == CONFIRMATIONS if self.confirming else passed > failed
         return "holds" if enough else None
 
-    def _narrowed(self, decided: Limit | Literal["holds"]) -> Search:
+    def _narrowed(self, decided: SearchLimit | Literal["holds"]) -> Search:
         """The edge lies between ``holds`` and ``upper``: the next rate in between."""
         if decided == "holds":
             now = dataclasses.replace(self, holds=self.at)
@@ -173,7 +176,7 @@ class Search:
             return now._end(None)
         now = dataclasses.replace(now, at=now.holds, confirming=True)
         # Tries of the full length so far count: they may have confirmed it already.
-        again = now._decided(Ask(now.at, full=True))
+        again = now._decided(NextRate(now.at, full=True))
         return now if again is None else now._confirmed(again)
 
     def _between(self) -> int:
@@ -187,7 +190,7 @@ class Search:
                     return number
         return (self.holds + self.upper) // 2
 
-    def _confirmed(self, decided: Limit | Literal["holds"]) -> Search:
+    def _confirmed(self, decided: SearchLimit | Literal["holds"]) -> Search:
         """A rate that does not hold at full length: one step down."""
         if decided == "holds":
             return self._end(self.at)
@@ -199,7 +202,7 @@ class Search:
         now = dataclasses.replace(self, upper=self.at, limit=decided, at=lower)
         if now.at == 0:
             return now._end(None)
-        again = now._decided(Ask(now.at, full=True))
+        again = now._decided(NextRate(now.at, full=True))
         return now if again is None else now._confirmed(again)
 
     def _end(self, number: int | None) -> Search:

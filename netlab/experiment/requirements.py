@@ -8,14 +8,14 @@ from typing import Literal
 
 from netlab.experiment.cells import Cell
 
-Role = Literal["server", "client"]
+EndName = Literal["server", "client"]
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
     """Something that one end's probe has to be able to do."""
 
-    role: Role
+    role: EndName
     capability: str
     """A word of ``capabilities`` in `hello`, docs/protocol.md."""
     what: str
@@ -24,7 +24,7 @@ class Demand:
     """False: without it the cell is measured all the same, and its record says so."""
 
 
-_BOTH: tuple[Role, Role] = ("server", "client")
+_BOTH: tuple[EndName, EndName] = ("server", "client")
 
 
 def demands(cell: Cell) -> tuple[Demand, ...]:
@@ -32,7 +32,7 @@ def demands(cell: Cell) -> tuple[Demand, ...]:
     return tuple(_demands(cell))
 
 
-def lacking(cell: Cell, can: Mapping[Role, Collection[str] | None]) -> tuple[Demand, ...]:
+def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
     """The demands that its ends do not meet; an end of which nothing is known meets all."""
     return tuple(
         demand
@@ -74,12 +74,12 @@ def _demands(cell: Cell) -> Iterator[Demand]:
         yield Demand("server", "stamps", "stack_time: true", needed=False)
 
 
-def _sends(cell: Cell, role: Role) -> bool:
+def _sends(cell: Cell, role: EndName) -> bool:
     """Whether that end sends data of its own: of a stream, the end that its direction says."""
     sender = {"client-sends": "client", "server-sends": "server"}
     return sender.get(str(cell.settings.get("direction")), role) == role
 
 
-def _receives(cell: Cell, role: Role) -> bool:
+def _receives(cell: Cell, role: EndName) -> bool:
     """Whether that end receives data: of a stream, the end that its direction does not say."""
     return cell.settings["direction"] == "both" or not _sends(cell, role)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Match:
     """What two hosts need in order to be measured with each other."""
 
     pairing: str
@@ -41,73 +41,73 @@ class Meeting:
         return frozenset(machines | {("share", n) for n in self.shares if not self.inside})
 
 
-def rounds_of(meetings: Sequence[Meeting]) -> tuple[tuple[Meeting, ...], ...]:
+def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     """Each meeting in exactly one round; the same meetings give the same rounds.
 
     The two directions of a pair follow each other, so that what drifts touches both alike. Several
     meetings of one pairing are as many meetings. 200 hosts, each with every other both ways, take
     398 rounds of 100 meetings.
     """
-    outside = [meeting for meeting in meetings if not meeting.inside]
-    inside = [meeting for meeting in meetings if meeting.inside]
+    outside = [match for match in matches if not match.inside]
+    inside = [match for match in matches if match.inside]
     return (*_earliest_fit(_in_circle(outside)), *_earliest_fit(inside))
 
 
-def fewest(meetings: Iterable[Meeting]) -> int:
+def fewest(matches: Iterable[Match]) -> int:
     """A number of rounds that no plan of these meetings can be shorter than."""
-    listed = list(meetings)
+    listed = list(matches)
     return sum(
         _fewest([each for each in listed if each.inside is inside]) for inside in (False, True)
     )
 
 
-def _fewest(meetings: Sequence[Meeting]) -> int:
+def _fewest(matches: Sequence[Match]) -> int:
     """The busiest need has a round a meeting; and a round holds half of the machines' number."""
-    if not meetings:
+    if not matches:
         return 0
-    loads = Counter(need for meeting in meetings for need in meeting.needs)
+    loads = Counter(need for match in matches for need in match.needs)
     machines = sum(kind == "machine" for kind, _ in loads)
-    at_once = machines if meetings[0].inside else machines // 2
-    return max(*loads.values(), -(-len(meetings) // at_once))
+    at_once = machines if matches[0].inside else machines // 2
+    return max(*loads.values(), -(-len(matches) // at_once))
 
 
-def _in_circle(meetings: Sequence[Meeting]) -> list[Meeting]:
+def _in_circle(matches: Sequence[Match]) -> list[Match]:
     """By round of the circle, then by direction; within both in the order given."""
     names = dict.fromkeys(
-        machine for each in meetings for machine in (each.server_machine, each.client_machine)
+        machine for each in matches for machine in (each.server_machine, each.client_machine)
     )
     seats = {name: seat for seat, name in enumerate(names)}
     # With an odd number one seat is empty: who meets it rests.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[str, str], int] = {}
-    keyed: list[tuple[tuple[int, int, bool], Meeting]] = []
-    for meeting in meetings:
-        ends = (meeting.server_machine, meeting.client_machine)
+    keyed: list[tuple[tuple[int, int, bool], Match]] = []
+    for match in matches:
+        ends = (match.server_machine, match.client_machine)
         one, other = sorted(seats[name] for name in ends)
         circle = (2 * one if other == last else one + other) % max(1, last)
         again = times.get(ends, 0)
         times[ends] = again + 1
         # In half of a round's meetings the server has the lower seat: no host serves all the time.
         backward = (seats[ends[0]] == one) == ((one + other) % 2 == 0)
-        keyed.append(((again, circle, backward), meeting))
+        keyed.append(((again, circle, backward), match))
     keyed.sort(key=lambda pair: pair[0])
-    return [meeting for _, meeting in keyed]
+    return [match for _, match in keyed]
 
 
-def _earliest_fit(meetings: Iterable[Meeting]) -> list[tuple[Meeting, ...]]:
+def _earliest_fit(matches: Iterable[Match]) -> list[tuple[Match, ...]]:
     """Each meeting in the earliest round in which all that it needs is free."""
     busy: dict[tuple[str, str], int] = {}
     """For each machine and share the rounds that it is busy in, as the bits of a number."""
-    rounds: list[list[Meeting]] = []
-    for meeting in meetings:
+    rounds: list[list[Match]] = []
+    for match in matches:
         taken = 0
-        for need in meeting.needs:
+        for need in match.needs:
             taken |= busy.get(need, 0)
         free = ~taken & (taken + 1)
-        for need in meeting.needs:
+        for need in match.needs:
             busy[need] = busy.get(need, 0) | free
         number = free.bit_length() - 1
         if number == len(rounds):
             rounds.append([])
-        rounds[number].append(meeting)
+        rounds[number].append(match)
     return [tuple(each) for each in rounds]

@@ -16,7 +16,7 @@ from typing import Literal
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import is_together
 from netlab.experiment.pairings import is_by_name
-from netlab.experiment.round_robin import Meeting, rounds_of
+from netlab.experiment.round_robin import Match, rounds_of
 
 Order = Literal["as-written", "shuffled"]
 
@@ -44,7 +44,7 @@ def rounds(
     seed: int,
     hosts_of: Callable[[Cell], frozenset[str]],
     parallel: bool,
-    meeting_of: Callable[[str], Meeting] | None = None,
+    meeting_of: Callable[[str], Match] | None = None,
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
@@ -117,7 +117,7 @@ def _packed(
         yield Round(tuple(taken))
 
 
-def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Meeting]) -> list[Round]:
+def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:
     """The rounds of a tournament between the hosts of a block, setup after setup in each."""
     trials: dict[str, list[Trial]] = {}
     for trial in block:

@@ -30,7 +30,7 @@ STEAL = "_host_steal_share"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Until:
+class StopRule:
     """Trials of a cell go on until the interval of its mean is tight at two looks running."""
 
     within: float
@@ -48,7 +48,7 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet:
+class StealRule:
     """A trial is measured again where the hypervisor took more of a host's CPU time than this.
 
     What it measured has no say in that: whoever chose by results would make them look better
@@ -80,48 +80,49 @@ class Quiet:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CellProgress:
     """Where the trials of a cell stand."""
 
     trials: int
     """So many are recorded, or are to be measured as far as the records tell; from 1."""
     ended: bool
     """Whether no more than these will be asked for."""
-    tight: bool | None = None
+    precise: bool | None = None
     """``False``: all trials are there, and it never got tight. ``None``: not judged (yet)."""
 
 
-def course_of(rule: int | Until, latest: Mapping[int, Record]) -> Course:
-    """The course of a cell by its rule, a number of trials or ``Until``; ``latest`` is the record
-    that counts of each trial.
+def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgress:
+    """How far a cell is by its rule, a number of trials or ``StopRule``.
+
+    ``latest`` is the record that counts of each trial.
 
     Failed trials have no value, and stand for no other: a resumed run measures them again. While
     more trials failed than were measured no further ones are asked for, nor where the host or the
     protocol refuses the cell.
     """
     if isinstance(rule, int):
-        return Course(rule, ended=True)
+        return CellProgress(rule, ended=True)
     recorded = max(latest, default=1)
     measured: list[Record] = []
     failed = 0
     for number in range(1, rule.at_most + 1):
         record = latest.get(number)
         if record is None or record.status is Status.PENDING:
-            return Course(max(number, rule.at_least, recorded), ended=False)
+            return CellProgress(max(number, rule.at_least, recorded), ended=False)
         if record.status is Status.IMPOSSIBLE:
-            return Course(max(number, recorded), ended=True)
+            return CellProgress(max(number, recorded), ended=True)
         failed += record.status is Status.FAILED
         measured += [record] if record.status is Status.OK else []
         if number < rule.at_least:
             continue
         if failed > len(measured):
-            return Course(max(number, recorded), ended=False)
+            return CellProgress(max(number, recorded), ended=False)
         if _all_tight(measured, rule):
-            return Course(max(number, recorded), ended=True, tight=True)
-    return Course(rule.at_most, ended=True, tight=False)
+            return CellProgress(max(number, recorded), ended=True, precise=True)
+    return CellProgress(rule.at_most, ended=True, precise=False)
 
 
-def _all_tight(measured: Sequence[Record], rule: Until) -> bool:
+def _all_tight(measured: Sequence[Record], rule: StopRule) -> bool:
     series: list[list[float]] = []
     for name in JUDGED:
         found = [value for each in measured if (value := _number(each, name)) is not None]
@@ -139,4 +140,4 @@ def _number(record: Record, name: str) -> float | None:
 @lru_cache(maxsize=1 << 16)
 def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
     """Every block looks again at all that came before it."""
-    return stats.tight(values, within, confidence)
+    return stats.precise(values, within, confidence)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.rate_search import Verdict
+from netlab.experiment.rate_search import TryVerdict
 
 STARVED_SHARE = 0.001
 """What a sender may stay below the rate asked for, as a share of it, where half a step is less."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class Counts:
     """What the two ends of one direction counted, over a whole trial."""
 
     sent: int
@@ -54,7 +54,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class Criteria:
     """What a trial is judged by."""
 
     offered_per_s: float
@@ -79,26 +79,26 @@ class Terms:
         return self.offered_per_s - below
 
 
-def judge(accounts: Sequence[Account], terms: Terms) -> Verdict:
+def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
     """The verdict on a trial, of its one direction or both: the worst of theirs."""
-    return worst(_of_one(account, terms) for account in accounts)
+    return worst(_of_one(counts, criteria) for counts in accounts)
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     """The verdict on all directions, or pairs of hosts, that one trial had.
 
     What the device did wrong outweighs what the tester did: a rate at which it lost frames, or
     queued them, is too high for it even where another direction says nothing.
     """
     found = set(verdicts)
-    order: tuple[Verdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
+    order: tuple[TryVerdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
     return next((each for each in order if each in found), "passed")
 
 
-def forwarded_share(accounts: Sequence[Account], terms: Terms) -> float | None:
+def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | None:
     """The slower direction's rate of arrivals, as a share of the line's; ``None``: not known."""
-    slower = least(account.received_per_s() for account in accounts)
-    return None if slower is None else slower / terms.line_per_s
+    slower = least(counts.received_per_s() for counts in accounts)
+    return None if slower is None else slower / criteria.line_per_s
 
 
 def least(values: Iterable[float | None]) -> float | None:
@@ -108,14 +108,14 @@ def least(values: Iterable[float | None]) -> float | None:
     return min(found) if len(found) == len(known) else None
 
 
-def _of_one(account: Account, terms: Terms) -> Verdict:
-    if account.lost > terms.acceptable_loss * account.sent:
-        return "tester-loss" if account.own_drops >= account.lost else "lost"
-    sent_per_s = account.sent_per_s()
-    if sent_per_s is None or sent_per_s < terms.least_sent_per_s:
+def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:
+    if counts.lost > criteria.acceptable_loss * counts.sent:
+        return "tester-loss" if counts.own_drops >= counts.lost else "lost"
+    sent_per_s = counts.sent_per_s()
+    if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
         # Before the queue: one that grew may be the sender's own, in front of a slow link of its.
         return "generator-bound"
-    if account.queue_ns(terms.line_per_s) > terms.most_queue_ns:
+    if counts.queue_ns(criteria.line_per_s) > criteria.most_queue_ns:
         return "absorbed"
     return "passed"
 

@@ -12,13 +12,13 @@ from netlab.findings.buffers import buffers
 from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.coverage import fewer_cells, missing
 from netlab.findings.durations import off_time
-from netlab.findings.evidence import sendings
+from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.fragments import fragmented
 from netlab.findings.limits import limits
 from netlab.findings.link_checks import hosts, links
 from netlab.findings.outliers import outliers
-from netlab.findings.sending import Sending
+from netlab.findings.sample import StreamSample
 from netlab.findings.series import series_of
 from netlab.findings.single_trials import unrepeated
 from netlab.findings.validity import doubts
@@ -48,9 +48,9 @@ class Analysis(Run):
         return findings(self)
 
     @cached_property
-    def sendings(self) -> tuple[Sending, ...]:
+    def samples(self) -> tuple[StreamSample, ...]:
         """What is known of each flow of each stream that is ok, in the plan's order."""
-        return sendings(self)
+        return samples(self)
 
 
 def load(path: Path) -> Analysis:
@@ -60,7 +60,7 @@ def load(path: Path) -> Analysis:
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
     """All that may be said about a run, warnings first, else in the order of the rooms below."""
-    series, given = series_of(run), run.sendings
+    series, given = series_of(run), run.samples
     link, imported = run.plan.link, run.plan.source is not None
     limited = limits(given)
     explained = {c for each in limited if each.kind not in UNEXPLAINED for c in each.cells}

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from netlab.ethernet import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
+from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.findings.series import Point, Series
 from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
-from netlab.store.plan import LinkLike
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Cells at the ceiling that show what the series can do, and cells behind them that fall: two
@@ -38,7 +38,7 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
 
 
 def above_any(
-    series: Iterable[Series], link: LinkLike | None, *, imported: bool
+    series: Iterable[Series], link: Link | None, *, imported: bool
 ) -> tuple[Finding, ...]:
     """Figures of messages of an unknown length that are above what the link carries of any."""
     if link is None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
-from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.stats.histogram import Histogram, from_pairs
-from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -24,16 +24,16 @@ _WINDOW_OF_SEGMENTS = 4
 """A window of fewer makes Linux cut smaller segments than the path would carry."""
 
 
-def sendings(run: Run) -> tuple[Sending, ...]:
+def samples(run: Run) -> tuple[StreamSample, ...]:
     """What is known of each flow of each stream that is ok, in the plan's order.
 
     Of an import that is no more than its place under the wire ceiling.
     """
     return tuple(
-        sending
+        sample
         for cell, _, record in run.stored.trials()
         if cell.test == "stream" and record is not None
-        for sending in _of_record(record, run.plan.link, imported=run.plan.source is not None)
+        for sample in _of_record(record, run.plan.link, imported=run.plan.source is not None)
     )
 
 
@@ -76,7 +76,7 @@ class _Said:
             return None
 
 
-def _of_record(record: Record, link: LinkLike | None, *, imported: bool) -> Iterator[Sending]:
+def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator[StreamSample]:
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
         return
@@ -89,7 +89,7 @@ def _of_record(record: Record, link: LinkLike | None, *, imported: bool) -> Iter
         protocol = str(settings["protocol"])
         others = {name: value for name, value in settings.items() if name != "message_bytes"}
         offered = _offered_bit_per_s(settings, size)
-        yield Sending(
+        yield StreamSample(
             cell=record.cell,
             pairing=record.pairing,
             protocol=protocol,
@@ -137,8 +137,8 @@ def _offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float
     return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
 
 
-def _end(said: _Said, which: str, host: str, *, spins: bool) -> End:
-    return End(
+def _end(said: _Said, which: str, host: str, *, spins: bool) -> StreamEnd:
+    return StreamEnd(
         host=host,
         window_ns=said.whole(f"{which}_elapsed_ns"),
         thread_ns=said.whole(f"{which}_thread_ns"),
@@ -208,7 +208,7 @@ def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> 
     return min(told, mss + headers)
 
 
-def _mtu(said: _Said, link: LinkLike | None) -> int | None:
+def _mtu(said: _Said, link: Link | None) -> int | None:
     """Of the path where it is known to be smaller than the link's."""
     path = said.whole("sender_path_mtu_bytes")
     if link is None:
@@ -232,7 +232,7 @@ def ceiling_of(
     settings: Mapping[str, Any],
     values: Mapping[str, Any],
     prefix: str,
-    link: LinkLike | None,
+    link: Link | None,
     *,
     highest: bool = False,
 ) -> float | None:

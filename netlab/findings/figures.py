@@ -7,9 +7,9 @@ from statistics import median
 
 from netlab.findings.finding import Kind
 from netlab.findings.path_limits import frames_per_s
-from netlab.findings.sending import Sending
+from netlab.findings.sample import StreamSample
 
-_Figure = Callable[[Sending], float | int | None]
+_Figure = Callable[[StreamSample], float | int | None]
 
 FIGURES: Mapping[str, _Figure] = {
     "throughput_bit_per_s": lambda each: each.throughput_bit_per_s,
@@ -91,7 +91,7 @@ OF_KIND: Mapping[Kind, Sequence[str]] = {
 """Kind → the figures that show it, besides throughput and its ceiling."""
 
 
-def evidence(kind: Kind, trials: Iterable[Sending]) -> dict[str, float | None]:
+def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
     """Medians of what is known of each trial; ``None`` for one that some trial lacks."""
     given = tuple(trials)
     found: dict[str, float | None] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from netlab.ethernet import IP_BYTES, UDP_BYTES, IpVersion, best_udp_message, fragments
+from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.store.plan import LinkLike
 
 
-def fragmented(series: Iterable[Series], link: LinkLike | None) -> tuple[Finding, ...]:
+def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
     """One finding a message size and IP version: it is about the link, whoever sends over it.
 
     Only of cells that have a result, sent over a wire whose MTU is known.
@@ -57,7 +57,7 @@ def _of_size(
     )
 
 
-def _mtu_bytes(point: Point, link: LinkLike | None) -> int | None:
+def _mtu_bytes(point: Point, link: Link | None) -> int | None:
     """Of the path as the sender's system takes it, else as the link was stated."""
     told = [mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)]
     if told:

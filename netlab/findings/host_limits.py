@@ -6,7 +6,7 @@ asked below the wire ceiling only: limits.py.
 
 from __future__ import annotations
 
-from netlab.findings.sending import End, Sending
+from netlab.findings.sample import StreamEnd, StreamSample
 
 ON_CPU = 0.95
 """Share of the window on a CPU from which on a thread is CPU-bound."""
@@ -63,74 +63,74 @@ SENT_ENOUGH = 0.98
 """Share of the ceiling, or of the offered rate, from which on a sender is not the limit."""
 
 
-def throttled(end: End) -> bool:
+def throttled(end: StreamEnd) -> bool:
     """Its CPU quota made it wait."""
     return end.judged and (end.throttled_share or 0) > STARVED
 
 
-def starved(end: End) -> bool:
+def starved(end: StreamEnd) -> bool:
     """Other programs had the CPU that it was ready to run on."""
     return end.judged and (end.run_queue_share or 0) > STARVED
 
 
-def robbed(end: End) -> bool:
+def robbed(end: StreamEnd) -> bool:
     """The hypervisor gave its CPUs to other machines, and its own programs took them no longer."""
     steal, waited = end.steal_share or 0, end.run_queue_share or 0
     return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
 
 
-def wants_cpu(end: End) -> bool:
+def wants_cpu(end: StreamEnd) -> bool:
     """It was on a CPU, or ready to run, nearly all the time: there was nothing else to wait for."""
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
-def costs(sending: Sending, end: End) -> bool:
+def costs(sample: StreamSample, end: StreamEnd) -> bool:
     """Whether the time without a CPU is half of what throughput lacks to the ceiling, or more.
 
     A sixteenth of the time costs no nine tenths of the throughput.
     """
     lost = max(end.run_queue_share or 0, end.steal_share or 0, end.throttled_share or 0)
-    return lost >= COSTS * (1 - (sending.ceiling_share or 0))
+    return lost >= COSTS * (1 - (sample.ceiling_share or 0))
 
 
-def receiver_held_up(sending: Sending) -> bool:
+def receiver_held_up(sample: StreamSample) -> bool:
     """The receiver fell behind: a wait for its CPU alone costs nothing while its queue has room."""
-    closed = (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
-    drops = loses(sending) and (share_lost_in_receive_queue(sending) or 0) >= COVERED
-    hurries = not sending.receiver.spins and wants_cpu(sending.receiver)
-    return closed or drops or hurries or receiver_behind(sending)
+    closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
+    drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
+    hurries = not sample.receiver.spins and wants_cpu(sample.receiver)
+    return closed or drops or hurries or receiver_behind(sample)
 
 
-def sender_on_cpu(sending: Sending) -> bool:
+def sender_on_cpu(sample: StreamSample) -> bool:
     """The sender's one thread was on a CPU all the time: it waited for nothing."""
-    end = sending.sender
+    end = sample.sender
     share, waiting = end.thread_share, end.run_queue_share
-    if not _may_be_the_senders(sending) or sending.streams != 1 or share is None or share < ON_CPU:
+    if not _may_be_the_senders(sample) or sample.streams != 1 or share is None or share < ON_CPU:
         return False
     if waiting is None:  # nor what it waited for: both together
         return 1 - share < 2 * WAITED
     return waiting < WAITED and 1 - share - waiting < WAITED
 
 
-def receiver_behind(sending: Sending) -> bool:
+def receiver_behind(sample: StreamSample) -> bool:
     """The receive queue was full most of the time: the receiver did not keep up."""
-    full = sending.queue_full_share
+    full = sample.queue_full_share
     return (
-        sending.receiver.judged
-        and (sending.queue_looks or 0) >= QUEUE_LOOKS
+        sample.receiver.judged
+        and (sample.queue_looks or 0) >= QUEUE_LOOKS
         and full is not None
         and full > QUEUE_FULL
     )
 
 
-def core_saturated(sending: Sending) -> bool:
+def core_saturated(sample: StreamSample) -> bool:
     """One core did all that it could, and not because a thread of ours keeps it busy by itself.
 
     Nor other programs: these would have kept our threads waiting, and few frames fill no core.
     """
-    ends = sending.ends
-    frames_per_s = sending.throughput_bit_per_s / (8 * FRAME_BYTES)
-    enough = max(sending.calls_per_s or 0, frames_per_s) >= WORK_PER_S
+    ends = sample.ends
+    frames_per_s = sample.throughput_bit_per_s / (8 * FRAME_BYTES)
+    enough = max(sample.calls_per_s or 0, frames_per_s) >= WORK_PER_S
     return (
         enough
         and not any(map(starved, ends))
@@ -145,23 +145,23 @@ def core_saturated(sending: Sending) -> bool:
     )
 
 
-def sender_in_calls(sending: Sending) -> bool:
+def sender_in_calls(sample: StreamSample) -> bool:
     """Send calls fill the window, and what they wait for is not the queue.
 
     That calls take equally long shows nothing: a call that waits for room in a full buffer may
     take as long as a message is on the wire, each time anew. So the socket is asked. It has room
     for a small message only: of a large one a call may wait half way.
     """
-    buffer_bytes = sending.send_buffer_bytes
+    buffer_bytes = sample.send_buffer_bytes
     if (
-        not _may_be_the_senders(sending)
+        not _may_be_the_senders(sample)
         or buffer_bytes is None
-        or OF_BUFFER * sending.message_bytes > buffer_bytes
-        or (sending.room_looks or 0) < LOOKS
-        or (sending.room_share or 0) < ROOM
+        or OF_BUFFER * sample.message_bytes > buffer_bytes
+        or (sample.room_looks or 0) < LOOKS
+        or (sample.room_share or 0) < ROOM
     ):
         return False
-    inside, ordinary = sending.in_calls_share, sending.in_ordinary_calls_share
+    inside, ordinary = sample.in_calls_share, sample.in_ordinary_calls_share
     return (
         inside is not None
         and ordinary is not None
@@ -170,44 +170,44 @@ def sender_in_calls(sending: Sending) -> bool:
     )
 
 
-def _may_be_the_senders(sending: Sending) -> bool:
+def _may_be_the_senders(sample: StreamSample) -> bool:
     """It sent as fast as it could, which was less than the wire carries, and what it sent arrived.
 
     TCP loses nothing; only the windows of its two ends are not quite the same.
     """
-    if sending.paced or not sending.sender.judged:
+    if sample.paced or not sample.sender.judged:
         return False
-    delivered = sending.delivered_share
-    return sending.protocol == "TCP" or (
-        delivered is not None and delivered >= DELIVERED and not sent_enough(sending)
+    delivered = sample.delivered_share
+    return sample.protocol == "TCP" or (
+        delivered is not None and delivered >= DELIVERED and not sent_enough(sample)
     )
 
 
-def sent_enough(sending: Sending) -> bool:
+def sent_enough(sample: StreamSample) -> bool:
     """Whether a sender over UDP sent what the wire carries, or all that it was offered."""
     sent, ceiling, offered = (
-        sending.sent_bit_per_s,
-        sending.ceiling_bit_per_s,
-        sending.offered_bit_per_s,
+        sample.sent_bit_per_s,
+        sample.ceiling_bit_per_s,
+        sample.offered_bit_per_s,
     )
     wanted = min((each for each in (ceiling, offered) if each), default=None)
     return sent is not None and wanted is not None and sent >= SENT_ENOUGH * wanted
 
 
-def loses(sending: Sending) -> bool:
+def loses(sample: StreamSample) -> bool:
     """Whether loss is the limit: any, where enough was sent; else more than a sender may lack."""
-    share = sending.lost_share
-    if sending.protocol != "UDP" or share is None:
+    share = sample.lost_share
+    if sample.protocol != "UDP" or share is None:
         return False
-    return share > (0 if sent_enough(sending) else 1 - DELIVERED)
+    return share > (0 if sent_enough(sample) else 1 - DELIVERED)
 
 
-def share_lost_in_receive_queue(sending: Sending) -> float | None:
+def share_lost_in_receive_queue(sample: StreamSample) -> float | None:
     """Of the messages lost, those for which the receiving socket had no room."""
-    dropped, lost = sending.losses.receive_queue, sending.losses.lost
+    dropped, lost = sample.losses.receive_queue, sample.losses.lost
     return None if dropped is None or not lost else dropped / lost
 
 
-def _may_occupy(end: End, core: int) -> bool:
+def _may_occupy(end: StreamEnd, core: int) -> bool:
     busy = end.spins or (end.thread_share or 0) >= ON_CPU
     return busy and end.cpu in (None, core)

@@ -31,7 +31,7 @@ from netlab.findings.path_limits import (
     sender_queue_drops,
     window_limited,
 )
-from netlab.findings.sending import Sending
+from netlab.findings.sample import StreamSample
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
 """Share of the wire ceiling from which on the wire is the limit; with data both ways the ceiling
@@ -40,7 +40,7 @@ is an upper bound, since acknowledgements take room."""
 OFFERED = 0.98
 """Share of the offered rate from which on it is the limit."""
 
-_Rule = Callable[[Sending], bool]
+_Rule = Callable[[StreamSample], bool]
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # What takes the CPU away, before what that leads to: a receiver without one closes its window
@@ -72,31 +72,31 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
 """The first that is shown is the limit."""
 
 
-def limit_of(sending: Sending) -> Kind | None:
+def limit_of(sample: StreamSample) -> Kind | None:
     """What limited it; ``None`` where too little is recorded to say even that nothing shows it."""
-    if fills_the_wire(sending):
+    if fills_the_wire(sample):
         return Kind.WIRE_CEILING
-    if sending.imported or not (sending.same_host or sending.ceiling_bit_per_s):
+    if sample.imported or not (sample.same_host or sample.ceiling_bit_per_s):
         return None
-    offered = sending.offered_bit_per_s
-    if offered is not None and sending.throughput_bit_per_s >= OFFERED * offered:
+    offered = sample.offered_bit_per_s
+    if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
         return Kind.PACING
-    shown = next((kind for kind, rule in _RULES if rule(sending)), None)
-    return Kind.NOT_DETERMINED if shown is None and _is_all_known(sending) else shown
+    shown = next((kind for kind, rule in _RULES if rule(sample)), None)
+    return Kind.NOT_DETERMINED if shown is None and _is_all_known(sample) else shown
 
 
-def limits(sendings: Iterable[Sending]) -> tuple[Finding, ...]:
+def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     """One finding a group and kind, in the readings' order; a cell has at most one.
 
     A cell is counted where more than half of its trials show the same.
     """
-    given = tuple(sendings)
+    given = tuple(samples)
     bound = packet_bound(given)
 
-    def limit(sending: Sending) -> Kind | None:
+    def limit(sample: StreamSample) -> Kind | None:
         """A rate in packets is seen over several cells, and only where nothing else is shown."""
-        kind = limit_of(sending)
-        if kind in _LESS_THAN_PACKETS and (sending.cell, sending.flow) in bound:
+        kind = limit_of(sample)
+        if kind in _LESS_THAN_PACKETS and (sample.cell, sample.flow) in bound:
             return Kind.PACKET_RATE
         return kind
 
@@ -107,14 +107,14 @@ _LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.NOT_DETERMINED})
 
 
 def findings_of(
-    sendings: Iterable[Sending], kind_of: Callable[[Sending], Kind | None]
+    samples: Iterable[StreamSample], kind_of: Callable[[StreamSample], Kind | None]
 ) -> Iterator[Finding]:
     """One finding a group and kind, over the cells where more than half of the trials show it."""
-    groups: dict[Group, dict[str, list[Sending]]] = {}
-    for each in sendings:
+    groups: dict[Group, dict[str, list[StreamSample]]] = {}
+    for each in samples:
         groups.setdefault(each.group, {}).setdefault(each.cell, []).append(each)
     for group, cells in groups.items():
-        shown: dict[Kind, dict[str, list[Sending]]] = {}
+        shown: dict[Kind, dict[str, list[StreamSample]]] = {}
         for cell, trials in cells.items():
             kinds = [kind_of(trial) for trial in trials]
             most = max(kinds, key=kinds.count)
@@ -126,27 +126,27 @@ def findings_of(
             yield finding(kind, group, tuple(those), evidence(kind, trials))
 
 
-def fills_the_wire(sending: Sending) -> bool:
+def fills_the_wire(sample: StreamSample) -> bool:
     """Whether the wire carries no more of it."""
-    share = sending.ceiling_share
-    if share is None or sending.same_host:
+    share = sample.ceiling_share
+    if share is None or sample.same_host:
         return False
-    return share >= (FILLED_BOTH_WAYS if sending.flow else FILLED)
+    return share >= (FILLED_BOTH_WAYS if sample.flow else FILLED)
 
 
-def _is_all_known(sending: Sending) -> bool:
+def _is_all_known(sample: StreamSample) -> bool:
     """Whether its records would have shown what limited it, were it one of what the rules know."""
     ends: Sequence[float | None] = (
-        sending.sender.thread_share,
-        sending.sender.run_queue_share,
-        sending.receiver.run_queue_share,
-        sending.queue_full_share,
+        sample.sender.thread_share,
+        sample.sender.run_queue_share,
+        sample.receiver.run_queue_share,
+        sample.queue_full_share,
     )
-    if sending.protocol == "TCP":
-        known = None not in (sending.cwnd_limited_us, sending.tcp.retransmissions)
+    if sample.protocol == "TCP":
+        known = None not in (sample.cwnd_limited_us, sample.tcp.retransmissions)
     else:
-        losses = sending.losses
-        known = sending.lost_share is not None and None not in (losses.receive_queue, losses.local)
-    judged = sending.sender.judged and sending.receiver.judged
-    wire = sending.ceiling_bit_per_s is not None and not sending.same_host
-    return wire and judged and known and sending.streams == 1 and None not in ends
+        losses = sample.losses
+        known = sample.lost_share is not None and None not in (losses.receive_queue, losses.local)
+    judged = sample.sender.judged and sample.receiver.judged
+    wire = sample.ceiling_bit_per_s is not None and not sample.same_host
+    return wire and judged and known and sample.streams == 1 and None not in ends

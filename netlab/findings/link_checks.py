@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
-from netlab.store.plan import LinkLike
 
 FAR_BELOW = 0.11
 """Most of the ceiling that a pairing may reach to be called far below its link: links negotiate
@@ -39,7 +39,7 @@ Facts = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def links(
-    series: Iterable[Series], link: LinkLike | None, of_hosts: Collection[str]
+    series: Iterable[Series], link: Link | None, of_hosts: Collection[str]
 ) -> tuple[Finding, ...]:
     """One finding a pairing that nowhere reaches more than a tenth of what its link carries.
 
@@ -81,7 +81,7 @@ def links(
     return tuple(found)
 
 
-def hosts(facts: Facts, link: LinkLike | None, wired: Collection[str]) -> tuple[Finding, ...]:
+def hosts(facts: Facts, link: Link | None, wired: Collection[str]) -> tuple[Finding, ...]:
     """What the facts of each host say against it.
 
     ``wired`` are the hosts that measured over a cable: only of these the interface matters.
@@ -108,7 +108,7 @@ def _changed(host: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[Finding]
         yield finding(Kind.FACTS_CHANGED, Group(host=host), (), {"facts": len(changed)}, changed)
 
 
-def _interface(host: str, facts: Facts, link: LinkLike | None) -> Iterator[Finding]:
+def _interface(host: str, facts: Facts, link: Link | None) -> Iterator[Finding]:
     noted = facts[host]
     last: dict[str, Any] = {}
     for each in noted:

@@ -17,7 +17,7 @@ from netlab.findings.host_limits import (
     receiver_behind,
     share_lost_in_receive_queue,
 )
-from netlab.findings.sending import Sending
+from netlab.findings.sample import StreamSample
 
 LIMITED = 0.5
 """Share of the window that TCP must have been held back by its buffer, or by congestion."""
@@ -35,61 +35,61 @@ BELOW = 0.95
 # ---- TCP's account -------------------------------------------------------------------------------
 
 
-def window_limited(sending: Sending) -> bool:
+def window_limited(sample: StreamSample) -> bool:
     """The receiver's window held TCP back, and it is too small for this round trip.
 
     A receiver that does not read closes its window as well: then the window is not the cause.
     """
-    fits = sending.window_limit_bit_per_s
+    fits = sample.window_limit_bit_per_s
     return (
-        _one_stream(sending)
-        and (sending.tcp_share(sending.tcp.rwnd_limited_us) or 0) >= CLOSED
+        _one_stream(sample)
+        and (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
         and fits is not None
-        and fits <= WINDOW_FITS * sending.throughput_bit_per_s
-        and not receiver_behind(sending)
+        and fits <= WINDOW_FITS * sample.throughput_bit_per_s
+        and not receiver_behind(sample)
     )
 
 
-def send_buffer_limited(sending: Sending) -> bool:
+def send_buffer_limited(sample: StreamSample) -> bool:
     """The send buffer held TCP back: what it may hold was all on its way."""
-    share = sending.tcp_share(sending.tcp.sndbuf_limited_us)
-    return _one_stream(sending) and (share or 0) >= LIMITED
+    share = sample.tcp_share(sample.tcp.sndbuf_limited_us)
+    return _one_stream(sample) and (share or 0) >= LIMITED
 
 
-def congested(sending: Sending) -> bool:
+def congested(sample: StreamSample) -> bool:
     """The congestion window held TCP back, and segments had to be sent again."""
     return (
-        _one_stream(sending)
-        and (sending.tcp_share(sending.cwnd_limited_us) or 0) >= LIMITED
-        and (sending.tcp.retransmissions or 0) > 0
+        _one_stream(sample)
+        and (sample.tcp_share(sample.cwnd_limited_us) or 0) >= LIMITED
+        and (sample.tcp.retransmissions or 0) > 0
     )
 
 
-def _one_stream(sending: Sending) -> bool:
+def _one_stream(sample: StreamSample) -> bool:
     """TCP's account is that of the first stream; of several it is not all."""
-    return sending.streams == 1 and sending.sender.judged
+    return sample.streams == 1 and sample.sender.judged
 
 
 # ---- what was lost -------------------------------------------------------------------------------
 
 
-def receive_queue_drops(sending: Sending) -> bool:
+def receive_queue_drops(sample: StreamSample) -> bool:
     """Loss is the limit, and the receiving socket had no room for most of it."""
-    share = share_lost_in_receive_queue(sending)
-    return loses(sending) and share is not None and share >= COVERED
+    share = share_lost_in_receive_queue(sample)
+    return loses(sample) and share is not None and share >= COVERED
 
 
-def path_loss(sending: Sending) -> bool:
+def path_loss(sample: StreamSample) -> bool:
     """Loss is the limit, and most of it is not the receiving socket's."""
-    share = share_lost_in_receive_queue(sending)
-    return loses(sending) and share is not None and share < COVERED
+    share = share_lost_in_receive_queue(sample)
+    return loses(sample) and share is not None and share < COVERED
 
 
-def sender_queue_drops(sending: Sending) -> bool:
+def sender_queue_drops(sample: StreamSample) -> bool:
     """The sender's own system dropped what it was to send."""
-    local, sent = sending.losses.local, sending.losses.sent
+    local, sent = sample.losses.local, sample.losses.sent
     return (
-        sending.protocol == "UDP"
+        sample.protocol == "UDP"
         and local is not None
         and sent is not None
         and local > (1 - DELIVERED) * (sent + local)
@@ -99,14 +99,14 @@ def sender_queue_drops(sending: Sending) -> bool:
 # ---- frames a second -----------------------------------------------------------------------------
 
 
-def packet_bound(sendings: Iterable[Sending]) -> frozenset[tuple[str, str]]:
+def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
     """(cell, flow) of the streams that run at the same frames a second as others of other sizes.
 
     Over UDP, and in messages of one frame: those of several have frames of one size, and TCP cuts
     its own, so that a limit in bit/s would look the same.
     """
-    alike: dict[tuple[str, str, str], dict[int, list[Sending]]] = {}
-    for each in sendings:
+    alike: dict[tuple[str, str, str], dict[int, list[StreamSample]]] = {}
+    for each in samples:
         if _shows_frames(each):
             key = (each.pairing, each.flow, each.conditions)
             alike.setdefault(key, {}).setdefault(each.message_bytes, []).append(each)
@@ -117,24 +117,24 @@ def packet_bound(sendings: Iterable[Sending]) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def frames_per_s(sending: Sending) -> float:
+def frames_per_s(sample: StreamSample) -> float:
     """Messages that arrived a second; of one frame each."""
-    return sending.throughput_bit_per_s / (8 * sending.message_bytes)
+    return sample.throughput_bit_per_s / (8 * sample.message_bytes)
 
 
-def _shows_frames(sending: Sending) -> bool:
-    share = sending.ceiling_share
+def _shows_frames(sample: StreamSample) -> bool:
+    share = sample.ceiling_share
     return (
-        sending.packets_a_message == 1
-        and not sending.imported
-        and not sending.same_host
-        and not sending.paced
+        sample.packets_a_message == 1
+        and not sample.imported
+        and not sample.same_host
+        and not sample.paced
         and share is not None
         and share < BELOW
     )
 
 
-def _same_rate(sizes: dict[int, list[Sending]]) -> Sequence[int]:
+def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
     """The longest run of neighbouring sizes that share a rate; empty where there is none."""
     order = sorted(sizes)
     rates = [median(frames_per_s(each) for each in sizes[size]) for size in order]

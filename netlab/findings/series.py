@@ -8,10 +8,11 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import FLOWS, ceiling_of
 from netlab.findings.finding import Group
-from netlab.store.plan import LinkLike, PlannedCell
+from netlab.store.plan import PlannedCell
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -43,7 +44,7 @@ class Point:
     prefix: str
     """Of the flow's values: a key of ``evidence.FLOWS``."""
     quantity: str
-    link: LinkLike | None
+    link: Link | None
 
     @cached_property
     def lowest_ceiling(self) -> float | None:
@@ -168,7 +169,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
 
 
 def _point(
-    cell: PlannedCell, prefix: str, records: tuple[Record | None, ...], link: LinkLike | None
+    cell: PlannedCell, prefix: str, records: tuple[Record | None, ...], link: Link | None
 ) -> Point:
     size = cell.settings.get(AXIS)
     return Point(

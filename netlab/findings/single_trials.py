@@ -14,7 +14,7 @@ from netlab.stats import compare, mean
 MAX_PAIRINGS = 6
 """Of more pairings each with each, a list of pairs says nothing."""
 
-Column = Group
+ColumnGroup = Group
 """Cells of a pairing that stand in one column of a table: a group without its pairing."""
 
 
@@ -25,11 +25,11 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
     the means of their columns differ, over the cells that both have; ``netlab.stats.compare``
     judges each of these cells, and cannot tell.
     """
-    figures: dict[str, dict[str, dict[Column, dict[int | None, tuple[str, float]]]]] = {}
+    figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
     for each in series:
         if each.test != "stream" or is_by_name(each.group.pairing):
             continue
-        column: Column = replace(each.group, pairing="")
+        column: ColumnGroup = replace(each.group, pairing="")
         of_pairing = figures.setdefault(each.group.pairing, {})
         for point in each.measured:
             if len(point.records) != 1 or point.same_host:
@@ -51,7 +51,9 @@ def _of(
     earlier: str,
     later: str,
     protocol: str,
-    figures: Mapping[str, Mapping[str, Mapping[Column, Mapping[int | None, tuple[str, float]]]]],
+    figures: Mapping[
+        str, Mapping[str, Mapping[ColumnGroup, Mapping[int | None, tuple[str, float]]]]
+    ],
 ) -> Finding | None:
     old, new = figures[earlier].get(protocol, {}), figures[later][protocol]
     differences: list[float] = []

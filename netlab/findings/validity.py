@@ -12,7 +12,7 @@ from netlab.ethernet import above_tolerance
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.host_limits import robbed, starved, throttled
 from netlab.findings.limits import findings_of, limit_of
-from netlab.findings.sending import End, Sending
+from netlab.findings.sample import StreamEnd, StreamSample
 
 CLOCK_PPM = 100
 """By how much two clocks of one host may differ."""
@@ -25,10 +25,10 @@ SAVING_PLANS = frozenset({"Power saver", "Balanced", "Energiesparmodus", "Ausbal
 
 
 def doubts(
-    sendings: Iterable[Sending], facts: Iterable[Mapping[str, Any]] = ()
+    samples: Iterable[StreamSample], facts: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[Finding, ...]:
     """All of them; ``facts`` as ``frame.Run.facts`` has them."""
-    given = tuple(sendings)
+    given = tuple(samples)
     return (
         *findings_of(given, lambda each: Kind.ABOVE_CEILING if is_above(each) else None),
         *findings_of(given, lambda each: Kind.PATH_MTU if has_smaller_mtu(each) else None),
@@ -40,26 +40,26 @@ def doubts(
     )
 
 
-def is_above(sending: Sending) -> bool:
+def is_above(sample: StreamSample) -> bool:
     """Whether it carried more than the wire can, by more than clock and receive calls explain."""
-    ceiling = sending.highest_ceiling_bit_per_s
-    if ceiling is None or sending.same_host:
+    ceiling = sample.highest_ceiling_bit_per_s
+    if ceiling is None or sample.same_host:
         return False
-    margin = above_tolerance(imported=sending.imported) + sending.resolution_share
-    return sending.throughput_bit_per_s > (1 + margin) * ceiling
+    margin = above_tolerance(imported=sample.imported) + sample.resolution_share
+    return sample.throughput_bit_per_s > (1 + margin) * ceiling
 
 
-def has_smaller_mtu(sending: Sending) -> bool:
+def has_smaller_mtu(sample: StreamSample) -> bool:
     """Whether the path carries smaller packets than the link that the matrix states."""
-    path, link = sending.path_mtu_bytes, sending.link_mtu_bytes
-    return not sending.same_host and path is not None and link is not None and path < link
+    path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
+    return not sample.same_host and path is not None and link is not None and path < link
 
 
-def _congestion(sendings: Iterable[Sending]) -> Iterator[Finding]:
+def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Senders that use different congestion controls, none of which the matrix asked for."""
     chosen = [
         each
-        for each in sendings
+        for each in samples
         if each.congestion is not None and not each.congestion_asked and not each.same_host
     ]
     controls: dict[str, set[str]] = {}
@@ -71,10 +71,10 @@ def _congestion(sendings: Iterable[Sending]) -> Iterator[Finding]:
         yield finding(Kind.CONGESTION_DIFFERS, Group(protocol="TCP"), cells, words=words)
 
 
-def _clock_steps(sendings: Iterable[Sending]) -> Iterator[Finding]:
+def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Hosts whose wall clock was set during a trial: once is enough, for no jitter is that long."""
     steps: dict[str, dict[str, int]] = {}
-    for each in sendings:
+    for each in samples:
         for end in each.ends:
             if end.clock_step_ns is not None:
                 cells = steps.setdefault(end.host, {})
@@ -85,35 +85,35 @@ def _clock_steps(sendings: Iterable[Sending]) -> Iterator[Finding]:
         yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
 
 
-_CLOCK: Mapping[str, Callable[[End], float | None]] = {"clock_ppm": lambda end: end.clock_ppm}
-_LOAD: Mapping[str, Callable[[End], float | None]] = {
+_CLOCK: Mapping[str, Callable[[StreamEnd], float | None]] = {"clock_ppm": lambda end: end.clock_ppm}
+_LOAD: Mapping[str, Callable[[StreamEnd], float | None]] = {
     "run_queue_share": lambda end: end.run_queue_share,
     "steal_share": lambda end: end.steal_share,
 }
 
 
-def _is_off(end: End) -> bool:
+def _is_off(end: StreamEnd) -> bool:
     return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
 
 
 _TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU})
 
 
-def _is_disturbed(sending: Sending, end: End) -> bool:
+def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
     """Others had its CPU, though that is not what limited the stream, nor a quota of its own."""
     waited = starved(end) and not throttled(end)
-    return (waited or robbed(end)) and limit_of(sending) not in _TAKEN
+    return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
 
 
 def _of_hosts(
-    sendings: Iterable[Sending],
+    samples: Iterable[StreamSample],
     kind: Kind,
-    shown: Callable[[Sending, End], bool],
-    figures: Mapping[str, Callable[[End], float | None]],
+    shown: Callable[[StreamSample, StreamEnd], bool],
+    figures: Mapping[str, Callable[[StreamEnd], float | None]],
 ) -> Iterator[Finding]:
     """A finding a host, over the cells of which more than half of the trials show it there."""
-    hosts: dict[str, dict[str, list[tuple[Sending, End]]]] = {}
-    for each in sendings:
+    hosts: dict[str, dict[str, list[tuple[StreamSample, StreamEnd]]]] = {}
+    for each in samples:
         for end in each.ends:
             hosts.setdefault(end.host, {}).setdefault(each.cell, []).append((each, end))
     for host, cells in hosts.items():

@@ -24,13 +24,13 @@ def _listed(value: Any) -> Any:
 
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=1e7)]
-Pairings = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+PairingNames = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
 
 
 class DurationModel(Section):
     """How long trials ran."""
 
-    pairings: Pairings = ()
+    pairings: PairingNames = ()
     asked: Seconds
     shortest: Seconds
     longest: Seconds
@@ -43,7 +43,7 @@ class DurationModel(Section):
         return self
 
 
-class HostModel(Section):
+class HostFactsModel(Section):
     """A host, or the hosts that run a system."""
 
     facts: dict[str, str | int | float | bool] = Field(min_length=1)
@@ -54,7 +54,7 @@ class RemarkModel(Section):
     """What is said in words."""
 
     text: Text
-    pairings: Pairings = ()
+    pairings: PairingNames = ()
     where: Text
 
 
@@ -63,7 +63,7 @@ class FactsModel(Section):
 
     source: Text
     durations: list[DurationModel] = Field(default_factory=list)
-    hosts: dict[str, HostModel] = Field(default_factory=dict)
+    hosts: dict[str, HostFactsModel] = Field(default_factory=dict)
     remarks: list[RemarkModel] = Field(default_factory=list)
 
 

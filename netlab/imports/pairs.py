@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import UsageError
+from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import named, role_of
 from netlab.experiment.records import Record, Value
 from netlab.imports.csv_table import Form, bit_per_s, parse, shown, throughput, wrong_rate
 from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 COLUMNS = ("protocol", "offered_mbit_per_s", "client", "server", "mbit_per_s")
 TEST = "stream"

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from netlab.errors import UsageError
 from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.imports.csv_table import Form, parse, shown, wrong_decimal
 from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 COLUMNS = ("test", "message_bytes", "messages", "trial", "elapsed_s", "lost_packets")
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import UsageError
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.imports.csv_table import read_table, text_of
-from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import KEY, STATED, Stated
 

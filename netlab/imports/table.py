@@ -17,10 +17,11 @@ from pathlib import Path
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.imports.csv_table import Form, parse, shown, throughput, wrong_rate
 from netlab.imports.run_writer import read_source, record_of, write_run
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 COLUMNS = ("pairing", "protocol", "message_bytes", "socket_buffer_bytes", "mbit_per_s")
 TEST = "stream"

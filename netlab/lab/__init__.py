@@ -3,13 +3,13 @@
 What it cannot show stands in docs/lab.md.
 """
 
-from netlab.lab.doctor import Finding, examine
+from netlab.lab.doctor import LabNeed, examine
 from netlab.lab.life import LabState, down, status, up
 from netlab.lab.options import LabOptions
 from netlab.lab.programs import Missing, missing_for_windows, missing_packages
 
 __all__ = [
-    "Finding",
+    "LabNeed",
     "LabOptions",
     "LabState",
     "Missing",

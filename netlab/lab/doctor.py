@@ -29,7 +29,7 @@ LAYERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LabNeed:
     """One thing that a lab needs."""
 
     needed_for: str
@@ -44,7 +44,7 @@ class Finding:
         return f"missing  {self.needed_for}: {self.what}: {self.remedy}"
 
 
-def examine() -> tuple[Finding, ...]:
+def examine() -> tuple[LabNeed, ...]:
     """Everything that a lab needs, there or not, in the order in which it is to be mended."""
     linux, windows = missing_packages(), missing_for_windows()
     findings = [_root(), _programs(LINUX, linux), _programs(WINDOWS, windows)]
@@ -52,26 +52,26 @@ def examine() -> tuple[Finding, ...]:
         findings += [
             _trial(LINUX, "network, mount and process namespaces", "true"),
             _trial(LINUX, "veth, bridge and token bucket (tbf)", CABLE),
-            Finding(QUOTAS, "control groups", None if quota.controller() else quota.ADVICE),
+            LabNeed(QUOTAS, "control groups", None if quota.controller() else quota.ADVICE),
             _trial(WINDOWS, "overlay file systems", LAYERS),
         ]
     return tuple(findings)
 
 
-def _root() -> Finding:
+def _root() -> LabNeed:
     if sys.platform != "linux":
-        return Finding(LINUX, "Linux", "network namespaces are Linux's; use another machine")
+        return LabNeed(LINUX, "Linux", "network namespaces are Linux's; use another machine")
     remedy = None if os.geteuid() == 0 else "try again with sudo"
-    return Finding(LINUX, "root", remedy)
+    return LabNeed(LINUX, "root", remedy)
 
 
-def _programs(needed_for: str, missing: Missing) -> Finding:
+def _programs(needed_for: str, missing: Missing) -> LabNeed:
     if missing:
-        return Finding(needed_for, ", ".join(missing.programs), missing.command)
-    return Finding(needed_for, "programs", None)
+        return LabNeed(needed_for, ", ".join(missing.programs), missing.command)
+    return LabNeed(needed_for, "programs", None)
 
 
-def _trial(needed_for: str, what: str, script: str) -> Finding:
+def _trial(needed_for: str, what: str, script: str) -> LabNeed:
     try:
         # fmt: off
         run(
@@ -82,5 +82,5 @@ def _trial(needed_for: str, what: str, script: str) -> Finding:
     except HostError as error:
         last = str(error).rpartition("` failed: ")[2]
         advice = "a container needs CAP_SYS_ADMIN and CAP_NET_ADMIN, a kernel the module"
-        return Finding(needed_for, what, f"{last} ({advice})")
-    return Finding(needed_for, what, None)
+        return LabNeed(needed_for, what, f"{last} ({advice})")
+    return LabNeed(needed_for, what, None)

@@ -51,7 +51,7 @@ class Controller:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ControlGroup:
     """The control group of one host."""
 
     folder: Path
@@ -79,7 +79,7 @@ def controller(root: Path = ROOT) -> Controller | None:
     return found if found is not None and os.access(found.folder, os.W_OK) else None
 
 
-def make(host: LabHost, share: float, root: Path = ROOT) -> Group:
+def make(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
     """The group of a host, limited to so much of one CPU. HostError where this machine has none.
 
     Of version 2 the root has to hand the controller on to its groups; where it did not before, it
@@ -98,7 +98,7 @@ def make(host: LabHost, share: float, root: Path = ROOT) -> Group:
     except OSError as error:
         words = f"{error.filename or group}: {error.strerror}"
         raise HostError(f"--cpu-quota {host.name}: {words}: {ADVICE}") from None
-    return Group(group, found.mount)
+    return ControlGroup(group, found.mount)
 
 
 def _hand_on(root: Path) -> None:

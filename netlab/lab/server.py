@@ -119,7 +119,7 @@ def start(
     process.returncode = 0  # it outlives us on purpose: no ResourceWarning at the end
 
 
-def _become_inside(host: LabHost, group: quota.Group | None) -> list[str]:
+def _become_inside(host: LabHost, group: quota.ControlGroup | None) -> list[str]:
     """The command that becomes inside.py in the host's namespaces, and in its control group."""
     # fmt: off
     argv = [

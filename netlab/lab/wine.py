@@ -52,7 +52,7 @@ for link in $(find drive_c/Users -type l); do rm "$link"; mkdir "$link"; done
 chmod 1777 drive_c/ProgramData drive_c/windows/temp
 """
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def loader() -> str:
@@ -90,7 +90,7 @@ def template_folder() -> Path:
     return CACHE / f"{TEMPLATE}{version()}-{digest}"
 
 
-def template(say: Say) -> Path:
+def template(say: Notify) -> Path:
     """The template's folder; makes it where there is none. Call it under the lock on all labs.
 
     Raises HostError in one line with the last words of what failed.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from netlab.experiment.kinds import Setup, Stream
+from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
 
 START_AHEAD_S = 0.3
@@ -86,7 +86,7 @@ class CommonWindow:
         return next(offset for known, offset in pairs if known is agent)
 
 
-def is_common(setups: Sequence[Setup]) -> bool:
+def is_common(setups: Sequence[TestSettings]) -> bool:
     """Whether one window can cut all of these: streams, all equally long."""
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     lengths = {stream.duration_s for stream in streams}

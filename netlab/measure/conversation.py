@@ -29,7 +29,7 @@ FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "d
 
 
 @dataclass(slots=True)
-class Side:
+class ConversationEnd:
     """One end of a conversation, and what has come from it."""
 
     agent: Agent
@@ -58,8 +58,8 @@ class Conversation(ABC):
 
     name: str
     """Prefix of its keys in the record; empty where a trial has one conversation."""
-    connector: Side
-    listener: Side | None
+    connector: ConversationEnd
+    listener: ConversationEnd | None
     """``None`` where no agent of ours listens: then ``to`` says what is connected to."""
     to: str = ""
     """``ADDRESS:PORT`` of such a listener."""
@@ -68,7 +68,7 @@ class Conversation(ABC):
     aborted: bool = False
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[ConversationEnd, ...]:
         """The ends that have an agent, the listening one first."""
         return (self.connector,) if self.listener is None else (self.listener, self.connector)
 
@@ -88,7 +88,7 @@ class Conversation(ABC):
             keys["port"] = f"{port_range[0]}-{port_range[1]}"
         self._start(self.listener, keys, inbox)
 
-    def handle(self, side: Side, record: Mapping[str, Any], inbox: Inbox) -> None:
+    def handle(self, side: ConversationEnd, record: Mapping[str, Any], inbox: Inbox) -> None:
         """Take one record of ``side`` and do what follows from it."""
         kind = record["type"]
         if kind == "ready" and side is self.listener:
@@ -102,7 +102,7 @@ class Conversation(ABC):
         self.follow(side, record)
 
     @abstractmethod
-    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """What this kind of test does after a record of ``side``: whom it stops, and when."""
 
     def abort(self) -> None:
@@ -112,12 +112,12 @@ class Conversation(ABC):
             if not side.ended:
                 self.stop(side, abort=1)
 
-    def give_up(self, side: Side, word: str, detail: str) -> None:
+    def give_up(self, side: ConversationEnd, word: str, detail: str) -> None:
         """End a side whose test cannot come to anything any more, with that fault."""
         self.stop(side, abort=1)
         side.fault = ProbeError(side.agent.host.name, word, detail=detail)
 
-    def stop(self, side: Side, **keys: Any) -> None:
+    def stop(self, side: ConversationEnd, **keys: Any) -> None:
         """Tell a side that its test is over."""
         if side.pending is not None:
             side.agent.start("stop", test=side.pending.id, **keys)
@@ -127,11 +127,11 @@ class Conversation(ABC):
         keys = {"open": "connect", "to": to, "bind": side.address} | dict(self.connecting)
         self._start(side, keys, inbox)
 
-    def _start(self, side: Side, keys: dict[str, Any], inbox: Inbox) -> None:
+    def _start(self, side: ConversationEnd, keys: dict[str, Any], inbox: Inbox) -> None:
         side.pending = side.agent.start(side.verb, inbox=inbox, **(keys | dict(side.keys)))
 
 
-OnProgress = Callable[[Side, Mapping[str, Any]], None]
+OnProgress = Callable[[ConversationEnd, Mapping[str, Any]], None]
 
 
 def drive(
@@ -201,7 +201,9 @@ def destination(address: str, ports: object) -> str:
     return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
 
 
-def opened_by(connects: str, *, server: Side, client: Side) -> tuple[Side, Side]:
+def opened_by(
+    connects: str, *, server: ConversationEnd, client: ConversationEnd
+) -> tuple[ConversationEnd, ConversationEnd]:
     """Who listens and who connects, where the ``client`` or the ``server`` ``connects``."""
     return (client, server) if connects == "server" else (server, client)
 

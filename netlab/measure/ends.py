@@ -9,9 +9,9 @@ from pathlib import Path
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.kinds import Setup
+from netlab.experiment.kinds import TestSettings
 from netlab.measure.common_window import CommonWindow
-from netlab.measure.rendezvous import Member
+from netlab.measure.rendezvous import Participant
 from netlab.remote.agent import Agent
 
 
@@ -34,7 +34,7 @@ class Ends:
     """``server`` or ``client`` → the one network that a pairing reaches it in, where it says so."""
     window: CommonWindow | None = None
     """Of all trials that run at the same time; ``None``: this one is by itself."""
-    member: Member | None = None
+    participant: Participant | None = None
     """Its place among the pairs that search together; ``None``: it searches by itself."""
     captures: Path | None = None
     """Folder for captured frames, made where it is missing; ``None``: they are not kept."""
@@ -66,7 +66,7 @@ class Ends:
         """
         return self.connected_by.get(protocol, "client")
 
-    def address(self, whose: str, setup: Setup) -> str:
+    def address(self, whose: str, setup: TestSettings) -> str:
         """The test address of the ``server`` or the ``client`` for a setup; UsageError without."""
         network = self.networks.get(whose) or setup.network
         return self.agent_of(whose).host.address(network, setup.ip_version)
@@ -85,7 +85,7 @@ class Ends:
         )
 
 
-Live = Callable[[Cell, float], None]
+OnGoodput = Callable[[Cell, float], None]
 """Called about once a second with the goodput so far, in bit/s."""
 
 

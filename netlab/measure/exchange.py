@@ -15,7 +15,7 @@ from typing import Any
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.measure.conversation import (
     Conversation,
-    Side,
+    ConversationEnd,
     can,
     destination,
     keys_of_connector,
@@ -46,16 +46,16 @@ class Exchange(Conversation):
     silence_s: float = SILENCE_S
 
     @property
-    def asker(self) -> Side:
+    def asker(self) -> ConversationEnd:
         """The end that asks."""
         return next(side for side in self.sides if side.verb == "ask")
 
     @property
-    def mirror(self) -> Side | None:
+    def mirror(self) -> ConversationEnd | None:
         """The end that answers; ``None`` where no agent does."""
         return next((side for side in self.sides if side.verb == "mirror"), None)
 
-    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """The mirror is over when the asking end is; both are where it answers nothing."""
         mirror = self.mirror
         if record["type"] == "progress" and side is not mirror and not side.ended:
@@ -81,7 +81,9 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
         del asking["token"]
         return Exchange(
             name="",
-            connector=Side(client, "ask", ends.address("client", setup), asking | {"peer": "echo"}),
+            connector=ConversationEnd(
+                client, "ask", ends.address("client", setup), asking | {"peer": "echo"}
+            ),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
             connecting=keys_of_connector(setup),
@@ -90,8 +92,8 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
     server = ends.server
     answering = keys_of_mirror(setup, server, token)
     answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
-    asker = Side(client, "ask", ends.address("client", setup), asking)
-    mirror = Side(server, "mirror", ends.address("server", setup), answering)
+    asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)
+    mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
     connects = ends.connects(setup.protocol) if isinstance(setup, RoundTrip) else "client"
     listener, connector = opened_by(connects, server=mirror, client=asker)
     return Exchange(

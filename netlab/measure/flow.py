@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.experiment.kinds import Stream
-from netlab.measure.conversation import Conversation, Side, can
+from netlab.measure.conversation import Conversation, ConversationEnd, can
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -28,16 +28,16 @@ class Flow(Conversation):
     stopped: bool = False
 
     @property
-    def sender(self) -> Side:
+    def sender(self) -> ConversationEnd:
         """The end that sends."""
         return next(side for side in self.sides if side.verb == "send")
 
     @property
-    def receiver(self) -> Side:
+    def receiver(self) -> ConversationEnd:
         """The end that receives."""
         return next(side for side in self.sides if side.verb == "receive")
 
-    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """The receiver's window ends the sender; the sender's count ends the receiver."""
         kind = record["type"]
         if kind == "window" and side is self.receiver:

@@ -15,7 +15,7 @@ segments are no longer; the protocol ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class SizeTry:
     """One size, tried."""
 
     message_bytes: int
@@ -33,12 +33,12 @@ class Limit:
     message_bytes: int
     evidence: Evidence
     """Why one byte more does not pass."""
-    tries: tuple[Try, ...]
+    tries: tuple[SizeTry, ...]
     """In their order."""
 
 
 def find_limit(
-    attempt: Callable[[int], Try],
+    attempt: Callable[[int], SizeTry],
     *,
     least_bytes: int,
     most_bytes: int,

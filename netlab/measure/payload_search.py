@@ -22,8 +22,8 @@ from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
-from netlab.measure.ends import Ends, Live
-from netlab.measure.limit_search import Evidence, Limit, Try, find_limit
+from netlab.measure.ends import Ends, OnGoodput
+from netlab.measure.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measure.payload_path import LEAST_BYTES, Direction
 from netlab.measure.record import of_connection, recorded
 from netlab.measure.sweep import sweep
@@ -42,7 +42,7 @@ UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
 its interface drops what its system had taken for short enough."""
 
 
-def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
     """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
@@ -50,7 +50,7 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
     return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
-def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """What a search found, client to server first; ProbeError where nothing passes."""
     setup = trial.cell.setup
     assert isinstance(setup, PayloadSearch)  # noqa: S101  (told to the type checker)
@@ -82,7 +82,7 @@ def _search_udp(path: Direction) -> _Found:
     most_bytes = MAX_DATAGRAM_BYTES[version]
     interface_mtu_bytes = path.interface_mtu_bytes()
 
-    def attempt(message_bytes: int) -> Try:
+    def attempt(message_bytes: int) -> SizeTry:
         tried = attempt_once(message_bytes)
         for _ in range(DOUBTS if path.lost else 0):
             if tried.passed or tried.evidence != "timeout":
@@ -90,22 +90,22 @@ def _search_udp(path: Direction) -> _Found:
             tried = attempt_once(message_bytes)
         return tried
 
-    def attempt_once(message_bytes: int) -> Try:
+    def attempt_once(message_bytes: int) -> SizeTry:
         try:
             path.exchange(message_bytes)
         except ProbeError as fault:
             if fault.word == "message-too-long":
                 mtu_bytes = fault.path_mtu_bytes
                 if mtu_bytes is None:
-                    return Try(message_bytes, False, "emsgsize")
+                    return SizeTry(message_bytes, False, "emsgsize")
                 # Less than the interface takes: somebody on the path said so, now or before.
                 told = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
                 evidence: Evidence = "icmp" if told else "emsgsize"
-                return Try(message_bytes, False, evidence, mtu_bytes - headers_bytes)
+                return SizeTry(message_bytes, False, evidence, mtu_bytes - headers_bytes)
             if message_bytes > LEAST_BYTES["UDP"] and fault.word in UNHEARD["UDP"]:
-                return Try(message_bytes, False, UNHEARD["UDP"][fault.word])
+                return SizeTry(message_bytes, False, UNHEARD["UDP"][fault.word])
             raise
-        return Try(message_bytes, True)
+        return SizeTry(message_bytes, True)
 
     guess = most_bytes if interface_mtu_bytes is None else interface_mtu_bytes - headers_bytes
     limit = find_limit(
@@ -140,13 +140,13 @@ def _search_tcp(path: Direction) -> _Found:
         detail = "neither end's system tells what a TCP segment holds"
         raise ProbeError(path.ends.client.host.name, "capability-missing", detail=detail)
 
-    def attempt(message_bytes: int) -> Try:
+    def attempt(message_bytes: int) -> SizeTry:
         try:
             if message_bytes not in path.results:
                 path.exchange(message_bytes)
         except ProbeError as fault:
             if fault.word in UNHEARD["TCP"]:
-                return Try(message_bytes, False, UNHEARD["TCP"][fault.word])
+                return SizeTry(message_bytes, False, UNHEARD["TCP"][fault.word])
             raise
         asked, _ = path.results[message_bytes]
         segment_bytes = asked.get("tcp_end_snd_mss", message_bytes)
@@ -154,11 +154,11 @@ def _search_tcp(path: Direction) -> _Found:
             # It came through in pieces: the system learnt meanwhile that segments are too long.
             told_by_router = asked.get("tcp_end_pmtu", 0) < first.get("tcp_open_pmtu", 0)
             evidence: Evidence = "icmp" if told_by_router else "timeout"
-            return Try(message_bytes, False, evidence, segment_bytes)
-        return Try(message_bytes, True)
+            return SizeTry(message_bytes, False, evidence, segment_bytes)
+        return SizeTry(message_bytes, True)
 
     if by_window:
-        limit = Limit(mss_bytes, "mss", (Try(asking_bytes, True),))
+        limit = Limit(mss_bytes, "mss", (SizeTry(asking_bytes, True),))
     else:
         limit = find_limit(
             attempt,

@@ -18,20 +18,20 @@ from netlab.errors import ProbeError
 PAIR_GONE = "pair-gone"
 """Why a search came to nothing that another pair left: it is made anew, by all of them."""
 
-Said = TypeVar("Said")
+Contribution = TypeVar("Contribution")
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting(Generic[Said]):
+class ExchangedResults(Generic[Contribution]):
     """What all pairs said of the same thing."""
 
-    said: tuple[Said, ...]
+    said: tuple[Contribution, ...]
     """One's own first."""
     over_ns: int
     """When the last one came, by the controller's clock: the same for all."""
 
 
-class Team:
+class Rendezvous:
     """The pairs that search together."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -43,27 +43,27 @@ class Team:
         self._gone: str | None = None
         self._changed = threading.Condition()
 
-    def member(self, name: str) -> Member:
+    def participant(self, name: str) -> Participant:
         """One of the pairs, by its name."""
-        return Member(self, name)
+        return Participant(self, name)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The pairs that are still here, in their order."""
         return tuple(self._names)
 
-    def meet(self, name: str, said: Said) -> Meeting[Said]:
+    def meet(self, name: str, said: Contribution) -> ExchangedResults[Contribution]:
         """Wait for all others; ProbeError where one of them left."""
         with self._changed:
-            meeting = self._meetings
+            exchanged = self._meetings
             self._said[name] = said
             self._look_round()
-            self._changed.wait_for(lambda: self._meetings > meeting or self._gone is not None)
-            if self._meetings == meeting:
+            self._changed.wait_for(lambda: self._meetings > exchanged or self._gone is not None)
+            if self._meetings == exchanged:
                 detail = f"{self._gone} left the search that all pairs make together"
                 raise ProbeError(name, PAIR_GONE, detail=detail)
             others = (self._met[each] for each in self._met if each != name)
-            return Meeting((said, *others), self._over_ns)
+            return ExchangedResults((said, *others), self._over_ns)
 
     def leave(self, name: str) -> None:
         """Go, at the end or before. Safe to call again."""
@@ -88,27 +88,27 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Participant:
     """A pair's own place in its team."""
 
-    team: Team
+    rendezvous: Rendezvous
     name: str
 
-    def meet(self, said: Said) -> Meeting[Said]:
+    def meet(self, said: Contribution) -> ExchangedResults[Contribution]:
         """Say something, and hear what all others say of the same."""
-        return self.team.meet(self.name, said)
+        return self.rendezvous.meet(self.name, said)
 
     def turns(self) -> Iterator[bool]:
         """For each pair, one after another: whether it is this one's turn. The others wait."""
-        for name in self.team.names:
+        for name in self.rendezvous.names:
             yield name == self.name
             self.meet(None)
 
     def leave(self) -> None:
         """Go, at the end or before."""
-        self.team.leave(self.name)
+        self.rendezvous.leave(self.name)
 
 
-def alone() -> Member:
+def alone() -> Participant:
     """Of a search that no other pair takes part in."""
-    return Team([""]).member("")
+    return Rendezvous([""]).participant("")

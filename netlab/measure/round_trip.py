@@ -8,8 +8,8 @@ from typing import Any
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure.conversation import Side, drive
-from netlab.measure.ends import Ends, Live
+from netlab.measure.conversation import ConversationEnd, drive
+from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of, times_stack
 from netlab.measure.flow import chooses_congestion
 from netlab.measure.record import of_connection, prefixed, recorded
@@ -31,7 +31,7 @@ HEADLINE = (
 """Of the end that asks; everything else it says stands under ``client_``."""
 
 
-def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
     """Run one trial on its two hosts and return what it left; never raises ``ProbeError``.
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
@@ -39,13 +39,13 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
     return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
-def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """What a trial measured; ProbeError where it has no result."""
     setup = trial.cell.setup
     assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
     exchange = exchange_of(setup, ends)
 
-    def on_progress(side: Side, record: Mapping[str, Any]) -> None:
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         elapsed_ns = record.get("elapsed_ns") or 0
         if side is exchange.asker and elapsed_ns:
             live(trial.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)

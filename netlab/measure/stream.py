@@ -11,8 +11,8 @@ from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.common_window import CommonWindow, common_window
-from netlab.measure.conversation import Side, drive, keys_of_connector, opened_by
-from netlab.measure.ends import Ends, Live
+from netlab.measure.conversation import ConversationEnd, drive, keys_of_connector, opened_by
+from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
 from netlab.measure.record import of_connection, prefixed, recorded
 from netlab.remote.agent import Agent
@@ -29,7 +29,7 @@ HEADLINE_OF_RECEIVER = (
 HEADLINE_OF_SENDER = ("sent_bit_per_s", "sent_messages", "setup_ns")
 
 
-def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
     """Run one trial on its two hosts and return what it left; never raises ``ProbeError``.
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
@@ -37,14 +37,14 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
     return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
-def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """What a trial measured; ProbeError where it has no result."""
     stream = trial.cell.setup
     assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
     window = _window(stream, ends)
     flows = _flows(stream, ends, window)
 
-    def on_progress(side: Side, record: Mapping[str, Any]) -> None:
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         if side.verb == "receive":
             live(trial.cell, _rate_so_far(record))
 
@@ -63,14 +63,14 @@ def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow
         client_sends = name == "to_server_" or stream.direction == "client-sends"
         token = secrets.token_hex(16)
 
-        def side(whose: str, verb: str, cpu: int | None, token: str = token) -> Side:
+        def side(whose: str, verb: str, cpu: int | None, token: str = token) -> ConversationEnd:
             agent = ends.agent_of(whose)
             keys = keys_of(stream, verb, agent, token)
             if cpu is not None:
                 keys["cpu"] = cpu
             if window is not None:
                 keys |= window.in_clock_of(agent).keys()
-            return Side(agent, verb, ends.address(whose, stream), keys)
+            return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
 
         server = side("server", "receive" if client_sends else "send", stream.server_cpu)
         client = side("client", "send" if client_sends else "receive", stream.client_cpu)

@@ -9,14 +9,14 @@ from netlab.experiment.kinds import PayloadSearch, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure import stream
-from netlab.measure.ends import Ends, Live
+from netlab.measure.ends import Ends, OnGoodput
 
 STREAM_MOST_BYTES = 1 << 24
 """What one send call of a TCP stream takes."""
 
 
 def sweep(
-    trial: Trial, setup: PayloadSearch, payload_bytes: int, ends: Ends, live: Live
+    trial: Trial, setup: PayloadSearch, payload_bytes: int, ends: Ends, live: OnGoodput
 ) -> dict[str, Value]:
     """One short stream from client to server a size; a size without a result is listed apart.
 

@@ -96,10 +96,10 @@ class Agent:
                     agent.greet(place.binary, on_event)
                 except HostGone as gone:
                     # Read-only, noexec, full: another directory may do.
-                    agent.let_go()
+                    agent.release()
                     refusals.append(f"{place.argv[0]}: {gone}")
                 except BaseException:
-                    agent.let_go()
+                    agent.release()
                     raise
                 else:
                     return agent
@@ -132,7 +132,7 @@ class Agent:
         try:
             self._send(request_line(pending.id, verb, keys))
         except (OSError, ValueError) as error:
-            self._broke(error)
+            self._on_write_error(error)
         return pending
 
     def ask(self, verb: str, *, timeout_s: float = ANSWER_S, **keys: Any) -> Mapping[str, Any]:
@@ -171,11 +171,11 @@ class Agent:
             self._gone = self._gone or f"{self.host.name}: gone"
         self._process.close_input()
         self._process.wait(0.1 if self._gone else GOODBYE_S)
-        self._lose(f"{self.host.name}: let go")
-        self.let_go()
+        self._mark_lost(f"{self.host.name}: let go")
+        self.release()
         self._transport.close()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End the process without a word. For ``close`` and for what never was an agent."""
         self._closing.set()
         self._process.kill()
@@ -247,20 +247,20 @@ class Agent:
         while not self._closing.wait(HEARTBEAT_S):
             silent_s = time.monotonic() - self._heard_at
             if silent_s > self._silence_s:
-                self._lose(f"{self.host.name}: silent for {silent_s:.0f} s")
+                self._mark_lost(f"{self.host.name}: silent for {silent_s:.0f} s")
                 self._process.kill()
                 return
             try:
                 self._send(request_line("beat", "heartbeat", {}))
             except (OSError, ValueError) as error:
-                self._broke(error)
+                self._on_write_error(error)
                 return
 
-    def _broke(self, error: Exception) -> None:
+    def _on_write_error(self, error: Exception) -> None:
         """Nothing can be written any more. The reader may know more: how the probe ended."""
         if threading.current_thread() is not self._reader:
             self._reader.join(1.0)
-        self._lose(f"{self.host.name}: the connection broke ({error})")
+        self._mark_lost(f"{self.host.name}: the connection broke ({error})")
 
     def _read(self) -> None:
         reader = RecordReader()
@@ -273,10 +273,10 @@ class Agent:
                     else:
                         self._take(found)
         except (OSError, ValueError) as error:
-            self._lose(f"{self.host.name}: the connection broke ({error})")
+            self._mark_lost(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
             status = self._process.wait(1.0)
-            self._lose(f"{self.host.name}: the probe ended{self._last_words(status)}")
+            self._mark_lost(f"{self.host.name}: the probe ended{self._last_words(status)}")
 
     def _take(self, record: Mapping[str, Any]) -> None:
         request_id = record.get("id")
@@ -293,7 +293,7 @@ class Agent:
             self._skipped_bytes += len(line)
             self._first_skipped = self._first_skipped or repr(line[:80])[1:]
         if self._skipped_bytes > SKIPPED_MOST:
-            self._lose(
+            self._mark_lost(
                 f"{self.host.name}: prints without end what is no record: {self._first_skipped}"
             )
 
@@ -306,7 +306,7 @@ class Agent:
             words += f"; it said {self._first_skipped}"
         return words
 
-    def _lose(self, sentence: str) -> None:
+    def _mark_lost(self, sentence: str) -> None:
         with self._lock:
             if self._gone is None:
                 self._gone = sentence

@@ -8,11 +8,11 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.build.local import local_probe, probe_for
+from netlab.build.local import OnEvent, local_probe, probe_for
 from netlab.errors import HostError, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.system import Platform, Shell, ask
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 CACHE = ".cache/netlab"
 """Relative to where a login starts, the home."""
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
-Say = Callable[[str], None] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProbePlace:
     """Where the probe lies ready on a host."""
 
     argv: tuple[str, ...]
@@ -39,7 +38,9 @@ class Place:
     """The file as the host's own system names it, for sentences."""
 
 
-def places(host: Host, transport: Transport, on_event: Say, refusals: list[str]) -> Iterator[Place]:
+def places(
+    host: Host, transport: Transport, on_event: OnEvent, refusals: list[str]
+) -> Iterator[ProbePlace]:
     """Places from which the agent can be started, the best first.
 
     The next is for when the probe does not start from the one before: a directory may be full,
@@ -48,7 +49,7 @@ def places(host: Host, transport: Transport, on_event: Say, refusals: list[str])
     """
     if host.local:
         local = local_probe(on_event)
-        yield Place((str(local), "agent"), local.read_bytes(), str(local))
+        yield ProbePlace((str(local), "agent"), local.read_bytes(), str(local))
         return
     from netlab.remote.ssh import SshTransport
 
@@ -67,12 +68,12 @@ def places(host: Host, transport: Transport, on_event: Say, refusals: list[str])
                 refusals.append(f"{directory}: {str(error) or type(error).__name__}")
                 continue
             path = f"{directory}/{name}"
-            yield Place((path, "agent"), binary, path)
+            yield ProbePlace((path, "agent"), binary, path)
 
 
 def _windows_places(
     sftp: paramiko.SFTPClient, shell: Shell, name: str, binary: bytes, refusals: list[str]
-) -> Iterator[Place]:
+) -> Iterator[ProbePlace]:
     """The home's cache, by its path from the home and, where that does not do, by its whole path.
 
     A login's profile may have gone to another folder. There is no second folder: one that others
@@ -89,12 +90,12 @@ def _windows_places(
     shown = whole.lstrip("/").replace("/", "\\")
     # cmd.exe takes a slash for the sign of an option, a POSIX shell eats backslashes.
     word = relative if shell is Shell.POSIX else relative.replace("/", "\\")
-    yield Place((word, "agent"), binary, shown)
+    yield ProbePlace((word, "agent"), binary, shown)
     if re.fullmatch(r"/[A-Za-z]:[\w./-]+", whole, re.ASCII):
-        yield Place((whole[1:] if shell is Shell.POSIX else shown, "agent"), binary, shown)
+        yield ProbePlace((whole[1:] if shell is Shell.POSIX else shown, "agent"), binary, shown)
 
 
-def _binary_for(host: Host, target: Platform, on_event: Say) -> bytes:
+def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
     if target.os != host.os:
         raise HostError(
             f"{host.name} runs {OS_NAMES[target.os]}, and the inventory says `os: {host.os}`"

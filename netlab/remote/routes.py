@@ -29,7 +29,7 @@ class Far(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RouteEnd:
     """One side of a check."""
 
     agent: Agent
@@ -41,7 +41,7 @@ class End:
         return self.agent.host.name
 
 
-def check_route(end: End, peer: Far) -> Mapping[str, Any]:
+def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
     """The kernel's own choice for packets to the peer must be the interface of the test address.
 
     Returns the facts.
@@ -63,7 +63,9 @@ def check_route(end: End, peer: Far) -> Mapping[str, Any]:
     return facts
 
 
-def check_counters(end: End, peer: Far, before: Mapping[str, Any], passed: set[str]) -> str | None:
+def check_counters(
+    end: RouteEnd, peer: Far, before: Mapping[str, Any], passed: set[str]
+) -> str | None:
     """The interface of the route must have counted what passed, in and out.
 
     Returns a sentence where the host does not tell. Raises HostError where it did not count it.

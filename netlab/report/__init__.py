@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.language.base import Wording
     from netlab.report.tables.elements import Part, Table
-    from netlab.report.tables.tables import Section
+    from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
     from netlab.results.readings import Reading
 
@@ -170,7 +170,7 @@ def overview_text(run: Analysis, wording: Wording | None = None) -> str:
     return Report(run, wording or Wording()).overview_text()
 
 
-def _tables(sections: Iterable[Section]) -> list[Table]:
+def _tables(sections: Iterable[TableSection]) -> list[Table]:
     return [table for section in sections for table in section.tables]
 
 

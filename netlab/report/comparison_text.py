@@ -150,17 +150,17 @@ def _data_rows(compared: Compared) -> list[dict[str, Any]]:
 
 
 def _data(row: Judged, test: str) -> dict[str, Any]:
-    laid, verdict = row.laid, row.verdict
+    aligned, verdict = row.aligned, row.verdict
     smallest = verdict.smallest_ratio
-    words = in_words(verdict, laid.quantity, taken_back=row.taken_back, paired=laid.paired)
-    figures = zip(("baseline", "contender"), laid.means, strict=True)
-    trials = zip(("baseline_trials", "contender_trials"), laid.figures, strict=True)
+    words = in_words(verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired)
+    figures = zip(("baseline", "contender"), aligned.means, strict=True)
+    trials = zip(("baseline_trials", "contender_trials"), aligned.figures, strict=True)
     return {
-        "cell": laid.cells[0],
-        "contender_cell": laid.cells[1],
-        "label": laid.label,
-        "quantity": laid.quantity.name,
-        "unit": laid.quantity.unit,
+        "cell": aligned.cells[0],
+        "contender_cell": aligned.cells[1],
+        "label": aligned.label,
+        "quantity": aligned.quantity.name,
+        "unit": aligned.quantity.unit,
         **dict(figures),
         "ratio": verdict.ratio,
         "ratio_low": verdict.low,
@@ -172,7 +172,7 @@ def _data(row: Judged, test: str) -> dict[str, Any]:
         "smallest_difference": None if smallest is None else smallest - 1,
         "verdict": verdict.verdict,
         "in_words": words,
-        "why_not": list(laid.why_not) or None,
+        "why_not": list(aligned.why_not) or None,
     }
 
 

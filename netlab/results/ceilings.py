@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netlab.ethernet import IpVersion, above_tolerance, ceiling_bit_per_s, mss_of
-from netlab.results.layout import Bin, Column
-from netlab.results.readings import Flow, Reading
-from netlab.store.plan import LinkLike
+from netlab.experiment.matrix import Link
+from netlab.results.layout import Bin, TableColumn
+from netlab.results.readings import FlowReading, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Ceiling:
         return throughput_bit_per_s > most_bit_per_s
 
 
-def ceiling_of(column: Column, bins: Iterable[Bin], link: LinkLike | None) -> Ceiling | None:
+def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> Ceiling | None:
     """The ceiling of a column's trials on that link.
 
     ``None`` where the link is not known, where the trials never touched it (same host), or where
@@ -49,7 +49,7 @@ def ceiling_of(column: Column, bins: Iterable[Bin], link: LinkLike | None) -> Ce
     return Ceiling(max(found), min(found)) if found else None
 
 
-def _ceilings(column: Column, reading: Reading, flow: Flow, link: LinkLike) -> list[float]:
+def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
     ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
     known = flow.tcp_timestamps
     options = (True,) if column.protocol == "UDP" else (True, False) if known is None else (known,)
@@ -71,7 +71,9 @@ def _ceilings(column: Column, reading: Reading, flow: Flow, link: LinkLike) -> l
         return []
 
 
-def _mss_bytes(flow: Flow, link: LinkLike, ip_version: IpVersion, timestamps: bool) -> int | None:
+def _mss_bytes(
+    flow: FlowReading, link: Link, ip_version: IpVersion, timestamps: bool
+) -> int | None:
     """The MSS in effect, where it was recorded and the link's MTU allows for it."""
     if flow.mss_bytes is None:
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netlab.experiment.cells import DEFAULTS
 from netlab.experiment.records import Value
 from netlab.results.labels import setting
-from netlab.results.readings import FLOWS, Flow, Reading
+from netlab.results.readings import FLOWS, FlowReading, Reading
 
 ROWS = "socket_buffer_bytes"
 """What makes the rows, unless only other settings vary."""
@@ -16,12 +16,12 @@ ROWS = "socket_buffer_bytes"
 _NOT_ROWS = frozenset({"direction", "test"})
 """Settings that change a table's columns, or what its figures mean, are no rows."""
 
-Level = Value | None
-Levels = tuple[Level, ...]
+LevelValue = Value | None
+Levels = tuple[LevelValue, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Column:
+class TableColumn:
     """One column: protocol, message size, and the way the data went."""
 
     protocol: str
@@ -54,7 +54,7 @@ class Bin:
         return cells.pop() if len(cells) == 1 else ""
 
     @property
-    def flows(self) -> tuple[Flow, ...]:
+    def flows(self) -> tuple[FlowReading, ...]:
         """What was measured, of the trials with a result."""
         return tuple(
             reading.flows[self.flow]
@@ -79,7 +79,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class BinGrid:
     """The bins of one pairing under one combination of the settings that split the tables."""
 
     pairing: str
@@ -87,8 +87,8 @@ class Grid:
     """``streams 4, congestion control bbr``; empty where nothing else varies."""
     row_setting: str
     rows: Levels
-    columns: tuple[Column, ...]
-    bins: dict[tuple[Level, Column], Bin]
+    columns: tuple[TableColumn, ...]
+    bins: dict[tuple[LevelValue, TableColumn], Bin]
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -106,7 +106,7 @@ class Grid:
         """Pairing and conditions."""
         return f"{self.pairing}, {self.conditions}" if self.conditions else self.pairing
 
-    def column(self, column: Column) -> tuple[Bin, ...]:
+    def column(self, column: TableColumn) -> tuple[Bin, ...]:
         """The bins of a column that were planned, from top to bottom."""
         places = (self.bins.get((row, column)) for row in self.rows)
         return tuple(place for place in places if place is not None)
@@ -119,7 +119,7 @@ class Layout:
     row_setting: str
     split: tuple[str, ...]
     """Settings of which each combination has tables of its own."""
-    grids: tuple[Grid, ...]
+    grids: tuple[BinGrid, ...]
     """By combination, then by pairing, both in the plan's order."""
 
 
@@ -148,7 +148,7 @@ _CONDITIONS_SHOWN = 3
 """Of more conditions than these the defaults are left out: they stand in the settings."""
 
 
-def level(reading: Reading, name: str) -> Level:
+def level(reading: Reading, name: str) -> LevelValue:
     """What a reading was asked to do as for one setting; ``None`` where it was not said."""
     return reading.test if name == "test" else reading.settings.get(name)
 
@@ -173,7 +173,7 @@ def _varying(readings: Sequence[Reading]) -> dict[str, int]:
     for name in names:
         if name in ("protocol", "message_bytes"):
             continue
-        per_protocol: dict[str, set[Level]] = {}
+        per_protocol: dict[str, set[LevelValue]] = {}
         for reading in readings:
             per_protocol.setdefault(reading.protocol, set()).add(level(reading, name))
         most = max(map(len, per_protocol.values()), default=0)
@@ -197,13 +197,13 @@ def _conditions(names: tuple[str, ...], levels: Levels) -> str:
     return ", ".join(setting(name, each) for name, each in pairs)
 
 
-def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> Grid:
-    collected: dict[tuple[Level, Column], list[Reading]] = {}
+def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> BinGrid:
+    collected: dict[tuple[LevelValue, TableColumn], list[Reading]] = {}
     for reading in group:
         for flow in reading.flows:
-            column = Column(reading.protocol, reading.message_bytes or 0, flow)
+            column = TableColumn(reading.protocol, reading.message_bytes or 0, flow)
             collected.setdefault((level(reading, row_setting), column), []).append(reading)
-    return Grid(
+    return BinGrid(
         pairing=pairing,
         conditions=conditions,
         row_setting=row_setting,

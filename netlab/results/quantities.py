@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.results.labels import setting
-from netlab.results.layout import Level, level
+from netlab.results.layout import LevelValue, level
 from netlab.results.readings import FLOWS, Reading
 
 
@@ -116,12 +116,12 @@ def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[
     return chosen
 
 
-def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[Level, ...]]:
+def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
     every = ("pairing", *_NAMED, *names)
     return {tuple(_level(reading, name) for name in every) for reading in readings}
 
 
-def _level(reading: Reading, name: str) -> Level:
+def _level(reading: Reading, name: str) -> LevelValue:
     return reading.pairing if name == "pairing" else level(reading, name)
 
 

@@ -70,7 +70,7 @@ _FLOW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class FlowReading:
     """What was measured of the data that went one way; ``None`` is not known."""
 
     throughput_bit_per_s: float | None = None
@@ -100,7 +100,7 @@ class Reading:
     same_host: bool
     settings: Mapping[str, Value]
     """Everything that was asked for, protocol and sizes with it; absent is the host's default."""
-    flows: Mapping[str, Flow]
+    flows: Mapping[str, FlowReading]
     """By the names of ``FLOWS``: one, or two where the test sends both ways."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """What else was measured, by the names of the frame's columns; absent is not known."""
@@ -193,8 +193,8 @@ def _list(text: object) -> list[float]:
     return value if isinstance(value, list) else []
 
 
-def _flow(present: Mapping[str, Any], prefix: str) -> Flow:
-    return Flow(**{name: present.get(prefix + name) for name in _FLOW})
+def _flow(present: Mapping[str, Any], prefix: str) -> FlowReading:
+    return FlowReading(**{name: present.get(prefix + name) for name in _FLOW})
 
 
 def _plain(value: Any) -> Any:

@@ -10,12 +10,12 @@ from functools import partial
 from netlab.errors import HostError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.requirements import Demand, Role, lacking
+from netlab.experiment.requirements import Demand, EndName, lacking
 from netlab.remote.agent import Agent
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HostAnswer:
     """What one host said, or why it could not be asked."""
 
     capabilities: frozenset[str] | None
@@ -24,17 +24,17 @@ class Told:
     """A sentence."""
 
 
-Ask = Callable[[Sequence[Host]], Mapping[str, Told]]
+AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
 """Asks these hosts, and returns what each said, by its name."""
 
 
-def asking(say: Callable[[str], None]) -> Ask:
+def asking(say: Callable[[str], None]) -> AskHosts:
     """Asks every host at the same time, over SSH or here; takes no lock.
 
     ``say`` hears what takes long, from several threads.
     """
 
-    def ask(hosts: Sequence[Host]) -> Mapping[str, Told]:
+    def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
         with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
             told = executor.map(partial(_ask_one, say=say), hosts)
             return {host.name: each for host, each in zip(hosts, told, strict=True)}
@@ -42,21 +42,21 @@ def asking(say: Callable[[str], None]) -> Ask:
     return ask
 
 
-def _ask_one(host: Host, say: Callable[[str], None]) -> Told:
+def _ask_one(host: Host, say: Callable[[str], None]) -> HostAnswer:
     if host.mirror is not None:
-        return Told(None)
+        return HostAnswer(None)
     try:
         agent = Agent.open(host, say)
     except HostError as error:
-        return Told(None, str(error))
+        return HostAnswer(None, str(error))
     try:
-        return Told(frozenset(str(agent.hello.get("capabilities", "")).split(",")))
+        return HostAnswer(frozenset(str(agent.hello.get("capabilities", "")).split(",")))
     finally:
         agent.close()
 
 
 def beyond_hosts(
-    cells: Collection[Cell], inventory: Inventory, told: Mapping[str, Told]
+    cells: Collection[Cell], inventory: Inventory, told: Mapping[str, HostAnswer]
 ) -> tuple[dict[Cell, str], tuple[str, ...]]:
     """Cells that a host cannot run, each with a sentence; and notes about the others."""
     refused: dict[Cell, str] = {}
@@ -65,7 +65,7 @@ def beyond_hosts(
     )
     for cell in cells:
         server, client = inventory.pair(cell.pairing)
-        ends: Mapping[Role, Host] = {"server": server, "client": client}
+        ends: Mapping[EndName, Host] = {"server": server, "client": client}
         can = {role: told[host.name].capabilities for role, host in ends.items()}
         lacks = lacking(cell, can)
         needed = [demand for demand in lacks if demand.needed]
@@ -76,7 +76,7 @@ def beyond_hosts(
     return refused, tuple(notes)
 
 
-def _cannot(ends: Mapping[Role, Host], needed: Sequence[Demand]) -> str:
+def _cannot(ends: Mapping[EndName, Host], needed: Sequence[Demand]) -> str:
     by_what: dict[str, list[str]] = {}
     for demand in needed:
         by_what.setdefault(demand.what, []).append(ends[demand.role].name)

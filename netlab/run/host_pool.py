@@ -20,13 +20,13 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, kept_busy
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import Record, Status, Value, reason_of
-from netlab.experiment.round_robin import Meeting, rounds_of
+from netlab.experiment.round_robin import Match, rounds_of
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends, address_of
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import lock_hosts, same_host
 from netlab.run.host_notes import described, peers_of
-from netlab.run.observers import beside, look_on
+from netlab.run.observers import active_observers, look_on
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, no_way
 from netlab.store.run_folder import RunFolder
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     pass
 
 
-class Rig:
+class HostPool:
     """Connects to every host that the pairings need, locks them, and tries each pair once.
 
     Raises ``HostError`` where no pairing can be measured, or where a host refuses us: a wrong
@@ -130,9 +130,9 @@ class Rig:
             return frozenset({f"nobody-{cell.pairing}"})
         return kept_busy(pair)
 
-    def meeting_of(self, pairing: str) -> Meeting:
+    def meeting_of(self, pairing: str) -> Match:
         """What a pairing by name needs to itself."""
-        return self._inventory.meeting(pairing)
+        return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
         """The agents at both ends of a cell, as they are now; none where one of them is missing."""
@@ -162,7 +162,7 @@ class Rig:
             client=client,
             networks={whose: network for whose, network in networks.items() if network},
             same_host=same_host(server, client),
-            observed=beside((server, client), self._observed),
+            observed=active_observers((server, client), self._observed),
             connected_by=self._preflights[cell.pairing].connected_by(*addresses),
         )
 
@@ -260,7 +260,7 @@ class Rig:
         by_letter = [(pairing,) for pairing in self._pairs if not is_by_name(pairing)]
         by_name = rounds_of([self.meeting_of(each) for each in self._pairs if is_by_name(each)])
         # Pairs that share no machine are tried at the same time: there may be thousands.
-        together = [*by_letter, *(tuple(meeting.pairing for meeting in one) for one in by_name)]
+        together = [*by_letter, *(tuple(match.pairing for match in one) for one in by_name)]
         with ThreadPoolExecutor(max_workers=max([1, *map(len, together)])) as executor:
             for pairings in together:
                 found = dict(zip(pairings, executor.map(self._first_try, pairings), strict=True))

@@ -30,7 +30,7 @@ def look_on(
     return agents, tuple(away)
 
 
-def beside(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
+def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
     """Those that are neither end, and have not been lost."""
     names = {agent.host.name for agent in ends}
     return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

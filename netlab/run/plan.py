@@ -15,22 +15,19 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, estimate
-from netlab.experiment.hosts import Host, kept_busy
+from netlab.experiment.hosts import HostPair, kept_busy
 from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.measure.common_window import is_common, lead_s
 from netlab.measure.ends import address_of
-from netlab.run.ask_hosts import Ask, beyond_hosts
+from netlab.run.ask_hosts import AskHosts, beyond_hosts
 from netlab.run.progress import OVERHEAD_S
 from netlab.run.skip_reasons import beyond_server
 
-Ends = Mapping[str, tuple[str, str]]
+MachinesByPairing = Mapping[str, tuple[str, str]]
 """Machines of server and client by pairing."""
-
-Pair = tuple[Host, Host]
-"""Server and client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +45,7 @@ class Planned:
     """Of every trial; where they go on until they are tight, of as many as there may be."""
     fewest: tuple[Round, ...]
     """The same of as few as there may be."""
-    ends: Ends
+    ends: MachinesByPairing
     inventory: str | None
     """File that the hosts come from; ``None`` where two of each system are assumed."""
 
@@ -102,7 +99,7 @@ def plan_of(
     hosts_file: Path | None,
     only: Collection[str] = (),
     overrides: Mapping[str, str] | None = None,
-    ask: Ask | None = None,
+    ask: AskHosts | None = None,
 ) -> Planned:
     """Plan a matrix, asking no host but by ``ask``, which tells what each can do.
 
@@ -127,7 +124,7 @@ def plan_of(
         )
         refused |= beyond
     measured = tuple(cell for cell in chosen if cell not in refused)
-    meeting_of = None if inventory is None else inventory.meeting
+    meeting_of = None if inventory is None else inventory.match
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
         return rounds(
@@ -160,7 +157,7 @@ def _lead_s(round_: Round) -> float:
     return lead_s(streams) if together else 0.0
 
 
-def _refused(cells: Collection[Cell], pairs: Mapping[str, Pair]) -> dict[Cell, str]:
+def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
     """What needs no asking: a host without an agent, and one without an address for the cell."""
     refused = {}
     for cell in cells:
@@ -240,7 +237,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
     }
 
 
-def _ends(pairings: Collection[str], pairs: Mapping[str, Pair]) -> dict[str, tuple[str, str]]:
+def _ends(pairings: Collection[str], pairs: Mapping[str, HostPair]) -> dict[str, tuple[str, str]]:
     """The machines that each pairing keeps busy; where no hosts are known, two of each system."""
     ends = {}
     for pairing in pairings:

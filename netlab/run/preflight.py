@@ -15,7 +15,7 @@ from netlab.measure.conversation import destination
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.pending import Pending
-from netlab.remote.routes import PACKETS, End, check_counters, check_route, interface_of
+from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route, interface_of
 
 CHECK_S = 5.0
 """For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""
@@ -77,7 +77,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
     for there, here in common_addresses(*(pair or (server.host, client.host))):
-        ends = End(server, there), End(client, here)
+        ends = RouteEnd(server, there), RouteEnd(client, here)
         if same_host(server, client):
             faults += _check_both(*ends)
         else:
@@ -111,7 +111,7 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
         raise ValueError(f"{mirror.name} is no mirror")
     version = ipaddress.ip_address(echo.address.partition("%")[0]).version
     try:
-        end = End(client, client.host.address(None, version))
+        end = RouteEnd(client, client.host.address(None, version))
     except UsageError as error:
         return Preflight(blocked=(), warnings=(f"{mirror.name}: {error}",))
     own = is_own_address(client.host, echo.address)
@@ -151,7 +151,7 @@ class _Echo:
     address: str
 
 
-def _check_echo(protocol: str, client: End, echo: Mirror) -> str | None:
+def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
     """Three requests, of which one has to come back; ``None``, or why none does."""
     limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
     pending = client.agent.start(
@@ -196,7 +196,7 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: End, client: End) -> list[Blocked | Turned]:
+def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | Turned]:
     faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
     found: list[Blocked | Turned] = []
     for protocol, fault in faults.items():
@@ -219,7 +219,7 @@ def _check_both(server: End, client: End) -> list[Blocked | Turned]:
     return found
 
 
-def _check(protocol: str, listener: End, connector: End) -> str | None:
+def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> str | None:
     """A hello from the connecting side, and its answer; ``None``, or what does not pass."""
     common: dict[str, Any] = {
         "kind": "check",

@@ -13,7 +13,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import Matrix, expand
-from netlab.run.host_pool import Rig
+from netlab.run.host_pool import HostPool
 from netlab.run.plan import chosen_of
 from netlab.run.progress import Progress
 from netlab.run.session import Session, counts, disturbed, outstanding
@@ -81,19 +81,19 @@ def run(options: Options, progress: Progress) -> Outcome:
             done = sum(counts(folder, chosen).values()) - len(trials)
             progress.begin(folder.path, trials, done=done, matrix=matrix)
             pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
-            with Rig(
+            with HostPool(
                 inventory,
                 pairings,
                 owner=str(folder.path),
                 wait_s=options.wait_s,
                 say=progress.tell,
-            ) as rig:
-                unreachable = rig.unreachable
-                _note_session(folder, options, matrix, rig)
-                progress.warn(rig.warnings)
+            ) as pool:
+                unreachable = pool.unreachable
+                _note_session(folder, options, matrix, pool)
+                progress.warn(pool.warnings)
                 session = Session(
                     folder=folder,
-                    rig=rig,
+                    pool=pool,
                     matrix=matrix,
                     progress=progress,
                     cells=chosen,
@@ -106,7 +106,7 @@ def run(options: Options, progress: Progress) -> Outcome:
                     going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
                     raise Interrupted(signal.signal_number, going_on) from None
                 session.flag()
-                rig.note_facts(folder, "after")
+                pool.note_facts(folder, "after")
                 folder.note("session-end")
         state = counts(folder, chosen)
         return Outcome(folder.path, state, unreachable, options.to_go_on(folder.path))
@@ -149,7 +149,7 @@ def _new_folder(matrix: Path) -> Path:
     return Path("runs") / f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _note_session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig) -> None:
+def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: HostPool) -> None:
     folder.note(
         "session",
         netlab=VERSION,
@@ -159,6 +159,6 @@ def _note_session(folder: RunFolder, options: Options, matrix: Matrix, rig: Rig)
         seed=matrix.seed,
         pause_s=matrix.pause_s,
         quiet=matrix.quiet and asdict(matrix.quiet),
-        hosts=rig.described(),
+        hosts=pool.described(),
     )
-    rig.note_facts(folder, "before")
+    pool.note_facts(folder, "before")

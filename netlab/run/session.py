@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, replace
 
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Setup, Stream, is_together
+from netlab.experiment.kinds import Stream, TestSettings, is_together
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
-from netlab.experiment.stopping import Quiet
+from netlab.experiment.stopping import StealRule
 from netlab.measure import payload_search, round_trip, stream
 from netlab.measure.common_window import CommonWindow, common_window, is_common
-from netlab.measure.rendezvous import Member, Team
+from netlab.measure.rendezvous import Participant, Rendezvous
 from netlab.measure.rfc2544 import throughput_search
-from netlab.run.host_pool import Rig
+from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
 from netlab.store.run_folder import RunFolder
 
@@ -55,7 +55,9 @@ def outstanding(
     )
 
 
-def disturbed(folder: RunFolder, cells: tuple[Cell, ...], quiet: Quiet | None) -> tuple[Trial, ...]:
+def disturbed(
+    folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
+) -> tuple[Trial, ...]:
     """The trials of ``cells`` that were measured, disturbed, and may be tried again."""
     return () if quiet is None else _recorded(folder, cells, quiet.asks_again)
 
@@ -79,7 +81,7 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
     for cell in folder.plan.cells:
         if cell.key not in keys:
             continue
-        for number in range(1, folder.course(cell).trials + 1):
+        for number in range(1, folder.progress(cell).trials + 1):
             record = folder.latest.get((cell.key, number))
             word = str(Status.PENDING if record is None else record.status)
             found[word] = found.get(word, 0) + 1
@@ -91,7 +93,7 @@ class Session:
     """What one session measures, where its records go, and with which hosts."""
 
     folder: RunFolder
-    rig: Rig
+    pool: HostPool
     matrix: Matrix
     progress: Progress
     cells: tuple[Cell, ...]
@@ -115,7 +117,7 @@ class Session:
                         self._note_returned()
             except BaseException:
                 # What is under way ends with its agents; the executor waits for it.
-                self.rig.close()
+                self.pool.close()
                 raise
 
     def flag(self) -> None:
@@ -125,9 +127,9 @@ class Session:
         noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
         flagged = {cell.key for cell in self.cells} - noted
         found = [
-            (cell.key, course.trials)
+            (cell.key, progress.trials)
             for cell in self.folder.plan.cells
-            if cell.key in flagged and (course := self.folder.course(cell)).tight is False
+            if cell.key in flagged and (progress := self.folder.progress(cell)).precise is False
         ]
         if until is None or not found:
             return
@@ -183,18 +185,18 @@ class Session:
 
     def _note_returned(self) -> None:
         """A host that was lost and came back may have been started anew: its facts tell."""
-        returned = self.rig.returned()
+        returned = self.pool.returned()
         if returned:
-            self.rig.note_facts(self.folder, "again", only=returned)
+            self.pool.note_facts(self.folder, "again", only=returned)
 
     def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
         return rounds(
             block,
             order=self.matrix.order,
             seed=self.matrix.seed,
-            hosts_of=self.rig.hosts_of,
+            hosts_of=self.pool.hosts_of,
             parallel=self.matrix.parallel,
-            meeting_of=self.rig.meeting_of,
+            meeting_of=self.pool.meeting_of,
         )
 
     def _records(self, round_: Round, paused: _Pause, executor: Executor) -> Iterator[Record]:
@@ -228,7 +230,7 @@ class Session:
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One window for the trials of a round, where there are several and one can cut them."""
-        found = {trial: self.rig.agents_of(trial.cell) for trial in trials}
+        found = {trial: self.pool.agents_of(trial.cell) for trial in trials}
         setups = [trial.cell.setup for trial, agents in found.items() if agents]
         if len(setups) < 2 or not is_common(setups):
             return None
@@ -240,28 +242,32 @@ class Session:
             return None
 
     def _trial(
-        self, trial: Trial, attempt: int, window: CommonWindow | None, member: Member | None
+        self,
+        trial: Trial,
+        attempt: int,
+        window: CommonWindow | None,
+        participant: Participant | None,
     ) -> Record:
         """One trial on its hosts, or the record that says why it was not measured."""
         try:
-            away = self.rig.reason_not_to_measure(trial.cell)
+            away = self.pool.reason_not_to_measure(trial.cell)
             if away is not None:
                 return away.record(trial, attempt)
             self.progress.trial(trial)
             link = self.matrix.link
             ends = replace(
-                self.rig.ends(trial.cell),
+                self.pool.ends(trial.cell),
                 captures=self.folder.path / CAPTURES,
                 window=window,
-                member=member,
+                participant=participant,
                 link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
             )
             return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
         except HostGone as gone:
-            return self.rig.lost(trial, attempt, gone)
+            return self.pool.lost(trial, attempt, gone)
         finally:
-            if member is not None:
-                member.leave()
+            if participant is not None:
+                participant.leave()
 
 
 class _Pause:
@@ -284,14 +290,14 @@ class _Pause:
         self._due = self._due or record.status is not Status.PENDING
 
 
-def _teams(trials: Sequence[Trial]) -> dict[Trial, Member]:
+def _teams(trials: Sequence[Trial]) -> dict[Trial, Participant]:
     """The places of those trials of a round that search together."""
-    teams: dict[Setup, list[Trial]] = {}
+    teams: dict[TestSettings, list[Trial]] = {}
     for trial in trials:
         if is_together(trial.cell.setup):
             teams.setdefault(trial.cell.setup, []).append(trial)
-    places: dict[Trial, Member] = {}
+    places: dict[Trial, Participant] = {}
     for those in teams.values():
-        team = Team(trial.cell.pairing for trial in those)
-        places |= {trial: team.member(trial.cell.pairing) for trial in those}
+        rendezvous = Rendezvous(trial.cell.pairing for trial in those)
+        places |= {trial: rendezvous.participant(trial.cell.pairing) for trial in those}
     return places

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host
+from netlab.experiment.hosts import HostPair
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import address_of
 from netlab.run.preflight import Preflight
-
-Pair = tuple[Host, Host]
-"""Server and client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Unmeasured:
         )
 
 
-def host_away(pair: Pair, away: Mapping[str, str]) -> Unmeasured | None:
+def host_away(pair: HostPair, away: Mapping[str, str]) -> Unmeasured | None:
     """A host of the pair is away; ``away`` has a sentence for each that is."""
     server, client = (host.name for host in pair)
     for name in (server, client):
@@ -56,7 +53,7 @@ def host_away(pair: Pair, away: Mapping[str, str]) -> Unmeasured | None:
     return None
 
 
-def beyond_server(cell: Cell, pair: Pair) -> Unmeasured | None:
+def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     """The server runs no agent, and the cell asks for more than an echo (RFC 862) can do."""
     server, client = pair
     lacking = None if server.mirror is None else _needs_agent(cell)
@@ -78,7 +75,7 @@ def _needs_agent(cell: Cell) -> str | None:
     return None
 
 
-def no_way(cell: Cell, pair: Pair, found: Preflight) -> Unmeasured | None:
+def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:
     """The hosts lack an address for the cell, or its protocol does not pass between them."""
     server, client = (host.name for host in pair)
     try:

@@ -5,7 +5,7 @@ The unit is the trial. Intervals within a trial are autocorrelated and are never
 
 from netlab.stats.comparison import (
     MARGIN,
-    Comparison,
+    ComparisonResult,
     Verdict,
     adjusted,
     benjamini_hochberg,
@@ -20,9 +20,9 @@ from netlab.stats.intervals import (
     half_width_share,
     interval,
     median_interval,
+    precise,
     stein_interval,
     stein_trials,
-    tight,
 )
 from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
 from netlab.stats.student_t import t_above, t_quantile, t_two_sided
@@ -39,7 +39,7 @@ from netlab.stats.summary import (
 __all__ = [
     "MARGIN",
     "MIN_TRIALS",
-    "Comparison",
+    "ComparisonResult",
     "Interval",
     "MedianInterval",
     "Stray",
@@ -56,6 +56,7 @@ __all__ = [
     "median_absolute_deviation",
     "median_interval",
     "pairs_by_block",
+    "precise",
     "rounded",
     "standard_deviation",
     "stein_interval",
@@ -65,6 +66,5 @@ __all__ = [
     "t_above",
     "t_quantile",
     "t_two_sided",
-    "tight",
     "variance",
 ]

@@ -29,7 +29,7 @@ POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ComparisonResult:
     """A contender against its baseline. What cannot be told is ``None``."""
 
     ratio: float | None
@@ -63,7 +63,7 @@ def compare(
     paired: bool,
     margin: float = MARGIN,
     confidence: float = 0.95,
-) -> Comparison:
+) -> ComparisonResult:
     """Student's t on the logarithms of positive values: of the differences where ``paired`` (the
     values of one block at one index), else for two independent samples of unlike scatter (Welch,
     Biometrika 34, 1947, with Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
@@ -87,7 +87,7 @@ def compare(
     n = min(len(old), len(new))
     ratio = _exponential(mean(new) - mean(old)) if n else None
     if n < 2:
-        return Comparison(
+        return ComparisonResult(
             ratio=ratio,
             low=None,
             high=None,
@@ -101,7 +101,7 @@ def compare(
     difference, error, degrees = (_paired if paired else _welch)(old, new)
     p = _p_of_zero(difference, error, degrees)
     t = t_quantile((1 + confidence) / 2, degrees)
-    return Comparison(
+    return ComparisonResult(
         ratio=ratio,
         low=_exponential(difference - t * error),
         high=_exponential(difference + t * error),
@@ -153,8 +153,8 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
 
 
 def judged_together(
-    comparisons: Sequence[Comparison], rate: float = 0.05
-) -> tuple[Comparison, ...]:
+    comparisons: Sequence[ComparisonResult], rate: float = 0.05
+) -> tuple[ComparisonResult, ...]:
     """The same comparisons as they hold for all of them side by side: "different" stays where
     ``benjamini_hochberg`` rejects as well, else it is "not shown to be different".
 
@@ -171,7 +171,9 @@ def judged_together(
     )
 
 
-def _among(alone: Comparison, p_together: float, rate: float, level: float) -> Comparison:
+def _among(
+    alone: ComparisonResult, p_together: float, rate: float, level: float
+) -> ComparisonResult:
     """One comparison as it stands among others."""
     taken_back = alone.verdict == "different" and p_together > rate
     smallest = alone.smallest_ratio

@@ -102,7 +102,7 @@ def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float
     return half / abs(middle) if middle else math.inf
 
 
-def tight(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
+def precise(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
     """Whether the interval of the mean was at most ± ``within`` (a share of the mean) wide at two
     looks running: with all ``values``, which are in the order of their trials, and without the
     last. Fewer than 4 values are never tight.

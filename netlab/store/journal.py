@@ -35,7 +35,7 @@ _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JournalLine:
     """One whole line of a journal."""
 
     number: int
@@ -65,18 +65,20 @@ def encode_line(json_text: str) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def decode(data: bytes) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+def decode(data: bytes) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """All whole lines of a journal's bytes, and every damaged place with its line number."""
     return _apart(_scan(io.BytesIO(data)))
 
 
-def _apart(found: Iterable[Line | Damage]) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+def _apart(
+    found: Iterable[JournalLine | Damage],
+) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     each = list(found)
-    lines = tuple(one for one in each if isinstance(one, Line))
+    lines = tuple(one for one in each if isinstance(one, JournalLine))
     return lines, tuple(one for one in each if isinstance(one, Damage))
 
 
-def _scan(pieces: Iterable[bytes]) -> Iterator[Line | Damage]:
+def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
     """Lines and damages as they come, out of pieces that end with their line feed."""
     told = unsaid = last = 0
     for number, piece_and_feed in enumerate(pieces, start=1):
@@ -99,7 +101,7 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[Line | Damage]:
         yield Damage(last + 1, f"{unsaid} more damaged lines follow")
 
 
-def _whole(piece: bytes, number: int) -> Line | None:
+def _whole(piece: bytes, number: int) -> JournalLine | None:
     """The line, where it is whole and nothing else stands beside it."""
     if not _LINE_START.match(piece) or len(piece) > MAX_LINE_BYTES:
         return None
@@ -110,7 +112,11 @@ def _whole(piece: bytes, number: int) -> Line | None:
         data = json.loads(body, object_pairs_hook=_with_shared_names)
     except (ValueError, RecursionError):
         return None
-    return Line(number, data, body.decode("ascii", "replace")) if isinstance(data, dict) else None
+    return (
+        JournalLine(number, data, body.decode("ascii", "replace"))
+        if isinstance(data, dict)
+        else None
+    )
 
 
 def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {sys.intern(name): value for name, value in pairs}
 
 
-def _salvage(piece: bytes, number: int) -> Iterator[Line]:
+def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
     """Whole lines inside of a damaged one: a lost line feed glues two lines to one."""
     if len(piece) > MAX_LINE_BYTES:
         return
@@ -138,7 +144,7 @@ def _salvage(piece: bytes, number: int) -> Iterator[Line]:
         body = piece[match.start() + 9 : stop]
         if int(match.group()[:8], 16) == zlib.crc32(body):
             end = stop
-            yield Line(number, data, body.decode("ascii", "replace"))
+            yield JournalLine(number, data, body.decode("ascii", "replace"))
 
 
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
@@ -223,12 +229,12 @@ class Journal:
                     os.close(self._descriptor)
 
 
-def read_journal(path: Path) -> tuple[tuple[Line, ...], tuple[Damage, ...]]:
+def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """Whole lines and damages of a journal file; no lock is needed, a writer may be at work."""
     return _apart(scan_journal(path))
 
 
-def scan_journal(path: Path) -> Iterator[Line | Damage]:
+def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
     """The same one by one, as they stand in the file: a large journal is never in memory twice."""
     try:
         with path.open("rb") as file:

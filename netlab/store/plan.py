@@ -6,45 +6,16 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import SCHEMA, Value, check_schema
-from netlab.experiment.stopping import Until
+from netlab.experiment.stopping import StopRule
 from netlab.version import VERSION
 
 _FORMAT = "netlab-run"
 _ABSENT = object()
-_UNTIL = tuple(field.name for field in fields(Until))
-
-
-class LinkLike(Protocol):
-    """A link as the plan needs it; the matrix's own is one."""
-
-    @property
-    def rate_bit_per_s(self) -> float:
-        """Of the line, layer 1 without the line code."""
-
-    @property
-    def mtu_bytes(self) -> int:
-        """Largest IP packet."""
-
-    @property
-    def vlan(self) -> bool:
-        """Whether frames carry an 802.1Q tag."""
-
-    @property
-    def hops(self) -> int:
-        """Routers between the hosts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The cable between the hosts, for the wire ceilings."""
-
-    rate_bit_per_s: float
-    mtu_bytes: int
-    vlan: bool = False
-    hops: int = 0
+_UNTIL = tuple(field.name for field in fields(StopRule))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +40,16 @@ class Plan:
     content_hash: str
     matrix_text: str
     """The matrix as its author wrote it; empty for an import."""
-    link: LinkLike | None
+    link: Link | None
     cells: tuple[PlannedCell, ...]
     repeats: int
     """Trials of a cell; with ``until`` the most of them."""
-    until: Until | None = None
+    until: StopRule | None = None
     """When the cells without ``repeats`` of their own have had enough."""
     source: str | None = None
     """The document that the records were imported from."""
 
-    def rule_of(self, cell: PlannedCell) -> int | Until:
+    def rule_of(self, cell: PlannedCell) -> int | StopRule:
         """How often a cell is measured."""
         return cell.repeats or self.until or self.repeats
 
@@ -133,7 +104,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
                 for c in data["cells"]
             ),
             repeats=data["repeats"],
-            until=Until(**{name: until[name] for name in _UNTIL}) if until else None,
+            until=StopRule(**{name: until[name] for name in _UNTIL}) if until else None,
             source=data.get("source"),
         )
         return plan, data["created_at"]
@@ -141,7 +112,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
         raise ValueError(f"a field is missing or of the wrong type: {error}") from None
 
 
-def _link_data(link: LinkLike) -> dict[str, Any]:
+def _link_data(link: Link) -> dict[str, Any]:
     data = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes, "vlan": link.vlan}
     return data | ({"hops": link.hops} if link.hops else {})
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.records import Record, from_data
-from netlab.experiment.stopping import Course, course_of
+from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.store.files import read_file
-from netlab.store.journal import Damage, Line, scan_journal
+from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.lock import holder
 from netlab.store.plan import Plan, PlannedCell, from_text
 
@@ -21,7 +21,7 @@ MATRIX = "matrix.yaml"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 
-Trial = tuple[str, int]
+TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
 
 
@@ -48,23 +48,23 @@ class StoredRun:
     """Every whole record, in the journal's order, repeats and retries with it."""
     notes: tuple[Note, ...]
     damage: tuple[Damage, ...]
-    latest: Mapping[Trial, Record]
+    latest: Mapping[TrialKey, Record]
     """What counts: the last record of each planned trial."""
-    started: Mapping[Trial, int]
+    started: Mapping[TrialKey, int]
     """The highest attempt of each trial that was begun or recorded."""
-    unfinished: Mapping[Trial, str]
+    unfinished: Mapping[TrialKey, str]
     """The trials that the last session began and left no record of yet, and when it began."""
 
-    def course(self, cell: PlannedCell) -> Course:
+    def progress(self, cell: PlannedCell) -> CellProgress:
         """Where the trials of a planned cell stand; ``tight`` where it is measured until it is."""
-        return course_in(self.plan, cell, self.latest)
+        return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
         """Every trial that is recorded or is to be measured as far as the records tell, in the
         plan's order, with the record that counts.
         """
         for cell in self.plan.cells:
-            for trial in range(1, self.course(cell).trials + 1):
+            for trial in range(1, self.progress(cell).trials + 1):
                 yield cell, trial, self.latest.get((cell.key, trial))
 
 
@@ -75,9 +75,9 @@ class Gathered:
     records: list[Record] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
-    latest: dict[Trial, Record] = field(default_factory=dict)
-    started: dict[Trial, int] = field(default_factory=dict)
-    unfinished: dict[Trial, str] = field(default_factory=dict)
+    latest: dict[TrialKey, Record] = field(default_factory=dict)
+    started: dict[TrialKey, int] = field(default_factory=dict)
+    unfinished: dict[TrialKey, str] = field(default_factory=dict)
 
     def add_record(self, record: Record) -> None:
         """A planned trial's record: from now on it is the one that counts."""
@@ -87,7 +87,7 @@ class Gathered:
         self.started[trial] = max(record.attempt, self.started.get(trial, 0))
         self.unfinished.pop(trial, None)
 
-    def add_note(self, note: Note, planned: frozenset[Trial]) -> None:
+    def add_note(self, note: Note, planned: frozenset[TrialKey]) -> None:
         """A note; one of an attempt begins a trial, one of a session ends the last session's."""
         self.notes.append(note)
         if note.kind == "session":
@@ -95,7 +95,7 @@ class Gathered:
         elif note.kind == "attempt":
             self._begin(note, planned)
 
-    def _begin(self, note: Note, planned: frozenset[Trial]) -> None:
+    def _begin(self, note: Note, planned: frozenset[TrialKey]) -> None:
         cell, trial = note.data.get("cell"), note.data.get("trial")
         if not isinstance(cell, str) or not isinstance(trial, int) or (cell, trial) not in planned:
             return
@@ -170,7 +170,7 @@ def gather(path: Path, plan: Plan) -> Gathered:
     return gathered
 
 
-def _gather_record(line: Line, planned: frozenset[Trial], gathered: Gathered) -> None:
+def _gather_record(line: JournalLine, planned: frozenset[TrialKey], gathered: Gathered) -> None:
     try:
         record = from_data(line.data)
     except ValueError as error:
@@ -184,25 +184,25 @@ def _gather_record(line: Line, planned: frozenset[Trial], gathered: Gathered) ->
     gathered.damage.append(Damage(line.number, f"a record of {where}, which the plan has not"))
 
 
-def _note(line: Line) -> Note | None:
+def _note(line: JournalLine) -> Note | None:
     kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
     if isinstance(kind, str) and isinstance(at, str) and isinstance(data, dict):
         return Note(kind, at, data, line.number)
     return None
 
 
-def planned_trials(plan: Plan) -> frozenset[Trial]:
+def planned_trials(plan: Plan) -> frozenset[TrialKey]:
     """Every (cell, trial) that the plan may come to."""
     return frozenset(
         (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
     )
 
 
-def course_in(plan: Plan, cell: PlannedCell, latest: Mapping[Trial, Record]) -> Course:
+def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]) -> CellProgress:
     """Where the trials of ``cell`` stand by what counts of them."""
     rule = plan.rule_of(cell)
     if isinstance(rule, int):
-        return course_of(rule, {})
+        return progress_of(rule, {})
     trials = range(1, plan.most_of(cell) + 1)
     own = {trial: latest[cell.key, trial] for trial in trials if (cell.key, trial) in latest}
-    return course_of(rule, own)
+    return progress_of(rule, own)

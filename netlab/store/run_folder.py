@@ -13,12 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, to_json, utc_now
-from netlab.experiment.stopping import Course
+from netlab.experiment.stopping import CellProgress
 from netlab.store.files import make_folder, refused, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.lock import WriterLock
-from netlab.store.plan import Link, Plan, PlannedCell, plan_differences, to_text
+from netlab.store.plan import Plan, PlannedCell, plan_differences, to_text
 from netlab.store.reader import (
     HEADER,
     JOURNAL,
@@ -27,12 +28,12 @@ from netlab.store.reader import (
     Gathered,
     Note,
     StoredRun,
-    Trial,
-    course_in,
+    TrialKey,
     gather,
     holder_of,
     is_run_folder,
     planned_trials,
+    progress_in,
     read,
 )
 
@@ -125,7 +126,7 @@ class RunFolder:
         return tuple(self._gathered.records)
 
     @property
-    def latest(self) -> Mapping[Trial, Record]:
+    def latest(self) -> Mapping[TrialKey, Record]:
         """(cell, trial) → the last record of it."""
         return MappingProxyType(self._gathered.latest)
 
@@ -139,7 +140,7 @@ class RunFolder:
         """What was damaged in the journal when it was opened."""
         return tuple(self._gathered.damage)
 
-    def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[Trial, ...]:
+    def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[TrialKey, ...]:
         """The planned trials to measure, in the plan's order, cell by cell.
 
         They are those without a record and those that failed or are pending; and, done or not,
@@ -152,15 +153,15 @@ class RunFolder:
         return tuple(
             (cell.key, trial)
             for cell in self.plan.cells
-            for trial in range(1, self.course(cell).trials + 1)
+            for trial in range(1, self.progress(cell).trials + 1)
             if cell.key in redo or not self._is_done((cell.key, trial))
         )
 
-    def course(self, cell: PlannedCell) -> Course:
+    def progress(self, cell: PlannedCell) -> CellProgress:
         """Where the trials of a planned cell stand."""
-        return course_in(self.plan, cell, self._gathered.latest)
+        return progress_in(self.plan, cell, self._gathered.latest)
 
-    def _is_done(self, trial: Trial) -> bool:
+    def _is_done(self, trial: TrialKey) -> bool:
         record = self._gathered.latest.get(trial)
         return record is not None and record.status in (Status.OK, Status.IMPOSSIBLE)
 

@@ -18,7 +18,7 @@ KEY = "stated"
 STATED = "stated"
 """``when`` of a note of a host's facts that a document states."""
 
-Fact = str | int | float | bool
+FactValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class StatedHost:
 
     name: str
     """Of a host, or a system's letter."""
-    facts: Mapping[str, Fact]
+    facts: Mapping[str, FactValue]
     source: str
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.experiment.records import Record, Status
-from netlab.experiment.stopping import Quiet, Until
+from netlab.experiment.stopping import StealRule, StopRule
 from netlab.store.journal import Damage
 from netlab.store.reader import StoredRun, holder_of, read
 
@@ -42,9 +42,9 @@ class RunStatus:
     """Cells that go on until they are tight and may ask for more trials than ``total`` counts."""
     not_tight: tuple[str, ...]
     """Keys of the cells that had all their trials and never got tight; final."""
-    until: Until | None
+    until: StopRule | None
     """What makes a cell tight, where that ends its trials."""
-    quiet: Quiet | None
+    quiet: StealRule | None
     """Which trials the last session measured again; ``None``: none for that reason."""
     disturbed: int
     """Trials whose record that counts was disturbed."""
@@ -137,7 +137,7 @@ class RunStatus:
         return "\n".join(lines)
 
 
-def _flagged(keys: tuple[str, ...], until: Until) -> Iterator[str]:
+def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
     cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
     yield (
         f"{cells} not within ± {100 * until.within:g} % after {until.at_most} trials: what "
@@ -155,7 +155,7 @@ def status_of(path: Path) -> RunStatus:
     counts = _counts(stored)
     quiet = _quiet_of(stored)
     those = [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
-    courses = {cell.key: stored.course(cell) for cell in stored.plan.cells}
+    courses = {cell.key: stored.progress(cell) for cell in stored.plan.cells}
     # What a writer has not finished writing is not damage.
     damage = tuple(each for each in stored.damage if not (each.torn and writer))
     return RunStatus(
@@ -166,8 +166,8 @@ def status_of(path: Path) -> RunStatus:
         impossible=counts[Status.IMPOSSIBLE],
         failed=counts[Status.FAILED],
         pending=counts[Status.PENDING],
-        undecided=sum(not course.ended for course in courses.values()),
-        not_tight=tuple(key for key, course in courses.items() if course.tight is False),
+        undecided=sum(not progress.ended for progress in courses.values()),
+        not_tight=tuple(key for key, progress in courses.items() if progress.precise is False),
         until=stored.plan.until,
         quiet=quiet,
         disturbed=len(those),
@@ -181,12 +181,12 @@ def status_of(path: Path) -> RunStatus:
     )
 
 
-def _quiet_of(stored: StoredRun) -> Quiet | None:
+def _quiet_of(stored: StoredRun) -> StealRule | None:
     """What the last session says of disturbed trials; ``None`` where it says nothing readable."""
     said = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
     match said[-1] if said else None:
         case {"steal": float(steal), "tries": int(tries)}:
-            return Quiet(steal=steal, tries=tries)
+            return StealRule(steal=steal, tries=tries)
     return None
 
 

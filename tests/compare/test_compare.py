@@ -18,15 +18,16 @@ from hypothesis import strategies as st
 from made_readings import drawn_ns, of_round_trips, plan_of, planned
 from made_streams import Mbit, netlab, run_of, stream, stream_run
 
-from netlab.compare.align import Laid
+from netlab.compare.align import AlignedPair
 from netlab.compare.judge import Judged, judge, smallest_shown
 from netlab.compare.matching import agreement
 from netlab.compare.runs import Compared, compare_levels, compare_runs
 from netlab.errors import UsageError
+from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.report.comparison_text import WRITERS
 from netlab.results.quantities import Quantity
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
 
 LAB_REPORT = REPORTS / "lab-report"
@@ -56,7 +57,7 @@ def test_a_slower_cable_is_different_with_its_ratio_interval_and_adjusted_p(tmp_
     assert verdict.high is not None
     assert 0.969 < verdict.low < 0.97 < verdict.high < 0.971
     assert verdict.p_together == verdict.p
-    assert [*row.laid.means] == pytest.approx([94.11, 91.29], abs=0.01)
+    assert [*row.aligned.means] == pytest.approx([94.11, 91.29], abs=0.01)
 
 
 def test_the_same_twice_is_not_different_and_says_what_would_have_shown(tmp_path: Path) -> None:
@@ -81,19 +82,19 @@ def test_one_trial_cannot_tell(tmp_path: Path) -> None:
 
 def test_a_failed_trial_is_no_figure_and_its_reason_is_said(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (None, *STEADY[1:])))
-    assert [len(side) for side in only_row(compared).laid.figures] == [5, 4]
+    assert [len(side) for side in only_row(compared).aligned.figures] == [5, 4]
     for form in ("text", "markdown", "csv", "json"):
         assert "(peer-vanished)" in WRITERS[form](compared).replace("\\", "")
     nothing = compare_runs(*two(tmp_path / "again", STEADY, [None, None]))
     assert only_row(nothing).verdict.ratio is None
-    assert only_row(nothing).laid.means[1] is None
+    assert only_row(nothing).aligned.means[1] is None
     assert "there is no trial with a figure on both sides" in WRITERS["text"](nothing)
 
 
 def test_a_figure_of_nothing_has_no_ratio_and_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, (0.0, *STEADY[1:]))))
-    assert len(row.laid.contender) == 4
-    assert row.laid.why_not == ("A figure of 0 has no ratio.",)
+    assert len(row.aligned.contender) == 4
+    assert row.aligned.why_not == ("A figure of 0 has no ratio.",)
 
 
 # What must agree
@@ -140,7 +141,7 @@ def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
     with pytest.raises(UsageError, match="bytes: 64 only in the baseline; 8000 only in the cont"):
         compare_runs(old, new)
     compared = compare_runs(old, new, anyway=True)
-    assert [row.laid.label for row in compared.rows] == ["TCP 576", "TCP 1448"]
+    assert [row.aligned.label for row in compared.rows] == ["TCP 576", "TCP 1448"]
     assert [each.partition(",")[0] for each in compared.remarks[:2]] == [
         "1 cell only in the baseline",
         "1 cell only in the contender",
@@ -166,7 +167,7 @@ def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: P
     older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
     old = stream_run(tmp_path / "old", (older, STEADY))
     new = stream_run(tmp_path / "new", (cell, STEADY))
-    assert only_row(compare_runs(old, new)).laid.cells == (older.key, cell.key)
+    assert only_row(compare_runs(old, new)).aligned.cells == (older.key, cell.key)
     more = stream_run(tmp_path / "more", (stream(streams=4), STEADY))
     with pytest.raises(UsageError, match="streams: 1 in the baseline, 4 in the contender"):
         compare_runs(old, more)
@@ -322,7 +323,7 @@ def test_both_directions_of_a_stream_are_two_comparisons_and_no_sum(tmp_path: Pa
     values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
     run = run_of(tmp_path / "run", (cell, [values, values]))
     compared = compare_runs(run, run)
-    assert [row.laid.quantity.name for row in compared.rows] == [
+    assert [row.aligned.quantity.name for row in compared.rows] == [
         "throughput to server",
         "throughput to client",
     ]
@@ -381,10 +382,10 @@ MBIT = Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None)
 
 def drawn(
     chance: random.Random, cells: int, n: int, scatter: float, slower: set[int]
-) -> list[Laid]:
+) -> list[AlignedPair]:
     """Cells of two runs that scatter alike; some of the second are slower by 3 %."""
     return [
-        Laid(
+        AlignedPair(
             label=str(at),
             cells=(str(at), str(at)),
             quantity=MBIT,
@@ -432,7 +433,7 @@ def test_scaling_both_sides_changes_nothing_and_exchanging_them_inverts_the_rati
     old: list[float], new: list[float], scale: float
 ) -> None:
     def verdict_of(old: Sequence[float], new: Sequence[float]) -> Judged:
-        laid = Laid(
+        aligned = AlignedPair(
             label="x",
             cells=("a", "b"),
             quantity=MBIT,
@@ -440,7 +441,7 @@ def test_scaling_both_sides_changes_nothing_and_exchanging_them_inverts_the_rati
             contender=dict(enumerate(new)),
             paired=False,
         )
-        return judge([laid])[0]
+        return judge([aligned])[0]
 
     there = verdict_of(old, new).verdict
     scaled = verdict_of([scale * each for each in old], [scale * each for each in new]).verdict

@@ -20,7 +20,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.kinds import FIELDS, Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.stopping import Quiet, Until
+from netlab.experiment.stopping import StealRule, StopRule
 
 STREAMS = """\
 title: streams
@@ -288,7 +288,7 @@ def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
 
 def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
     matrix = load(ROUND_TRIPS + "until: {within: 2.5 %}\npause: 3s\n")
-    assert matrix.until == Until(within=0.025, confidence=0.95, at_least=5, at_most=30)
+    assert matrix.until == StopRule(within=0.025, confidence=0.95, at_least=5, at_most=30)
     assert (matrix.repeats, matrix.pause_s) == (30, 3.0)
     (cell, *_) = expand(matrix)
     assert (matrix.fewest_of(cell), matrix.repeats_of(cell)) == (5, 30)
@@ -300,8 +300,8 @@ def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
 
 def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(load: Any) -> None:
     plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
-    assert (plain.quiet, quiet.quiet) == (None, Quiet(steal=0.005, tries=3))
-    assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == Quiet(steal=0.01, tries=5)
+    assert (plain.quiet, quiet.quiet) == (None, StealRule(steal=0.005, tries=3))
+    assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == StealRule(steal=0.01, tries=5)
     assert plain.content_hash == quiet.content_hash
 
 
@@ -310,7 +310,7 @@ def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
     found = load(text + "until: {within: 2.5 %}\n", repeats="2")
     assert (found.until, found.repeats) == (None, 2)
     found = load(text + "repeats: 9\n", until="{within: 1 %, at_least: 6}")
-    assert found.until == Until(within=0.01, confidence=0.95, at_least=6, at_most=30)
+    assert found.until == StopRule(within=0.01, confidence=0.95, at_least=6, at_most=30)
     assert {found.repeats_of(cell) for cell in expand(found)} == {30}
 
 

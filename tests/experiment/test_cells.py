@@ -17,8 +17,8 @@ from netlab.experiment.kinds import (
     Level,
     PayloadSearch,
     RoundTrip,
-    Setup,
     Stream,
+    TestSettings,
     window_s,
 )
 from netlab.experiment.matrix import expand
@@ -191,7 +191,9 @@ SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
         (Connect(message_bytes=1, source_port=5000, close="orderly"), "source_port"),
     ],
 )
-def test_what_no_round_trip_or_connection_could_be_is_named(setup: Setup, field: str) -> None:
+def test_what_no_round_trip_or_connection_could_be_is_named(
+    setup: TestSettings, field: str
+) -> None:
     assert [name for name, _ in faults_of(setup)] == [field]
 
 
@@ -207,7 +209,7 @@ def test_what_no_round_trip_or_connection_could_be_is_named(setup: Setup, field:
         PayloadSearch(protocol="UDP", ip_version=6),
     ],
 )
-def test_what_a_host_can_measure_has_no_fault(setup: Setup) -> None:
+def test_what_a_host_can_measure_has_no_fault(setup: TestSettings) -> None:
     assert list(faults_of(setup)) == []
 
 
@@ -235,7 +237,7 @@ def test_each_kind_of_test_becomes_cells_of_its_own() -> None:
 
 def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches() -> None:
     counted: dict[str, Any] = {"duration_s": None, "count": 100}
-    known: dict[float, Setup] = {
+    known: dict[float, TestSettings] = {
         12.0: Stream(protocol="TCP", message_bytes=1, duration_s=10, warm_up_s=2),
         20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **counted),
         8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **counted),
@@ -243,7 +245,7 @@ def test_the_time_asked_for_is_known_but_for_counts_without_a_rate_and_searches(
         10.0: Connect(message_bytes=1),
     }
     assert [window_s(setup) for setup in known.values()] == list(known)
-    unknown: list[Setup] = [RoundTrip(**UDP, **counted), Connect(message_bytes=1, **counted)]
+    unknown: list[TestSettings] = [RoundTrip(**UDP, **counted), Connect(message_bytes=1, **counted)]
     assert [window_s(s) for s in (*unknown, PayloadSearch(protocol="UDP"))] == [None] * 3
 
 
@@ -292,7 +294,7 @@ def test_the_keys_of_the_shipped_matrices_are_those_of_recorded_runs(
 
 
 def test_each_kind_of_test_has_readable_keys_of_its_own() -> None:
-    setups: dict[str, Setup] = {
+    setups: dict[str, TestSettings] = {
         "round_trip": RoundTrip(protocol="UDP", message_bytes=18, count=1000, duration_s=None),
         "connect": Connect(message_bytes=64, close="orderly"),
         "payload_search": PayloadSearch(protocol="UDP", ip_version=6),

@@ -186,10 +186,10 @@ def test_a_mirror_is_never_the_client(inventory: Inventory) -> None:
 def test_a_pair_keeps_its_machines_busy_and_what_they_share(inventory: Inventory) -> None:
     assert kept_busy(inventory.pair("nas+desk")) == {"nas", "pc", "up (shared)", "hub (shared)"}
     assert kept_busy(inventory.pair("guest+desk")) == {"pc"}
-    meeting = inventory.meeting("nas+guest@nat")
-    assert (meeting.server_machine, meeting.client_machine) == ("nas", "pc")
-    assert meeting.shares == {"up"}
-    assert inventory.meeting("guest+desk").inside
+    match = inventory.match("nas+guest@nat")
+    assert (match.server_machine, match.client_machine) == ("nas", "pc")
+    assert match.shares == {"up"}
+    assert inventory.match("guest+desk").inside
 
 
 @pytest.mark.parametrize("shares", ["3", "[up, '']", "{a: b}"])

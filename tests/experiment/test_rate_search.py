@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.experiment.rate_search import CONFIRMATIONS, Ask, Found, Grid, Search, Try, Verdict
-from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge
+from netlab.experiment.rate_search import (
+    CONFIRMATIONS,
+    Found,
+    NextRate,
+    RateGrid,
+    RateTry,
+    Search,
+    TryVerdict,
+)
+from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge
 from netlab.measure.rfc2544.back_to_back import longest
 
 LINE_PER_S = 100_000.0
-Device = Callable[[float, float], Account]
+Device = Callable[[float, float], Counts]
 """(share of the line rate, length in s) → what both ends count of a trial."""
 
 
@@ -28,16 +36,16 @@ def searched(
     most_tries: int = 3000,
 ) -> tuple[Found, Search]:
     """A search to its end, over a simulated device."""
-    search = Search.over(Grid(resolution), short=short_s is not None)
-    while isinstance(asked := search.next(), Ask):
+    search = Search.over(RateGrid(resolution), short=short_s is not None)
+    while isinstance(asked := search.next(), NextRate):
         assert len(search.tries) < most_tries
         duration_s = full_s if asked.full or short_s is None else short_s
         share = float(search.grid.share(asked.number))
-        account = device(share, duration_s)
-        terms = Terms(share * LINE_PER_S, LINE_PER_S, float(resolution), duration_s)
-        verdict = judge([account], terms)
-        hint = forwarded_share([account], terms)
-        search = search.told(Try(asked.number, asked.full, verdict, hint))
+        counts = device(share, duration_s)
+        criteria = Criteria(share * LINE_PER_S, LINE_PER_S, float(resolution), duration_s)
+        verdict = judge([counts], criteria)
+        hint = forwarded_share([counts], criteria)
+        search = search.told(RateTry(asked.number, asked.full, verdict, hint))
     return asked, search
 
 
@@ -47,14 +55,14 @@ def device(limit: float, queue_frames: int = 0, own_drops: int = 0, sends: float
     ``sends``: the share of the line rate that the tester can send.
     """
 
-    def trial(share: float, duration_s: float) -> Account:
+    def trial(share: float, duration_s: float) -> Counts:
         offered = min(share, sends)
         sent = round(offered * LINE_PER_S * duration_s)
         waits = max(0.0, (offered - limit) * LINE_PER_S * duration_s)
         received = sent if waits <= queue_frames else sent - round(waits - queue_frames)
         queued_s = min(waits, queue_frames) / (limit * LINE_PER_S) if waits else 0.0
         span_ns = round(1e9 * duration_s)
-        return Account(sent, received, span_ns, span_ns + round(1e9 * queued_s), own_drops)
+        return Counts(sent, received, span_ns, span_ns + round(1e9 * queued_s), own_drops)
 
     return trial
 
@@ -108,26 +116,26 @@ def test_the_edge_is_found_in_a_handful_of_trials_where_the_device_shows_it() ->
 
 
 def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
-    def told(verdicts: list[Verdict]) -> Search:
-        search = Search.over(Grid(Fraction(1, 2)))
+    def told(verdicts: list[TryVerdict]) -> Search:
+        search = Search.over(RateGrid(Fraction(1, 2)))
         for verdict in verdicts:
             asked = search.next()
-            assert isinstance(asked, Ask)
-            search = search.told(Try(asked.number, asked.full, verdict))
+            assert isinstance(asked, NextRate)
+            search = search.told(RateTry(asked.number, asked.full, verdict))
         return search
 
-    assert told(["lost"]).next() == Ask(2, True)
-    assert told(["lost", "passed"]).next() == Ask(2, True)
-    assert told(["lost", "passed", "lost"]).next() == Ask(1, True)
+    assert told(["lost"]).next() == NextRate(2, True)
+    assert told(["lost", "passed"]).next() == NextRate(2, True)
+    assert told(["lost", "passed", "lost"]).next() == NextRate(1, True)
     assert told(["lost", "passed", "passed"]).next() == Found(2, None, "line rate", True)
-    assert told(["absorbed", "lost"]).next() == Ask(1, True)
+    assert told(["absorbed", "lost"]).next() == NextRate(1, True)
     assert told(["passed", "lost", "passed"]).next() == Found(2, None, "line rate", True)
 
 
 def test_a_confirmation_that_fails_is_one_step_less() -> None:
     """Rates above 30 % pass short trials and fail at full length."""
 
-    def tiring(share: float, duration_s: float) -> Account:
+    def tiring(share: float, duration_s: float) -> Counts:
         return device(0.5 if duration_s < 5 else 0.3)(share, duration_s)
 
     found, search = searched(tiring, resolution=Fraction(1, 20), full_s=10.0, short_s=1.0)
@@ -144,13 +152,11 @@ def test_a_noisy_device_ends_with_a_rate_that_passed_twice_at_full_length(
     """Any trial may lose frames, whatever the rate."""
     dice = random.Random(seed)  # noqa: S311  (a device, not a secret)
 
-    def noisy(share: float, duration_s: float) -> Account:
-        account = device(0.6)(share, duration_s)
+    def noisy(share: float, duration_s: float) -> Counts:
+        counts = device(0.6)(share, duration_s)
         if dice.random() > loses:
-            return account
-        return Account(
-            account.sent, account.received - 7, account.sent_span_ns, account.sent_span_ns
-        )
+            return counts
+        return Counts(counts.sent, counts.received - 7, counts.sent_span_ns, counts.sent_span_ns)
 
     found, search = searched(noisy, resolution=Fraction(1, 100))
     passed = [t for t in search.tries if t.verdict == "passed"]
@@ -176,9 +182,9 @@ def test_a_slow_generator_is_not_taken_for_the_device(sends: float) -> None:
 
 
 def test_a_queue_behind_a_slow_generator_says_nothing_and_the_device_is_found_below() -> None:
-    terms = Terms(100_000, 100_000, 0.01, 1.0)
-    slow = Account(70_000, 70_000, 10**9, 15 * 10**8)
-    assert judge([slow], terms) == "generator-bound"
+    criteria = Criteria(100_000, 100_000, 0.01, 1.0)
+    slow = Counts(70_000, 70_000, 10**9, 15 * 10**8)
+    assert judge([slow], criteria) == "generator-bound"
     found, _ = searched(device(0.4, queue_frames=10**7, sends=0.7))
     assert found.limit == "device"
     assert found.number in (80, 81)
@@ -192,11 +198,11 @@ def test_a_device_that_loses_what_a_slow_generator_sends_is_the_limit() -> None:
 def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
     """Above 30 % the receiver's socket overflows, and counts what it drops."""
 
-    def trial(share: float, duration_s: float) -> Account:
-        account = device(1.0)(share, duration_s)
-        lost = round(max(0.0, share - 0.3) * account.sent)
-        return Account(
-            account.sent, account.sent - lost, account.sent_span_ns, account.sent_span_ns, lost
+    def trial(share: float, duration_s: float) -> Counts:
+        counts = device(1.0)(share, duration_s)
+        lost = round(max(0.0, share - 0.3) * counts.sent)
+        return Counts(
+            counts.sent, counts.sent - lost, counts.sent_span_ns, counts.sent_span_ns, lost
         )
 
     found, search = searched(trial)
@@ -205,11 +211,11 @@ def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
 
 
 def test_drops_of_ours_that_do_not_cover_the_loss_excuse_nothing() -> None:
-    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
-    assert judge([Account(50_000, 49_990, span_ns, span_ns, 9)], terms) == "lost"
-    assert judge([Account(50_000, 49_990, span_ns, span_ns, 10)], terms) == "tester-loss"
-    assert judge([Account(50_000, 50_000, span_ns, span_ns, 10)], terms) == "passed"
+    assert judge([Counts(50_000, 49_990, span_ns, span_ns, 9)], criteria) == "lost"
+    assert judge([Counts(50_000, 49_990, span_ns, span_ns, 10)], criteria) == "tester-loss"
+    assert judge([Counts(50_000, 50_000, span_ns, span_ns, 10)], criteria) == "passed"
 
 
 def test_not_even_the_lowest_rate_is_no_rate_at_all() -> None:
@@ -218,39 +224,39 @@ def test_not_even_the_lowest_rate_is_no_rate_at_all() -> None:
 
 
 def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester() -> None:
-    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
-    fine = Account(50_000, 50_000, span_ns, span_ns)
-    lost = Account(50_000, 49_000, span_ns, span_ns)
-    ours = Account(50_000, 49_000, span_ns, span_ns, 1000)
-    slow = Account(40_000, 40_000, span_ns, span_ns)
-    queued = Account(50_000, 50_000, span_ns, round(1.01 * span_ns))
-    assert judge([fine, fine], terms) == "passed"
-    assert judge([fine, slow], terms) == "generator-bound"
-    assert judge([ours, slow], terms) == "tester-loss"
-    assert judge([ours, queued], terms) == "absorbed"
-    assert judge([queued, lost], terms) == "lost"
-    assert forwarded_share([fine, slow], terms) == pytest.approx(0.4, rel=1e-3)
+    fine = Counts(50_000, 50_000, span_ns, span_ns)
+    lost = Counts(50_000, 49_000, span_ns, span_ns)
+    ours = Counts(50_000, 49_000, span_ns, span_ns, 1000)
+    slow = Counts(40_000, 40_000, span_ns, span_ns)
+    queued = Counts(50_000, 50_000, span_ns, round(1.01 * span_ns))
+    assert judge([fine, fine], criteria) == "passed"
+    assert judge([fine, slow], criteria) == "generator-bound"
+    assert judge([ours, slow], criteria) == "tester-loss"
+    assert judge([ours, queued], criteria) == "absorbed"
+    assert judge([queued, lost], criteria) == "lost"
+    assert forwarded_share([fine, slow], criteria) == pytest.approx(0.4, rel=1e-3)
 
 
 def test_frames_handed_over_faster_than_the_line_carries_them_are_no_queue_of_the_device() -> None:
     """10,000 frames at 100,000 a second take 0.1 s; the sender's own queue took them in 0.08."""
-    terms = Terms(100_000, 100_000, 0.01, 0.1)
-    account = Account(10_000, 10_000, 80_000_000, 100_000_000)
-    assert account.queue_ns(100_000) == pytest.approx(0, abs=20_000)
-    assert judge([account], terms) == "passed"
-    assert judge([Account(10_000, 10_000, 80_000_000, 101_000_000)], terms) == "absorbed"
+    criteria = Criteria(100_000, 100_000, 0.01, 0.1)
+    counts = Counts(10_000, 10_000, 80_000_000, 100_000_000)
+    assert counts.queue_ns(100_000) == pytest.approx(0, abs=20_000)
+    assert judge([counts], criteria) == "passed"
+    assert judge([Counts(10_000, 10_000, 80_000_000, 101_000_000)], criteria) == "absorbed"
 
 
 def test_a_loss_that_is_accepted_passes_and_one_frame_more_does_not() -> None:
-    terms = Terms(50_000, 100_000, 0.01, 1.0, acceptable_loss=0.001)
+    criteria = Criteria(50_000, 100_000, 0.01, 1.0, acceptable_loss=0.001)
     span_ns = 10**9
-    assert judge([Account(50_000, 49_950, span_ns, span_ns)], terms) == "passed"
-    assert judge([Account(50_000, 49_949, span_ns, span_ns)], terms) == "lost"
+    assert judge([Counts(50_000, 49_950, span_ns, span_ns)], criteria) == "passed"
+    assert judge([Counts(50_000, 49_949, span_ns, span_ns)], criteria) == "lost"
 
 
 def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> None:
-    grid = Grid(Fraction(3, 100))
+    grid = RateGrid(Fraction(3, 100))
     assert grid.size == 34
     assert [grid.share(number) for number in (1, 33, 34)] == [
         Fraction(3, 100),
@@ -262,7 +268,7 @@ def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> N
         with pytest.raises(ValueError, match="of a grid of 34"):
             grid.share(number)
     with pytest.raises(ValueError, match="makes no grid"):
-        Grid(Fraction(0))
+        RateGrid(Fraction(0))
 
 
 @pytest.mark.parametrize("resolution", [Fraction(0), Fraction(-1, 2), Fraction(3, 2)])
@@ -270,21 +276,21 @@ def test_a_step_of_nothing_or_of_more_than_the_line_rate_makes_no_grid(
     resolution: Fraction,
 ) -> None:
     with pytest.raises(ValueError, match="makes no grid"):
-        Grid(resolution)
+        RateGrid(resolution)
 
 
 def test_a_step_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
-    assert Grid(Fraction(1)).size == 1
-    assert Grid(Fraction(1)).share(1) == 1
+    assert RateGrid(Fraction(1)).size == 1
+    assert RateGrid(Fraction(1)).share(1) == 1
 
 
 def test_a_try_that_was_not_asked_for_is_refused() -> None:
-    search = Search.over(Grid(Fraction(1, 10)))
+    search = Search.over(RateGrid(Fraction(1, 10)))
     with pytest.raises(ValueError, match="was not asked for"):
-        search.told(Try(3, True, "passed"))
+        search.told(RateTry(3, True, "passed"))
     ended = searched(device(1.0))[1]
     with pytest.raises(ValueError, match="was not asked for"):
-        ended.told(Try(200, True, "passed"))
+        ended.told(RateTry(200, True, "passed"))
 
 
 # ---- the longest burst ---------------------------------------------------------------------------

@@ -7,57 +7,57 @@ from fractions import Fraction
 
 import pytest
 
-from netlab.experiment.rate_search import Ask, Found, Grid, Search, Try, Verdict
+from netlab.experiment.rate_search import Found, NextRate, RateGrid, RateTry, Search, TryVerdict
 
-Told = tuple[Verdict, float | None]
+Told = tuple[TryVerdict, float | None]
 """A verdict, and the share of the line rate at which frames came out."""
 
 
-def walked(search: Search, tries: Sequence[Verdict | Told]) -> tuple[Search, list[int]]:
+def walked(search: Search, tries: Sequence[TryVerdict | Told]) -> tuple[Search, list[int]]:
     """The search after these tries, each of the rate that is asked for; the numbers asked for."""
     numbers = []
     for each in tries:
         verdict, share = each if isinstance(each, tuple) else (each, None)
         asked = search.next()
-        assert isinstance(asked, Ask)
+        assert isinstance(asked, NextRate)
         numbers.append(asked.number)
-        search = search.told(Try(asked.number, asked.full, verdict, share))
+        search = search.told(RateTry(asked.number, asked.full, verdict, share))
     return search, numbers
 
 
 def over(rates: int, *, short: bool = False) -> Search:
     """A search over so many rates."""
-    return Search.over(Grid(Fraction(1, rates)), short=short)
+    return Search.over(RateGrid(Fraction(1, rates)), short=short)
 
 
 def test_a_hint_and_two_steps_above_it_are_tried_and_then_the_middle() -> None:
     """A quarter of the line rate came out: 5 of 20, 6, 7, and then half-way from 7 to 20."""
     search, numbers = walked(over(20), ["lost", ("lost", 0.25), "passed", "passed", "passed"])
     assert numbers == [20, 20, 5, 6, 7]
-    assert search.next() == Ask(13, True)
+    assert search.next() == NextRate(13, True)
 
 
 def test_a_hint_at_the_rate_that_failed_is_no_hint() -> None:
     search, _ = walked(over(20), [("lost", 1.0), ("lost", 1.0)])
-    assert search.next() == Ask(10, True)
+    assert search.next() == NextRate(10, True)
 
 
 def test_the_last_try_that_gave_a_hint_gives_it_and_one_that_passed_gives_none() -> None:
     search, _ = walked(over(20), [("lost", 0.8), ("lost", 0.4)])
-    assert search.next() == Ask(8, True)
+    assert search.next() == NextRate(8, True)
     # 8 passed, whatever came out meanwhile: 9 is next by the hint of 20's, not 12 by its own.
     search, _ = walked(search, [("passed", 0.6)])
-    assert search.next() == Ask(9, True)
+    assert search.next() == NextRate(9, True)
     # The tries of 9 say nothing of their own, so 20's hint is asked once more: 10 is its last.
     search, _ = walked(search, ["passed"])
-    assert search.next() == Ask(10, True)
+    assert search.next() == NextRate(10, True)
 
 
 def test_before_the_confirmation_one_pass_is_enough_and_then_it_takes_two() -> None:
     search, numbers = walked(over(4, short=True), ["passed"])
-    assert search.next() == Ask(4, True)
+    assert search.next() == NextRate(4, True)
     search, numbers = walked(search, ["passed"])
-    assert search.next() == Ask(4, True)
+    assert search.next() == NextRate(4, True)
     search, numbers = walked(search, ["passed"])
     assert numbers == [4]
     assert search.next() == Found(4, None, "line rate", True)
@@ -79,12 +79,12 @@ def test_a_tired_sender_that_says_too_little_of_what_it_reached_costs_one_step(
 ) -> None:
     tired: list[Told] = [("generator-bound", reached)] * 3
     search, _ = walked(over(20, short=True), ["passed", *tired])
-    assert search.next() == Ask(19, True)
+    assert search.next() == NextRate(19, True)
 
 
 def test_what_a_device_reached_is_no_reason_to_skip_rates_that_it_may_hold() -> None:
     search, _ = walked(over(20, short=True), ["passed", ("lost", 0.5), ("lost", 0.5)])
-    assert search.next() == Ask(19, True)
+    assert search.next() == NextRate(19, True)
 
 
 def test_a_rate_is_not_tried_again_whose_tries_of_full_length_decided_already() -> None:
@@ -102,12 +102,12 @@ def test_short_tries_decide_nothing_about_a_rate_at_full_length() -> None:
         over(4, short=True), ["lost", "lost", "passed", "passed", "lost", "lost"]
     )
     assert numbers == [4, 4, 2, 3, 3, 3]
-    assert search.next() == Ask(2, True)
+    assert search.next() == NextRate(2, True)
 
 
 def test_the_lowest_rate_is_tried_at_full_length_before_none_is_said_to_hold() -> None:
     search, _ = walked(over(2, short=True), ["passed", "lost", "lost"])
-    assert search.next() == Ask(1, True)
+    assert search.next() == NextRate(1, True)
     search, _ = walked(search, ["absorbed", "absorbed"])
     assert search.next() == Found(None, 1, "device", True)
 
@@ -133,10 +133,10 @@ def test_at_its_end_a_search_has_no_rate_left_and_holds_what_it_found() -> None:
 
 @pytest.mark.parametrize("failure", ["lost", "absorbed"])
 def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
-    failure: Verdict,
+    failure: TryVerdict,
 ) -> None:
     """The result's own two passes stand at its own number: neither above nor below it."""
-    below: list[Verdict | Told] = ["lost", ("lost", 0.5), failure, "passed", "passed", "passed"]
+    below: list[TryVerdict | Told] = ["lost", ("lost", 0.5), failure, "passed", "passed", "passed"]
     search, numbers = walked(over(4), below)
     assert numbers == [4, 4, 2, 2, 2, 3]
     search, _ = walked(search, ["passed"])
@@ -153,9 +153,9 @@ def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
     ],
 )
 def test_what_ends_a_rate_takes_so_many_tries_and_is_named(
-    verdict: Verdict, limit: str, tries: int
+    verdict: TryVerdict, limit: str, tries: int
 ) -> None:
     search, numbers = walked(over(1), [verdict] * tries)
     assert numbers == [1] * tries
     assert search.next() == Found(None, 1, limit, True)  # type: ignore[arg-type]
-    assert search.tries == (Try(1, True, verdict),) * tries
+    assert search.tries == (RateTry(1, True, verdict),) * tries

@@ -14,53 +14,53 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
-from netlab.experiment.round_robin import Meeting, fewest, rounds_of
+from netlab.experiment.round_robin import Match, fewest, rounds_of
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.run.plan import plan_of
 from netlab.run.plan_text import plan_text
 
 
-def everybody(hosts: int, *, inside: bool = True) -> list[Meeting]:
+def everybody(hosts: int, *, inside: bool = True) -> list[Match]:
     """Every ordered pair of so many hosts, each a machine of its own."""
     return [
-        Meeting(f"h{server}+h{client}", f"m{server}", f"m{client}")
+        Match(f"h{server}+h{client}", f"m{server}", f"m{client}")
         for server, client in product(range(hosts), repeat=2)
         if inside or server != client
     ]
 
 
-def check(meetings: Sequence[Meeting], plan: Sequence[Sequence[Meeting]]) -> None:
+def check(matches: Sequence[Match], plan: Sequence[Sequence[Match]]) -> None:
     """Each meeting once; nothing that a meeting needs is needed twice in a round."""
-    assert Counter(each for one in plan for each in one) == Counter(meetings)
+    assert Counter(each for one in plan for each in one) == Counter(matches)
     for one in plan:
-        needs = Counter(need for meeting in one for need in meeting.needs)
+        needs = Counter(need for match in one for need in match.needs)
         assert one
         assert set(needs.values()) == {1}
-        assert len({meeting.inside for meeting in one}) == 1
+        assert len({match.inside for match in one}) == 1
 
 
 @given(st.integers(2, 60), st.booleans())
 def test_every_ordered_pair_meets_exactly_once_and_no_machine_twice_in_a_round(
     hosts: int, inside: bool
 ) -> None:
-    meetings = everybody(hosts, inside=inside)
-    plan = rounds_of(meetings)
-    check(meetings, plan)
+    matches = everybody(hosts, inside=inside)
+    plan = rounds_of(matches)
+    check(matches, plan)
     each_way = hosts - 1 if hosts % 2 == 0 else hosts
-    assert len(plan) == 2 * each_way + inside == fewest(meetings)
+    assert len(plan) == 2 * each_way + inside == fewest(matches)
 
 
 @pytest.mark.parametrize(("hosts", "each_way"), [(199, 199), (200, 199)])
 def test_two_hundred_hosts_take_199_rounds_each_way_and_no_time_to_plan(
     hosts: int, each_way: int
 ) -> None:
-    meetings = everybody(hosts, inside=False)
+    matches = everybody(hosts, inside=False)
     began = time.process_time()
-    plan = rounds_of(meetings)
+    plan = rounds_of(matches)
     assert time.process_time() - began < 2
     assert len(plan) == 2 * each_way
     assert {len(one) for one in plan} == {hosts // 2}
-    check(meetings, plan)
+    check(matches, plan)
 
 
 def test_the_plan_of_many_hosts_states_its_rounds_and_the_time_against_one_pair_at_a_time(
@@ -104,32 +104,32 @@ hosts_on_machines = st.lists(
 def test_hosts_of_one_machine_take_turns_and_what_is_shared_is_used_once_at_a_time(
     hosts: list[tuple[int, frozenset[str]]], random: object
 ) -> None:
-    meetings = [
-        Meeting(f"h{i}+h{j}", f"m{hosts[i][0]}", f"m{hosts[j][0]}", hosts[i][1] | hosts[j][1])
+    matches = [
+        Match(f"h{i}+h{j}", f"m{hosts[i][0]}", f"m{hosts[j][0]}", hosts[i][1] | hosts[j][1])
         for i, j in product(range(len(hosts)), repeat=2)
     ]
-    random.shuffle(meetings)  # type: ignore[attr-defined]
-    plan = rounds_of(meetings)
-    check(meetings, plan)
-    assert plan == rounds_of(meetings)
+    random.shuffle(matches)  # type: ignore[attr-defined]
+    plan = rounds_of(matches)
+    check(matches, plan)
+    assert plan == rounds_of(matches)
     inside = [any(each.inside for each in one) for one in plan]
     assert inside == sorted(inside)
     if not any(shares for _, shares in hosts):
-        assert len(plan) <= 2 * fewest(meetings)
+        assert len(plan) <= 2 * fewest(matches)
 
 
 def test_who_shares_an_uplink_is_not_measured_over_it_at_the_same_time() -> None:
     uplink = frozenset({"uplink"})
-    near = Meeting("a+b", "a", "b")
-    meetings = [near, Meeting("c+d", "c", "d", uplink), Meeting("e+f", "e", "f", uplink)]
-    assert [len(one) for one in rounds_of(meetings)] == [2, 1]
-    assert all(sum(bool(each.shares) for each in one) <= 1 for one in rounds_of(meetings))
+    near = Match("a+b", "a", "b")
+    matches = [near, Match("c+d", "c", "d", uplink), Match("e+f", "e", "f", uplink)]
+    assert [len(one) for one in rounds_of(matches)] == [2, 1]
+    assert all(sum(bool(each.shares) for each in one) <= 1 for one in rounds_of(matches))
 
 
 def test_within_a_machine_no_link_is_used() -> None:
     uplink = frozenset({"uplink"})
-    meetings = [Meeting(f"{name}+{name}", name, name, uplink) for name in "abc"]
-    assert [len(one) for one in rounds_of(meetings)] == [3]
+    matches = [Match(f"{name}+{name}", name, name, uplink) for name in "abc"]
+    assert [len(one) for one in rounds_of(matches)] == [3]
 
 
 def test_nobody_meets_nobody() -> None:
@@ -152,9 +152,9 @@ def trials_of(planned: Sequence[Cell], repeats: int) -> list[Trial]:
     return [Trial(each, number) for number in range(1, repeats + 1) for each in planned]
 
 
-def meeting_of(pairing: str) -> Meeting:
+def meeting_of(pairing: str) -> Match:
     server, _, client = pairing.partition("+")
-    return Meeting(pairing, server, client)
+    return Match(pairing, server, client)
 
 
 def scheduled(planned: Sequence[Cell], repeats: int, order: str) -> tuple[Round, ...]:

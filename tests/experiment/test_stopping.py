@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_record
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.experiment.stopping import Course, Quiet, Until, course_of
-from netlab.stats import tight
-from netlab.store.plan import Link
+from netlab.experiment.stopping import CellProgress, StealRule, StopRule, progress_of
+from netlab.stats import precise
 from netlab.store.reader import read
 
-UNTIL = Until(within=0.025, confidence=0.95, at_least=5, at_most=8)
+UNTIL = StopRule(within=0.025, confidence=0.95, at_least=5, at_most=8)
 STEADY = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9, 100.0, 100.1]
 FAILED: float | Status = Status.FAILED
 WILD = [100.0, 150.0, 80.0, 120.0, 60.0, 140.0, 90.0, 110.0]
@@ -40,50 +40,54 @@ def records(
 
 
 def test_a_fixed_number_of_trials_is_that_number_and_never_judged() -> None:
-    assert course_of(3, {}) == Course(3, ended=True, tight=None)
-    assert course_of(3, records(WILD)) == Course(3, ended=True, tight=None)
+    assert progress_of(3, {}) == CellProgress(3, ended=True, precise=None)
+    assert progress_of(3, records(WILD)) == CellProgress(3, ended=True, precise=None)
 
 
 def test_the_first_trials_are_all_due_before_anything_is_judged() -> None:
     for done in range(5):
-        assert course_of(UNTIL, records(STEADY[:done])) == Course(5, ended=False)
+        assert progress_of(UNTIL, records(STEADY[:done])) == CellProgress(5, ended=False)
 
 
 def test_a_steady_cell_ends_when_it_is_tight_and_a_wild_one_at_the_most_and_flagged() -> None:
-    assert course_of(UNTIL, records(STEADY[:5])) == Course(5, ended=True, tight=True)
+    assert progress_of(UNTIL, records(STEADY[:5])) == CellProgress(5, ended=True, precise=True)
     for done in range(5, 8):
-        assert course_of(UNTIL, records(WILD[:done])) == Course(done + 1, ended=False)
-    assert course_of(UNTIL, records(WILD)) == Course(8, ended=True, tight=False)
+        assert progress_of(UNTIL, records(WILD[:done])) == CellProgress(done + 1, ended=False)
+    assert progress_of(UNTIL, records(WILD)) == CellProgress(8, ended=True, precise=False)
 
 
 def test_one_tight_look_is_not_enough() -> None:
     # Over four it is not tight, over five it is, over six as well.
     values = [94.2, 100.0, 100.0, 100.0, 100.0, 100.0]
-    until = Until(within=0.035, confidence=0.95, at_least=5, at_most=8)
-    assert not tight(values[:5], 0.035)
-    assert course_of(until, records(values[:5])) == Course(6, ended=False)
-    assert course_of(until, records(values)) == Course(6, ended=True, tight=True)
+    until = StopRule(within=0.035, confidence=0.95, at_least=5, at_most=8)
+    assert not precise(values[:5], 0.035)
+    assert progress_of(until, records(values[:5])) == CellProgress(6, ended=False)
+    assert progress_of(until, records(values)) == CellProgress(6, ended=True, precise=True)
 
 
 def test_trials_that_are_there_beyond_the_end_stay() -> None:
-    assert course_of(UNTIL, records(STEADY)) == Course(8, ended=True, tight=True)
+    assert progress_of(UNTIL, records(STEADY)) == CellProgress(8, ended=True, precise=True)
 
 
 def test_a_refused_cell_is_not_asked_again() -> None:
-    assert course_of(UNTIL, records([Status.IMPOSSIBLE])) == Course(1, ended=True)
+    assert progress_of(UNTIL, records([Status.IMPOSSIBLE])) == CellProgress(1, ended=True)
 
 
 def test_a_pending_trial_waits_for_its_host_and_no_further_ones_are_asked_for() -> None:
     values: list[float | Status] = [*WILD[:5], Status.PENDING]
-    assert course_of(UNTIL, records(values)) == Course(6, ended=False)
-    assert course_of(UNTIL, records([Status.PENDING] * 5)) == Course(5, ended=False)
+    assert progress_of(UNTIL, records(values)) == CellProgress(6, ended=False)
+    assert progress_of(UNTIL, records([Status.PENDING] * 5)) == CellProgress(5, ended=False)
 
 
 def test_a_failed_trial_has_no_value_and_a_cell_that_mostly_fails_is_asked_no_more() -> None:
-    assert course_of(UNTIL, records([FAILED] * 5)) == Course(5, ended=False)
-    assert course_of(UNTIL, records([FAILED, *STEADY[:4]])) == Course(5, ended=True, tight=True)
+    assert progress_of(UNTIL, records([FAILED] * 5)) == CellProgress(5, ended=False)
+    assert progress_of(UNTIL, records([FAILED, *STEADY[:4]])) == CellProgress(
+        5, ended=True, precise=True
+    )
     # Three values have no two looks.
-    assert course_of(UNTIL, records([FAILED, FAILED, *STEADY[:3]])) == Course(6, ended=False)
+    assert progress_of(UNTIL, records([FAILED, FAILED, *STEADY[:3]])) == CellProgress(
+        6, ended=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,8 +95,8 @@ def test_a_failed_trial_has_no_value_and_a_cell_that_mostly_fails_is_asked_no_mo
     ["transactions_per_s", "rtt_mean_ns", "to_client_throughput_bit_per_s", "payload_bytes"],
 )
 def test_each_kind_of_test_is_judged_by_its_own_figure(name: str) -> None:
-    assert course_of(UNTIL, records(STEADY[:5], name)).tight is True
-    assert course_of(UNTIL, records(WILD, name)).tight is False
+    assert progress_of(UNTIL, records(STEADY[:5], name)).precise is True
+    assert progress_of(UNTIL, records(WILD, name)).precise is False
 
 
 def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> None:
@@ -106,8 +110,8 @@ def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> N
         )
         for number, (steady, wild) in enumerate(zip(STEADY, WILD, strict=True), start=1)
     }
-    assert course_of(UNTIL, both) == Course(8, ended=True, tight=False)
-    assert course_of(UNTIL, records(STEADY, "lost_messages")).tight is False
+    assert progress_of(UNTIL, both) == CellProgress(8, ended=True, precise=False)
+    assert progress_of(UNTIL, records(STEADY, "lost_messages")).precise is False
 
 
 trials = st.one_of(st.floats(90, 110), st.sampled_from(list(Status)[1:]))
@@ -117,13 +121,13 @@ trials = st.one_of(st.floats(90, 110), st.sampled_from(list(Status)[1:]))
 def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
     values: list[float | Status], within: float, at_least: int
 ) -> None:
-    until = Until(within=within, confidence=0.95, at_least=at_least, at_most=8)
-    whole = course_of(until, records(values))
+    until = StopRule(within=within, confidence=0.95, at_least=at_least, at_most=8)
+    whole = progress_of(until, records(values))
     assert max(1, len(values)) <= whole.trials <= 8 or whole.trials == at_least
     for done in range(len(values)):
-        earlier = course_of(until, records(values[:done]))
+        earlier = progress_of(until, records(values[:done]))
         if earlier.ended:
-            assert (whole.ended, whole.tight) == (True, earlier.tight)
+            assert (whole.ended, whole.precise) == (True, earlier.precise)
             assert whole.trials == len(values)
             return
         assert earlier.trials > done or Status.PENDING in values or Status.FAILED in values
@@ -132,13 +136,13 @@ def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
 def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decisions() -> None:
     stored = read(FIXTURES / "run-v1-until")
     assert stored.damage == ()
-    assert stored.plan.until == Until(within=0.025, confidence=0.95, at_least=4, at_most=6)
+    assert stored.plan.until == StopRule(within=0.025, confidence=0.95, at_least=4, at_most=6)
     assert stored.plan.link == Link(1e8, 1500, hops=1)
-    assert [stored.course(cell) for cell in stored.plan.cells] == [
-        Course(4, ended=True, tight=True),
-        Course(6, ended=True, tight=False),
-        Course(2, ended=True, tight=None),
-        Course(6, ended=False, tight=None),
+    assert [stored.progress(cell) for cell in stored.plan.cells] == [
+        CellProgress(4, ended=True, precise=True),
+        CellProgress(6, ended=True, precise=False),
+        CellProgress(2, ended=True, precise=None),
+        CellProgress(6, ended=False, precise=None),
     ]
     assert [note.data["cell"] for note in stored.notes if note.kind == "not-tight"] == [
         stored.plan.cells[1].key
@@ -157,7 +161,7 @@ def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decis
 def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_either_host(
     name: str,
 ) -> None:
-    quiet = Quiet(steal=0.005, tries=3)
+    quiet = StealRule(steal=0.005, tries=3)
     for stolen, attempt, again in [(0.005, 1, False), (0.006, 1, True), (0.006, 3, False)]:
         values: dict[str, Value] = {"throughput_bit_per_s": 1e8, name: stolen}
         assert quiet.asks_again(made_record(attempt=attempt, values=values)) is again
@@ -168,13 +172,13 @@ def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_eith
 def test_what_was_measured_has_no_say_in_what_is_measured_again(
     throughput: float, steal: float
 ) -> None:
-    quiet, name = Quiet(steal=0.01, tries=2), "sender_host_steal_share"
+    quiet, name = StealRule(steal=0.01, tries=2), "sender_host_steal_share"
     record = made_record(values={"throughput_bit_per_s": throughput, name: steal})
     assert quiet.asks_again(record) is (steal > 0.01)
 
 
 def test_what_was_not_measured_or_whose_hypervisor_is_unknown_is_not_disturbed() -> None:
-    quiet = Quiet(steal=0.0, tries=2)
+    quiet = StealRule(steal=0.0, tries=2)
     assert not quiet.asks_again(made_record(values={"throughput_bit_per_s": 1e8}))
     for record in records([Status.FAILED, Status.PENDING, Status.IMPOSSIBLE]).values():
         assert not quiet.asks_again(record)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.rate_search import Verdict
-from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge, least, worst
+from netlab.experiment.rate_search import TryVerdict
+from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 
 SECOND_NS = 10**9
 
@@ -20,10 +20,10 @@ def counted(
     sent_span_ns: int = SECOND_NS,
     received_span_ns: int = SECOND_NS,
     received: int | None = None,
-) -> Account:
+) -> Counts:
     """What both ends count where all frames arrived, or so many of them."""
     arrived = frames if received is None else received
-    return Account(frames, arrived, sent_span_ns, received_span_ns)
+    return Counts(frames, arrived, sent_span_ns, received_span_ns)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def counted(
 def test_a_rate_counts_the_intervals_between_frames_and_is_unknown_without_one(
     frames: int, span_ns: int, per_s: float | None
 ) -> None:
-    assert Account(frames, 0, span_ns, 0).sent_per_s() == per_s
-    assert Account(0, frames, 0, span_ns).received_per_s() == per_s
+    assert Counts(frames, 0, span_ns, 0).sent_per_s() == per_s
+    assert Counts(0, frames, 0, span_ns).received_per_s() == per_s
 
 
 def test_what_arrives_beyond_what_was_sent_is_no_negative_loss() -> None:
@@ -60,11 +60,11 @@ def test_what_arrives_beyond_what_was_sent_is_no_negative_loss() -> None:
 def test_a_queue_is_what_arrivals_took_longer_than_the_sender_and_than_the_line_itself(
     frames: int, line_per_s: int, sent_ns: int, received_ns: int
 ) -> None:
-    account = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
+    counts = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
     on_the_line_ns = max(Fraction(0), Fraction((frames - 1) * SECOND_NS, line_per_s))
     expected = received_ns - max(Fraction(sent_ns), on_the_line_ns)
     # A nanosecond is rounded; a double holds these to 1 part in 10^15.
-    assert account.queue_ns(line_per_s) == pytest.approx(
+    assert counts.queue_ns(line_per_s) == pytest.approx(
         float(expected), abs=1 + float(on_the_line_ns) * 1e-15
     )
 
@@ -82,11 +82,11 @@ def test_frames_at_the_line_rate_take_the_intervals_between_them_and_not_a_nanos
     ("late_ns", "verdict"), [(0, "passed"), (5_000_000, "passed"), (5_000_001, "absorbed")]
 )
 def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_more(
-    late_ns: int, verdict: Verdict
+    late_ns: int, verdict: TryVerdict
 ) -> None:
-    terms = Terms(50_000, 100_000, step_share=0.01, duration_s=1.0)
-    account = counted(50_000, received_span_ns=SECOND_NS + late_ns)
-    assert judge([account], terms) == verdict
+    criteria = Criteria(50_000, 100_000, step_share=0.01, duration_s=1.0)
+    counts = counted(50_000, received_span_ns=SECOND_NS + late_ns)
+    assert judge([counts], criteria) == verdict
 
 
 @pytest.mark.parametrize(
@@ -101,24 +101,30 @@ def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_mo
 def test_a_sender_may_stay_below_its_rate_by_half_a_step_or_a_thousandth_and_no_frame_more(
     offered_per_s: int, step_share: float, least_per_s: int
 ) -> None:
-    terms = Terms(offered_per_s, 100_000, step_share, duration_s=1.0)
-    assert terms.least_sent_per_s == pytest.approx(least_per_s, rel=1e-12)
-    exact = Terms(least_per_s + 500, 100_000, 0.01, 1.0)
+    criteria = Criteria(offered_per_s, 100_000, step_share, duration_s=1.0)
+    assert criteria.least_sent_per_s == pytest.approx(least_per_s, rel=1e-12)
+    exact = Criteria(least_per_s + 500, 100_000, 0.01, 1.0)
     assert exact.least_sent_per_s == least_per_s
     assert judge([counted(least_per_s + 1)], exact) == "passed"
     assert judge([counted(least_per_s)], exact) == "generator-bound"
 
 
 def test_a_sender_whose_rate_nobody_knows_is_not_trusted() -> None:
-    terms = Terms(1, 100_000, 0.01, 1.0)
-    assert judge([counted(1)], terms) == "generator-bound"
-    assert judge([counted(0)], terms) == "generator-bound"
+    criteria = Criteria(1, 100_000, 0.01, 1.0)
+    assert judge([counted(1)], criteria) == "generator-bound"
+    assert judge([counted(0)], criteria) == "generator-bound"
 
 
 def test_the_worst_of_nothing_bad_is_a_pass_and_one_bad_verdict_is_enough() -> None:
     assert worst([]) == "passed"
     assert worst(["passed", "passed"]) == "passed"
-    ordered: tuple[Verdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound", "passed")
+    ordered: tuple[TryVerdict, ...] = (
+        "lost",
+        "absorbed",
+        "tester-loss",
+        "generator-bound",
+        "passed",
+    )
     for place, verdict in enumerate(ordered):
         assert worst(reversed(ordered[place:])) == verdict
 
@@ -130,7 +136,7 @@ def test_the_least_is_known_only_where_all_are() -> None:
 
 
 def test_the_share_that_was_forwarded_is_the_slower_directions_and_unknown_with_either() -> None:
-    terms = Terms(50_000, 100_000, 0.01, 1.0)
+    criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     fast, slow = counted(50_001), counted(25_001)
-    assert forwarded_share([fast, slow], terms) == 0.25
-    assert forwarded_share([fast, counted(25_001, received=1)], terms) is None
+    assert forwarded_share([fast, slow], criteria) == 0.25
+    assert forwarded_share([fast, counted(25_001, received=1)], criteria) is None

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_cell, made_plan, made_record
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import load
-from netlab.findings.evidence import ceiling_of, sendings
+from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.finding import ADVICE, SEVERITY, Kind
 from netlab.findings.limits import limit_of, limits
-from netlab.findings.sending import End, Sending
+from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.validity import is_above
 from netlab.report import overview_text
 from netlab.report.sections import stream_limits
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram, of_values
-from netlab.store.plan import Link
 from netlab.store.run_folder import RunFolder
 
 SECOND_NS = 1_000_000_000
@@ -33,7 +33,7 @@ def calls_of(each_ns: int, count: int = 500) -> Histogram:
     return of_values([each_ns] * count, 4)
 
 
-def sending(**other: object) -> Sending:
+def sample(**other: object) -> StreamSample:
     """A Windows client whose calls take 24 µs each, at 28 % of the ceiling, nothing lost."""
     calls = int(other.get("calls", 41_000))  # type: ignore[call-overload]
     known: dict[str, object] = {
@@ -51,16 +51,16 @@ def sending(**other: object) -> Sending:
     }
     of_sender = {"window_ns": SECOND_NS, "thread_ns": 400_000_000}
     of_sender = {name: other.pop(name, given) for name, given in of_sender.items()}  # type: ignore[misc]
-    return Sending(**({"sender": End(**of_sender)} | known | other))  # type: ignore[arg-type]
+    return StreamSample(**({"sender": StreamEnd(**of_sender)} | known | other))  # type: ignore[arg-type]
 
 
 def test_send_calls_that_fill_the_window_and_find_room_are_the_limit() -> None:
-    assert limit_of(sending()) is Kind.SENDER_CALL_RATE
+    assert limit_of(sample()) is Kind.SENDER_CALL_RATE
 
 
 def test_a_thread_that_never_leaves_its_cpu_is_cpu_bound_and_its_calls_are_not_blamed() -> None:
-    assert limit_of(sending(thread_ns=985_000_000)) is Kind.SENDER_CPU
-    assert limit_of(sending(thread_ns=940_000_000)) is Kind.SENDER_CALL_RATE
+    assert limit_of(sample(thread_ns=985_000_000)) is Kind.SENDER_CPU
+    assert limit_of(sample(thread_ns=940_000_000)) is Kind.SENDER_CALL_RATE
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_a_thread_that_never_leaves_its_cpu_is_cpu_bound_and_its_calls_are_not_b
 def test_a_cpu_bound_thread_waited_under_two_per_cent_for_its_cpu_and_for_anything_else(
     thread_ns: int, delay_ns: int | None, bound: bool
 ) -> None:
-    end = End(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
-    assert (limit_of(sending(sender=end)) is Kind.SENDER_CPU) == bound
+    end = StreamEnd(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
+    assert (limit_of(sample(sender=end)) is Kind.SENDER_CPU) == bound
 
 
 def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None:
-    full = sending(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
+    full = sample(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
     assert limit_of(full) is Kind.WIRE_CEILING
     assert limit_of(replace(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
     both = replace(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
@@ -110,23 +110,23 @@ def test_there_is_no_finding_where(why: str, other: dict[str, object]) -> None:
     known = {"throughput_bit_per_s": 41_000 * 512.0} | other
     if other.get("calls") is None and "calls" in other:
         known.pop("calls")
-        made = replace(sending(**known), calls=None)
+        made = replace(sample(**known), calls=None)
     else:
-        made = sending(**known)
+        made = sample(**known)
     assert limit_of(made) is None, why
 
 
 def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
     """As Linux does it: a third of the buffer is freed before a call returns."""
     times = of_values([400] * 490 + [5_000_000] * 10, 4)
-    waiting = sending(calls=180_000, call_times=times, room_share=0.05)
+    waiting = sample(calls=180_000, call_times=times, room_share=0.05)
     assert limit_of(waiting) is None
     assert (waiting.in_ordinary_calls_share or 0) < 0.1, "the longest calls are left out"
 
 
 def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
     times = of_values([10_000] * 496 + [4_000_000] * 4, 4)
-    interrupted = sending(call_times=times)
+    interrupted = sample(call_times=times)
     assert interrupted.in_ordinary_calls_share == pytest.approx(0.41, rel=0.05)
     assert (interrupted.in_calls_share or 0) > 1
     assert limit_of(interrupted) is None
@@ -134,24 +134,24 @@ def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
 
 def test_a_sender_that_others_interrupt_at_times_is_still_limited_by_its_calls() -> None:
     times = of_values([15_000] * 495 + [700_000] * 5, 4)
-    busy = sending(call_times=times)
+    busy = sample(call_times=times)
     assert busy.in_ordinary_calls_share == pytest.approx(0.61, rel=0.05)
     assert limit_of(busy) is Kind.SENDER_CALL_RATE
 
 
 def test_two_streams_fill_a_window_each() -> None:
-    assert limit_of(sending(streams=2)) is None
-    assert limit_of(sending(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
-    assert limit_of(sending(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU
+    assert limit_of(sample(streams=2)) is None
+    assert limit_of(sample(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
+    assert limit_of(sample(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU
 
 
 def test_on_one_host_there_is_no_wire_to_fill() -> None:
-    here = sending(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
+    here = sample(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
     assert limit_of(here) is Kind.SENDER_CPU
 
 
 def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
-    (found,) = limits([sending(), sending(cell="b", calls=43_000)])
+    (found,) = limits([sample(), sample(cell="b", calls=43_000)])
     assert (found.kind, found.severity, str(found.group)) == (
         Kind.SENDER_CALL_RATE,
         "warning",
@@ -165,23 +165,23 @@ def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
 
 
 def test_evidence_that_one_trial_lacks_is_left_out() -> None:
-    (found,) = limits([sending(), sending(cell="b", thread_ns=None)])
+    (found,) = limits([sample(), sample(cell="b", thread_ns=None)])
     assert "thread_share" not in found.evidence
 
 
 def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
-    odd = sending(room_share=0.2)
-    assert limits([sending(), sending(), odd])[0].cells == ("a",)
-    assert limits([sending(), odd]) == ()
+    odd = sample(room_share=0.2)
+    assert limits([sample(), sample(), odd])[0].cells == ("a",)
+    assert limits([sample(), odd]) == ()
 
 
 def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
     others = [
-        sending(),
-        sending(pairing="LW"),
-        sending(protocol="UDP"),
-        sending(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
-        sending(flow="to client"),
+        sample(),
+        sample(pairing="LW"),
+        sample(protocol="UDP"),
+        sample(message_bytes=32, throughput_bit_per_s=41_000 * 256.0),
+        sample(flow="to client"),
     ]
     assert len({each.group for each in limits(others)}) == 5
 
@@ -196,7 +196,7 @@ def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
 def test_at_most_one_limit_is_named_and_never_below_its_evidence(
     share: float, room: float, thread_ns: int, each_ns: int, offered: float | None
 ) -> None:
-    made = sending(
+    made = sample(
         throughput_bit_per_s=share * CEILING,
         calls=max(1, round(share * CEILING / 512)),
         room_share=room,
@@ -223,7 +223,7 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
 
 def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
     """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
-    unpaced = [each for each in sendings(load(FIXTURES / "limits-wine")) if not each.paced]
+    unpaced = [each for each in samples(load(FIXTURES / "limits-wine")) if not each.paced]
     found = {str(each.group): each for each in limits(unpaced)}
     assert {name: str(each.kind) for name, each in found.items()} == {
         "LL TCP 64": "wire-ceiling",
@@ -241,13 +241,13 @@ def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire(
 
 
 def test_paced_trials_of_a_recorded_run_are_limited_by_what_was_offered() -> None:
-    paced = [each for each in sendings(load(FIXTURES / "limits-wine")) if each.paced]
+    paced = [each for each in samples(load(FIXTURES / "limits-wine")) if each.paced]
     assert len(paced) == 2
     assert {each.kind for each in limits(paced)} == {Kind.PACING}
 
 
 def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
-    found = limits(sendings(load(FIXTURES / "limits-linux")))
+    found = limits(samples(load(FIXTURES / "limits-linux")))
     assert {(str(each.group), str(each.kind)) for each in found} == {
         ("LL TCP 64", "sender-cpu"),
         ("LL TCP 512", "sender-cpu"),
@@ -257,7 +257,7 @@ def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() ->
 
 
 def test_an_import_shows_no_limit_but_the_wire() -> None:
-    printed = sendings(load(REPORTS / "lab-report"))
+    printed = samples(load(REPORTS / "lab-report"))
     assert {limit_of(each) for each in printed} == {Kind.WIRE_CEILING, None}
     assert not any(is_above(each) for each in printed)
 
@@ -273,13 +273,13 @@ def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: 
     assert limit_of(replace(only, throughput_bit_per_s=5e7)) is None
 
 
-def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> Sending:
+def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> StreamSample:
     cell = made_cell(message_bytes=1500)
     cell = replace(cell, settings={**cell.settings, "protocol": protocol})
     plan = made_plan(cells=(cell,), repeats=1)
     with RunFolder.open_for_writing(folder, plan) as run:
         run.append(made_record(cell, values={"throughput_bit_per_s": 9e7, **values}))
-    (only,) = sendings(load(folder))
+    (only,) = samples(load(folder))
     return only
 
 

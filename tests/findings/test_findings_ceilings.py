@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, LINK, measured, run_of, stream
 
+from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis
 from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import Series, series_of
-from netlab.store.plan import Link
 
 WITH, WITHOUT = 1e8 * 1448 / 1538, 1e8 * 1460 / 1538
 """TCP's ceilings on 100 Mbit/s, with timestamps and without: 94.148 and 94.928 Mbit/s."""

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import sendings
-from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.findings.evidence import samples
+from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.imports.run_writer import record_of
 from netlab.stats.histogram import of_values
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 CALLS = of_values([100, 200, 300])
 SAID: Mapping[str, Value] = {
@@ -72,7 +73,7 @@ SAID: Mapping[str, Value] = {
     "sender_tcp_end_pmtu": 1500,
     "sender_tcp_end_snd_mss": 1448,
 }
-SENDER = End(
+SENDER = StreamEnd(
     host="b",
     window_ns=10**10,
     thread_ns=11,
@@ -87,7 +88,7 @@ SENDER = End(
     clock_ppm=19.5,
     clock_step_ns=-20,
 )
-RECEIVER = End(
+RECEIVER = StreamEnd(
     host="a",
     window_ns=10**10 + 1,
     thread_ns=21,
@@ -126,12 +127,12 @@ def read(
     link: Link | None = LINK,
     test: str = "stream",
     **plan: Any,
-) -> Sequence[Sending]:
+) -> Sequence[StreamSample]:
     cell, made = record(settings, values, test)
-    return sendings(run_of(plan_of([cell], link, **plan), [made]))
+    return samples(run_of(plan_of([cell], link, **plan), [made]))
 
 
-def only(settings: Mapping[str, Value], values: Mapping[str, Value], **plan: Any) -> Sending:
+def only(settings: Mapping[str, Value], values: Mapping[str, Value], **plan: Any) -> StreamSample:
     (found,) = read(settings, values, **plan)
     return found
 
@@ -152,7 +153,7 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
     settings = bare(1400, duration_s=10.0, congestion="bbr")
     # 1400 + 8 + 20 bytes go over a path of 1400 in two packets: 1376 + 8 bytes, and the rest.
     wire = (20 + 1376 + 38) + (20 + 32 + 38)
-    assert only(settings, SAID) == Sending(
+    assert only(settings, SAID) == StreamSample(
         cell="a cell",
         pairing="WL",
         protocol="UDP",
@@ -182,7 +183,7 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
 
 def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> None:
     found = only(bare(64, "TCP", streams=3), SAID)
-    assert found == Sending(
+    assert found == StreamSample(
         cell="a cell",
         pairing="WL",
         protocol="TCP",
@@ -215,7 +216,7 @@ def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> No
 def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
     for protocol in ("UDP", "TCP"):
         found = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
-        assert found == Sending(
+        assert found == StreamSample(
             cell="a cell",
             pairing="WL",
             protocol=protocol,
@@ -223,8 +224,8 @@ def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
             conditions=json.dumps({"protocol": protocol}),
             throughput_bit_per_s=9e7,
             ceiling_bit_per_s=None,
-            sender=End(host="b"),
-            receiver=End(host="a"),
+            sender=StreamEnd(host="b"),
+            receiver=StreamEnd(host="a"),
         )
 
 
@@ -239,8 +240,8 @@ def test_a_value_of_another_type_is_not_known(wrong: Any) -> None:
         "busiest_core_share": 7.5 if numbers else None,
         "clock_ppm": 7.5 if numbers else None,
     }
-    assert found.sender == End(host="b", **only_shares)
-    assert found.receiver == End(host="a", **only_shares)
+    assert found.sender == StreamEnd(host="b", **only_shares)
+    assert found.receiver == StreamEnd(host="a", **only_shares)
     assert (found.tcp, found.congestion) == (TcpAccount(), None)
     assert (found.calls, found.call_times, found.room_looks) == (None, None, None)
     assert (found.send_buffer_bytes, found.queue_looks) == (None, None)
@@ -254,12 +255,12 @@ def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
     for name in names:
         for edge in ("begin", "end"):
             lacking = {k: v for k, v in SAID.items() if k != f"sender_tcp_{edge}_{name}"}
-            account = only(bare(64, "TCP"), lacking).tcp
+            counts = only(bare(64, "TCP"), lacking).tcp
             counters = (
-                account.busy_us,
-                account.rwnd_limited_us,
-                account.sndbuf_limited_us,
-                account.retransmissions,
+                counts.busy_us,
+                counts.rwnd_limited_us,
+                counts.sndbuf_limited_us,
+                counts.retransmissions,
             )
             known = [value is not None for value in counters]
             assert known == [name != each for each in names]
@@ -325,7 +326,7 @@ def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
     assert (there.flow, there.sender, there.receiver) == ("to server", SENDER, RECEIVER)
     assert (there.throughput_bit_per_s, back.throughput_bit_per_s) == (9e7, 8e7)
     assert (back.flow, back.sender.host, back.receiver.host) == ("to client", "a", "b")
-    assert back.sender == End(host="a", thread_ns=99)
+    assert back.sender == StreamEnd(host="a", thread_ns=99)
 
 
 def test_hosts_that_were_not_chosen_have_no_name() -> None:
@@ -333,7 +334,7 @@ def test_hosts_that_were_not_chosen_have_no_name() -> None:
     unknown: list[Any] = ["", None]
     for server in unknown:
         nobody = replace(made, server=server, client=server)
-        (found,) = sendings(run_of(plan_of([cell]), [nobody]))
+        (found,) = samples(run_of(plan_of([cell]), [nobody]))
         assert (found.sender.host, found.receiver.host) == ("", "")
 
 
@@ -344,9 +345,9 @@ def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> Non
     assert read({"protocol": "UDP", "message_bytes": "64"}, SAID) == ()
     cell, made = record(bare(), SAID)
     for status in Status:
-        found = sendings(run_of(plan_of([cell]), [replace(made, status=status)]))
+        found = samples(run_of(plan_of([cell]), [replace(made, status=status)]))
         assert len(found) == (status is Status.OK)
-    assert sendings(run_of(plan_of([cell]), [])) == ()
+    assert samples(run_of(plan_of([cell]), [])) == ()
 
 
 def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
@@ -358,7 +359,7 @@ def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
     ]
     skipped = replace(cells[1], test="connect")
     plan = plan_of([cells[0], skipped, cells[2]], repeats=2)
-    found = sendings(run_of(plan, made))
+    found = samples(run_of(plan, made))
     assert [(each.cell, each.throughput_bit_per_s) for each in found] == [
         *(("y", 1.0), ("y", 2.0), ("z", 1.0), ("z", 2.0)),
     ]

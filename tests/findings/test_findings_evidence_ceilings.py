@@ -9,20 +9,21 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
-from netlab.findings.evidence import ceiling_of, sendings
-from netlab.findings.sending import Sending
+from netlab.findings.evidence import ceiling_of, samples
+from netlab.findings.sample import StreamSample
 from netlab.imports.run_writer import record_of
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 
 def only(
     settings: Mapping[str, Value], values: Mapping[str, Value], link: Link | None = LINK
-) -> Sending:
+) -> StreamSample:
     cell = PlannedCell("a cell", "WL", "stream", settings)
     told = {"throughput_bit_per_s": 9e7, **values}
     made = record_of(cell, told, printed="x", server="a", client="b")
-    (found,) = sendings(run_of(plan_of([cell], link), [made]))
+    (found,) = samples(run_of(plan_of([cell], link), [made]))
     return found
 
 

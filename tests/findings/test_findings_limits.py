@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import ACCOUNT, CEILING, IDLE, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
 from netlab.findings.figures import FIGURES, evidence
 from netlab.findings.finding import ADVICE, SEVERITY, Group, Kind, finding
 from netlab.findings.limits import fills_the_wire, findings_of, limit_of, limits
-from netlab.findings.sending import Losses, Sending
+from netlab.findings.sample import Losses, StreamSample
 
 # ---- the wire and what was offered ---------------------------------------------------------------
 
@@ -85,7 +85,7 @@ def end(**other: Any) -> Any:
     ],
 )
 def test_nothing_is_said_where_one_thing_that_would_show_the_limit_is_not_known(
-    made: Sending,
+    made: StreamSample,
 ) -> None:
     assert limit_of(made) is None
     assert limits([made]) == ()
@@ -101,12 +101,12 @@ def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
 # ---- of cells and groups -------------------------------------------------------------------------
 
 
-def as_told(told: Mapping[str, Kind | None], *sendings: Sending) -> list[Any]:
+def as_told(told: Mapping[str, Kind | None], *samples: StreamSample) -> list[Any]:
     """Findings where each sending shows what its ``conditions`` name."""
-    return list(findings_of(sendings, lambda each: told[each.conditions]))
+    return list(findings_of(samples, lambda each: told[each.conditions]))
 
 
-def trial(cell: str, shows: str, **other: Any) -> Sending:
+def trial(cell: str, shows: str, **other: Any) -> StreamSample:
     return udp(cell=cell, conditions=shows, **other)
 
 
@@ -167,7 +167,7 @@ def test_groups_come_in_the_order_of_the_readings() -> None:
     ]
 
 
-def at_rate(size: int, **other: Any) -> Sending:
+def at_rate(size: int, **other: Any) -> StreamSample:
     known: dict[str, Any] = {
         "cell": str(size),
         "message_bytes": size,

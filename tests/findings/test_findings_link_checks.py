@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.asymmetry import one_way
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import hosts, links
 from netlab.findings.series import Series, series_of
 from netlab.imports.run_writer import record_of
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 CEILING = 1e8 * 1448 / 1538
 """TCP with timestamps on 100 Mbit/s."""

@@ -13,7 +13,7 @@ from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kin
 from netlab.findings.analysis import Analysis, findings, load
 from netlab.findings.finding import SEVERITY, Kind
 from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import Speaker
+from netlab.report.text.run_index import RunIndex
 from netlab.report.text.summary import all_findings, leading, sentences_of
 from netlab.store.source_facts import Stated, StatedDuration
 
@@ -81,7 +81,7 @@ def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run
 
 def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -> None:
     (found,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
-    said = sentence(found, Speaker(run))
+    said = sentence(found, RunIndex(run))
     assert said.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with no TCP timestamps")
     assert "ceiling 94.93 Mbit/s; 94.15 Mbit/s with them); not recorded." in said
 
@@ -92,7 +92,7 @@ def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: A
         for each in of_kind(run.findings, Kind.UNREPEATED)
         if (each.group.pairing, each.group.protocol, each.words["against"]) == ("WL", "TCP", "LL")
     ]
-    said = sentence(found, Speaker(run))
+    said = sentence(found, RunIndex(run))
     assert said.startswith("WL against LL, TCP: cannot tell, n = 1;")
     assert "+0.02 to +1.19 Mbit/s" in said
     assert said in " ".join(leading(run)), "it is the closest of all comparisons"

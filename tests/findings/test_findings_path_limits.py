@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import ACCOUNT, IDLE, tcp, udp
+from made_samples import ACCOUNT, IDLE, tcp, udp
 
 from netlab.findings.path_limits import (
     congested,
@@ -18,23 +18,23 @@ from netlab.findings.path_limits import (
     sender_queue_drops,
     window_limited,
 )
-from netlab.findings.sending import Losses, Sending, TcpAccount
+from netlab.findings.sample import Losses, StreamSample, TcpAccount
 
 SHORT = replace(IDLE, window_ns=199_999_999)
 
 
-def account(**other: Any) -> TcpAccount:
+def counts(**other: Any) -> TcpAccount:
     return replace(ACCOUNT, **other)
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
 
 
-def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> Sending:
+def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> StreamSample:
     """A window of 31,250 bytes a round trip of 5 ms: 50 Mbit/s, 1.25 times the throughput."""
     shut = {"rwnd_limited_us": 500_000, "window_bytes": 31_250, "min_rtt_us": 5_000}
     told = {name: other.pop(name, value) for name, value in shut.items()}
-    known = {"throughput_bit_per_s": throughput_bit_per_s, "tcp": account(**told)}
+    known = {"throughput_bit_per_s": throughput_bit_per_s, "tcp": counts(**told)}
     return tcp(**(known | other))
 
 
@@ -57,7 +57,7 @@ def windowed(throughput_bit_per_s: float = 40_000_000.0, **other: Any) -> Sendin
     ],
 )
 def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_through(
-    made: Sending, limited: bool
+    made: StreamSample, limited: bool
 ) -> None:
     assert window_limited(made) is limited
 
@@ -65,11 +65,11 @@ def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_throug
 @pytest.mark.parametrize(
     ("other", "limited"),
     [
-        ({"tcp": account(sndbuf_limited_us=500_000)}, True),
-        ({"tcp": account(sndbuf_limited_us=499_999)}, False),
-        ({"tcp": account(sndbuf_limited_us=None)}, False),
-        ({"tcp": account(sndbuf_limited_us=900_000), "streams": 2}, False),
-        ({"tcp": account(sndbuf_limited_us=900_000), "sender": SHORT}, False),
+        ({"tcp": counts(sndbuf_limited_us=500_000)}, True),
+        ({"tcp": counts(sndbuf_limited_us=499_999)}, False),
+        ({"tcp": counts(sndbuf_limited_us=None)}, False),
+        ({"tcp": counts(sndbuf_limited_us=900_000), "streams": 2}, False),
+        ({"tcp": counts(sndbuf_limited_us=900_000), "sender": SHORT}, False),
     ],
 )
 def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
@@ -96,7 +96,7 @@ def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
 def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_it_send_again(
     told: dict[str, Any], limited: bool
 ) -> None:
-    made = tcp(tcp=account(**({"retransmissions": 1} | told)))
+    made = tcp(tcp=counts(**({"retransmissions": 1} | told)))
     assert congested(made) is limited
     assert congested(replace(made, streams=2)) is False
     assert congested(replace(made, sender=SHORT)) is False
@@ -147,13 +147,13 @@ def test_a_senders_own_queue_limits_that_drops_more_than_a_twentieth_of_what_was
 # ---- frames a second -----------------------------------------------------------------------------
 
 
-def frames(size: int, per_s: float, **other: Any) -> Sending:
+def frames(size: int, per_s: float, **other: Any) -> StreamSample:
     known = {"message_bytes": size, "throughput_bit_per_s": per_s * size * 8.0, "cell": str(size)}
     return udp(**(known | other))
 
 
-def bound(*sendings: Sending) -> set[str]:
-    return {cell for cell, _ in packet_bound(sendings)}
+def bound(*samples: StreamSample) -> set[str]:
+    return {cell for cell, _ in packet_bound(samples)}
 
 
 def test_frames_a_second_are_the_bits_of_throughput_by_those_of_a_message() -> None:
@@ -180,9 +180,9 @@ def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_pac
     ],
 )
 def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_rate(
-    sendings: tuple[Sending, ...],
+    samples: tuple[StreamSample, ...],
 ) -> None:
-    assert bound(*sendings) == set()
+    assert bound(*samples) == set()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from netlab.findings.analysis import Analysis, findings
 from netlab.findings.finding import Kind
 from netlab.findings.link_checks import hosts
 from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import Speaker
+from netlab.report.text.run_index import RunIndex
 from netlab.report.text.summary import leading
 from netlab.store.reader import Note
 
@@ -176,7 +176,7 @@ def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
         run = both_ways(26.3, 85.9, pairings)
         (found,) = of_kind(findings(run), Kind.ONE_WAY)
         assert (found.group.pairing, found.words["against"]) == pairings
-        assert "3.3 times as much the other way round" in sentence(found, Speaker(run))
+        assert "3.3 times as much the other way round" in sentence(found, RunIndex(run))
     assert of_kind(findings(both_ways(60.0, 85.9)), Kind.ONE_WAY) == []
     assert of_kind(findings(both_ways(26.3, 85.9, ("a+b", "a+c"))), Kind.ONE_WAY) == []
 
@@ -257,7 +257,7 @@ def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
     (failed,) = of_kind(found, Kind.FAILED)
     assert (failed.severity, failed.evidence["trials"]) == ("warning", 1)
     assert "The other probe did not come before the deadline (no-peer)" in sentence(
-        failed, Speaker(measured(series))
+        failed, RunIndex(measured(series))
     )
     assert of_kind(found, Kind.MISSING, Kind.FEWER_CELLS) == []
 
@@ -290,6 +290,6 @@ def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
     severities = [each.severity for each in found]
     assert severities == sorted(severities, reverse=True)
     for each in found:
-        said = sentence(each, Speaker(run))
+        said = sentence(each, RunIndex(run))
         assert said.endswith(".") and "nan" not in said and "None" not in said
     assert len(leading(run)) <= 5

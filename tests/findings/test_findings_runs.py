@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of, run_of, stream
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, findings
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import series_of
 from netlab.findings.single_trials import unrepeated
 from netlab.imports.run_writer import record_of
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 from netlab.store.reader import Note
 
 # ---- one trial a cell ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import IDLE, tcp, udp
+from made_samples import IDLE, tcp, udp
 
 from netlab.findings.host_limits import (
     core_saturated,
@@ -18,14 +18,14 @@ from netlab.findings.host_limits import (
     sent_enough,
     share_lost_in_receive_queue,
 )
-from netlab.findings.sending import End, Losses
+from netlab.findings.sample import Losses, StreamEnd
 from netlab.stats.histogram import of_values
 
 MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS
 
 
-def end(**other: Any) -> End:
+def end(**other: Any) -> StreamEnd:
     return replace(IDLE, **other)
 
 

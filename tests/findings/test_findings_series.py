@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group
 from netlab.findings.series import Point, series_of
 from netlab.imports.run_writer import record_of
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 
 
 def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -> PlannedCell:

@@ -7,21 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import CEILING, IDLE, tcp, udp
+from made_samples import CEILING, IDLE, tcp, udp
 
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.sending import End, Sending
+from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.validity import doubts, has_smaller_mtu, is_above, power_saving
 
 MS = 1_000_000
 
 
-def end(host: str = "b", **other: Any) -> End:
+def end(host: str = "b", **other: Any) -> StreamEnd:
     return replace(IDLE, host=host, **other)
 
 
-def only(*sendings: Sending) -> Finding:
-    (found,) = doubts(sendings)
+def only(*samples: StreamSample) -> Finding:
+    (found,) = doubts(samples)
     return found
 
 
@@ -64,7 +64,7 @@ def test_a_smaller_path_is_told_with_both_sizes() -> None:
 # ---- congestion control --------------------------------------------------------------------------
 
 
-def sent_by(host: str, control: str | None, cell: str = "a", **other: Any) -> Sending:
+def sent_by(host: str, control: str | None, cell: str = "a", **other: Any) -> StreamSample:
     return tcp(cell=cell, sender=end(host), receiver=end("z"), congestion=control, **other)
 
 
@@ -137,7 +137,7 @@ def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
 
 
 def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cells() -> None:
-    def trial(cell: str, ppm: float | None) -> Sending:
+    def trial(cell: str, ppm: float | None) -> StreamSample:
         return udp(cell=cell, sender=end(clock_ppm=ppm))
 
     found = only(
@@ -154,7 +154,7 @@ def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cel
 # ---- other load ----------------------------------------------------------------------------------
 
 
-def full(**other: Any) -> Sending:
+def full(**other: Any) -> StreamSample:
     """At the wire's ceiling: no host limits it."""
     return udp(throughput_bit_per_s=0.99 * CEILING, **other)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import ACCOUNT, CEILING, IDLE, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
 from netlab.findings.host_limits import (
     costs,
@@ -18,13 +18,13 @@ from netlab.findings.host_limits import (
     throttled,
     wants_cpu,
 )
-from netlab.findings.sending import End, Losses
+from netlab.findings.sample import Losses, StreamEnd
 
 MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS
 
 
-def end(**other: Any) -> End:
+def end(**other: Any) -> StreamEnd:
     return replace(IDLE, **other)
 
 
@@ -76,7 +76,7 @@ def test_a_thread_that_waited_over_three_times_as_long_as_was_stolen_waited_for_
     ],
 )
 def test_what_takes_a_cpu_is_seen_over_a_fifth_of_a_second_and_more_only(
-    rule: Callable[[End], bool], told: dict[str, Any]
+    rule: Callable[[StreamEnd], bool], told: dict[str, Any]
 ) -> None:
     assert rule(end(window_ns=LEAST_WINDOW_NS, **told)) is True
     assert rule(end(window_ns=LEAST_WINDOW_NS - 1, **told)) is False

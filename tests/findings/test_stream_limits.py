@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_sendings import ACCOUNT, CEILING, IDLE, SECOND_NS, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, SECOND_NS, tcp, udp
 
 from netlab.findings.figures import OF_KIND
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of, limits
-from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.report.text.stream_findings import CALLED, said_of_stream, shown_by
 
 WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
 LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
-PLANTED: Mapping[Kind, Sending] = {
+PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
     Kind.RECEIVER_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
@@ -170,7 +170,7 @@ def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_mi
 
 
 def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
-    def lossy(sent: int) -> Sending:
+    def lossy(sent: int) -> StreamSample:
         lost = sent // 40
         return udp(
             sent=sent, lost=lost, losses=Losses(sent=sent, lost=lost, receive_queue=0, local=0)
@@ -185,7 +185,7 @@ def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
 # ---- packets a second ----------------------------------------------------------------------------
 
 
-def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[Sending]:
+def at_rate(frames_per_s: float, sizes: tuple[int, ...], **other: Any) -> list[StreamSample]:
     return [
         udp(
             cell=str(size),
@@ -221,8 +221,10 @@ def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
         at_rate(4_000, (64, 128, 256), offered_bit_per_s=1e9),
     ],
 )
-def test_there_is_no_packet_rate_where_its_evidence_is_incomplete(sendings: list[Sending]) -> None:
-    assert Kind.PACKET_RATE not in {each.kind for each in limits(sendings)}
+def test_there_is_no_packet_rate_where_its_evidence_is_incomplete(
+    samples: list[StreamSample],
+) -> None:
+    assert Kind.PACKET_RATE not in {each.kind for each in limits(samples)}
 
 
 def test_what_a_host_does_is_named_before_a_packet_rate() -> None:
@@ -244,7 +246,7 @@ counts = st.none() | st.integers(0, 10_000)
 @given(
     share=st.floats(0.0, 1.1),
     end=st.builds(
-        End,
+        StreamEnd,
         window_ns=st.none() | st.integers(0, SECOND_NS),
         thread_ns=st.none() | st.integers(0, SECOND_NS),
         run_queue_delay_ns=st.none() | st.integers(0, SECOND_NS),
@@ -263,7 +265,12 @@ counts = st.none() | st.integers(0, 10_000)
     protocol=st.sampled_from(["TCP", "UDP"]),
 )
 def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
-    share: float, end: End, account: TcpAccount, losses: Losses, full: float | None, protocol: str
+    share: float,
+    end: StreamEnd,
+    account: TcpAccount,
+    losses: Losses,
+    full: float | None,
+    protocol: str,
 ) -> None:
     made = udp(
         protocol=protocol,

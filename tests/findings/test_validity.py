@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_sendings import CEILING, IDLE, SECOND_NS, tcp, udp
+from made_samples import CEILING, IDLE, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.validity import doubts, is_above

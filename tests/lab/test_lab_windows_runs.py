@@ -21,7 +21,7 @@ from labs import first_on_the_cpus, needs_a_lab
 import netlab
 from netlab import lab
 from netlab.findings.analysis import findings
-from netlab.findings.evidence import sendings
+from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of
 from netlab.lab import programs
@@ -172,7 +172,7 @@ def test_the_send_call_of_a_windows_client_is_named_where_it_is_what_limits(
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     run = netlab.load(tmp_path / "run")
-    trials = sendings(run)
+    trials = samples(run)
     assert len(trials) == 5
     time_in_calls = []
     for trial in trials:

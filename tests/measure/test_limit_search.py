@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.measure.limit_search import Evidence, Try, find_limit
+from netlab.measure.limit_search import Evidence, SizeTry, find_limit
 
 MOST = 65507
 
 
-def path(limit: int, evidence: Evidence, told: int | None = None) -> Callable[[int], Try]:
-    def attempt(size: int) -> Try:
+def path(limit: int, evidence: Evidence, told: int | None = None) -> Callable[[int], SizeTry]:
+    def attempt(size: int) -> SizeTry:
         if size <= limit:
-            return Try(size, True)
-        return Try(size, False, evidence, told)
+            return SizeTry(size, True)
+        return SizeTry(size, False, evidence, told)
 
     return attempt
 
@@ -65,5 +65,5 @@ def test_a_path_that_carries_all_that_can_be_asked_says_so() -> None:
 
 
 def test_what_fails_without_a_word_timed_out() -> None:
-    found = find_limit(lambda size: Try(size, size <= 99), least_bytes=16, most_bytes=MOST)
+    found = find_limit(lambda size: SizeTry(size, size <= 99), least_bytes=16, most_bytes=MOST)
     assert (found.message_bytes, found.evidence) == (99, "timeout")

@@ -22,7 +22,7 @@ from paths import Path, hosts_on, inside, needs_namespaces, needs_nft
 from netlab.errors import HostError, HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measure import payload_search, round_trip
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.alone
 Measure = Callable[..., Record]
 
 
-def record_of(measure: Measure, test: str, setup: Setup, ends: Ends) -> Record:
+def record_of(measure: Measure, test: str, setup: TestSettings, ends: Ends) -> Record:
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
     record = measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)

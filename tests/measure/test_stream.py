@@ -13,7 +13,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.measure.conversation import Side
+from netlab.measure.conversation import ConversationEnd
 from netlab.measure.flow import Flow
 from netlab.measure.stream import measure
 from netlab.remote.agent import Agent
@@ -201,7 +201,7 @@ def test_a_server_without_an_agent_measures_no_stream() -> None:
 def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_to() -> None:
     asked: list[Asked] = []
     listener, connector = (
-        Side(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
+        ConversationEnd(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
         for name, verb in (("server", "receive"), ("client", "send"))
     )
     flow = Flow(name="", listener=listener, connector=connector)

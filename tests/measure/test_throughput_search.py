@@ -31,8 +31,8 @@ from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
 from netlab.measure.ends import Ends
 from netlab.measure.rfc2544 import offered_load, throughput_search
-from netlab.measure.rfc2544.offered_load import Load, offer
-from netlab.measure.rfc2544.trial import Bench, Tried, line_of
+from netlab.measure.rfc2544.offered_load import OfferedLoad, offer
+from netlab.measure.rfc2544.trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent, ClockOffset
 
 LINE_BIT_PER_S = 10e6
@@ -189,13 +189,13 @@ class TestRouters:
     def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
         with routed(**limited(device_queue_frames=5)) as ends:
             setup = setup_of(frame_bytes=1518)
-            offered = offer(setup, ends, Load(400, 800.0, 0.5), lambda _s, _r: None)
-            (account,) = offered.accounts
-            assert account.sent == 400
-            assert 150 < account.received < 250
-            assert account.lost == 400 - account.received
-            assert account.own_drops == 0
-            assert account.received_per_s() == pytest.approx(
+            offered = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
+            (counts,) = offered.accounts
+            assert counts.sent == 400
+            assert 150 < counts.received < 250
+            assert counts.lost == 400 - counts.received
+            assert counts.own_drops == 0
+            assert counts.received_per_s() == pytest.approx(
                 frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.05
             )
 
@@ -316,10 +316,10 @@ def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None
 def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
     word: str, raises: bool
 ) -> None:
-    def trial(_share: Fraction, *, full: bool) -> Tried:
+    def trial(_share: Fraction, *, full: bool) -> TrialResult:
         raise ProbeError("a", word, detail=str(full))
 
-    bench = cast(Bench, SimpleNamespace(setup=setup_of(frame_bytes=64), trial=trial))
+    bench = cast(TrialRunner, SimpleNamespace(setup=setup_of(frame_bytes=64), trial=trial))
     if not raises:
         assert throughput_search._losses(bench) == ([], Fraction(1))
         return

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.trial_verdict import Account
+from netlab.experiment.trial_verdict import Counts
 from netlab.measure.rfc2544 import back_to_back as room
 from netlab.measure.rfc2544.back_to_back import INVALID, back_to_back
 from netlab.measure.rfc2544.latency_under_load import UnderLoad, requests_of, values_of
-from netlab.measure.rfc2544.offered_load import Load, Offered
-from netlab.measure.rfc2544.trial import Bench
+from netlab.measure.rfc2544.offered_load import Offered, OfferedLoad
+from netlab.measure.rfc2544.trial import TrialRunner
 from netlab.stats.histogram import of_values
 
 LINE_PER_S = 10_000.0
 
 
-def bench(device: Callable[[Load], Account], monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPatch) -> TrialRunner:
     """A bench whose loads go to a simulated device."""
     monkeypatch.setattr(room, "learn", lambda *_: None)
     made = SimpleNamespace(
@@ -33,18 +33,18 @@ def bench(device: Callable[[Load], Account], monkeypatch: pytest.MonkeyPatch) ->
         link_paces=True,
         offer=lambda load: Offered((device(load),), {}),
     )
-    return cast(Bench, made)
+    return cast(TrialRunner, made)
 
 
-def account(load: Load, lost: int, *, own_drops: int = 0, at: float = 1.0) -> Account:
+def counts(load: OfferedLoad, lost: int, *, own_drops: int = 0, at: float = 1.0) -> Counts:
     """Sent at a share of the line rate."""
     span_ns = round(1e9 * (load.frames - 1) / (at * LINE_PER_S))
-    return Account(load.frames, load.frames - lost, span_ns, span_ns, own_drops)
+    return Counts(load.frames, load.frames - lost, span_ns, span_ns, own_drops)
 
 
-def queue_of(frames: int, forwards: float) -> Callable[[Load], Account]:
+def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
     """A device that forwards a share of the line rate, and loses what its queue has no room for."""
-    return lambda load: account(load, max(0, round(load.frames * (1 - forwards)) - frames))
+    return lambda load: counts(load, max(0, round(load.frames * (1 - forwards)) - frames))
 
 
 def test_the_queue_of_a_device_is_what_waits_of_the_longest_burst(
@@ -60,7 +60,7 @@ def test_the_queue_of_a_device_is_what_waits_of_the_longest_burst(
 def test_a_device_at_line_rate_takes_any_burst_and_none_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def never(_: Load) -> Account:
+    def never(_: OfferedLoad) -> Counts:
         raise AssertionError("a burst was sent")
 
     assert back_to_back(bench(never, monkeypatch), 3, 1.0) == {"back_to_back_limit": "line rate"}
@@ -76,17 +76,17 @@ def test_the_longest_burst_that_is_tried_lasts_two_seconds(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("spoiled", "limit"),
     [
-        (lambda load: account(load, 1, own_drops=1), "receiver-bound"),
-        (lambda load: account(load, 0, at=0.5), "generator-bound"),
+        (lambda load: counts(load, 1, own_drops=1), "receiver-bound"),
+        (lambda load: counts(load, 0, at=0.5), "generator-bound"),
     ],
 )
 def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
-    spoiled: Callable[[Load], Account], limit: str, monkeypatch: pytest.MonkeyPatch
+    spoiled: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert back_to_back(bench(spoiled, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
     left = INVALID - 1
 
-    def seldom(load: Load) -> Account:
+    def seldom(load: OfferedLoad) -> Counts:
         nonlocal left
         left -= 1
         return spoiled(load) if left >= 0 else queue_of(20, 0.4)(load)
@@ -97,13 +97,13 @@ def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
 def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fails(_: Load) -> Account:
+    def fails(_: OfferedLoad) -> Counts:
         raise ProbeError("b", "no-answer")
 
     assert back_to_back(bench(fails, monkeypatch), 2, 0.4) == {"back_to_back_limit": "failed"}
     left = 20
 
-    def at_first(load: Load) -> Account:
+    def at_first(load: OfferedLoad) -> Counts:
         nonlocal left
         left -= 1
         return queue_of(20, 0.4)(load) if left >= 0 else fails(load)

@@ -15,8 +15,8 @@ Agents = tuple[Agent, Agent]
 def test_a_sender_of_a_count_that_is_told_to_stop_says_what_went_out(agents: Agents) -> None:
     opened = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
     time.sleep(0.3)
-    opened.sender.ask("stop", test=opened.sending)
-    sent = opened.sender.next(opened.sending, "result", "error")
+    opened.sender.ask("stop", test=opened.sample)
+    sent = opened.sender.next(opened.sample, "result", "error")
     opened.receiver.ask("stop", test=opened.receiving, sent=sent.get("sent_messages", 0))
     received = opened.receiver.next(opened.receiving, "result", "error")
     assert (sent["type"], received["type"]) == ("result", "result"), (sent, received)

@@ -149,10 +149,10 @@ def attacked_trial(
     attacker.start()
     try:
         time.sleep(0.3)
-        sending = sender.start("send", to=at("127.0.0.1", ready), **keys)
+        sample = sender.start("send", to=at("127.0.0.1", ready), **keys)
         receiver.next(listening, "window", "error")
-        sender.ask("stop", test=sending)
-        sent = sender.next(sending, "result", "error")
+        sender.ask("stop", test=sample)
+        sent = sender.next(sample, "result", "error")
         receiver.ask("stop", test=listening, sent=sent.get("sent_messages", 0))
         received = receiver.next(listening, "result", "error")
     finally:
@@ -257,7 +257,7 @@ def test_a_killed_receiver_is_a_vanished_peer(netprobe: Path, protocol: str) -> 
         opened = open_trial((receiver, sender), proto=protocol, seconds=20)
         time.sleep(0.2)
         receiver.process.kill()
-        assert sender.next(opened.sending, "error")["error"] == "peer-vanished"
+        assert sender.next(opened.sample, "error")["error"] == "peer-vanished"
 
 
 @pytest.mark.parametrize("seconds", [0.4, 20])
@@ -280,10 +280,10 @@ def test_a_stopped_peer_that_reads_nothing_does_not_hold_a_sender(agents: Agents
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        sending = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=0.2)
+        sample = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=0.2)
         mute, _ = listener.accept()
         with mute:
-            result = sender.next(sending, "result", "error", patience_s=2)
+            result = sender.next(sample, "result", "error", patience_s=2)
     assert result["type"] == "result"
     assert result["total_bytes"] > 0
 
@@ -294,13 +294,13 @@ def test_a_blocked_sender_obeys_a_stop_at_once(agents: Agents) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        sending = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=20)
+        sample = sender.start("send", to=f"127.0.0.1:{port}", token=TOKEN, seconds=20)
         mute, _ = listener.accept()
         with mute:
             time.sleep(0.3)
             began = time.monotonic()
-            sender.ask("stop", test=sending)
-            assert sender.next(sending, "result", "error")["type"] == "result"
+            sender.ask("stop", test=sample)
+            assert sender.next(sample, "result", "error")["type"] == "result"
             assert time.monotonic() - began < 0.2
 
 

@@ -27,7 +27,7 @@ def stream_over(
     cable: tuple[str, str],
     netprobe: Path,
     *words: str,
-    sending: tuple[str, ...] = (),
+    sample: tuple[str, ...] = (),
     receiving: tuple[str, ...] = (),
     to: str = "10.9.7.1",
     deadline_s: float = 8,
@@ -43,7 +43,7 @@ def stream_over(
         assert receiver.stdout is not None
         assert json.loads(receiver.stdout.readline())["type"] == "ready"
         sent = subprocess.run(
-            [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sending],
+            [*ENTER, cable[1], netprobe, "send", "proto=udp", f"to={at}", *words, *sample],
             capture_output=True, env=environment, text=True, timeout=20, check=False,
         ).stdout  # fmt: skip
         received = receiver.stdout.read()
@@ -67,7 +67,7 @@ def test_every_method_sends_the_same_messages(
     """Each arrives once, whole, and its checksum is right."""
     words = ("count=300", f"message={size}", ROOM)
     sent, received = stream_over(
-        cable, netprobe, *words, sending=(f"method={method}", "message_rate=5000")
+        cable, netprobe, *words, sample=(f"method={method}", "message_rate=5000")
     )
     assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
     assert received["lost_messages"] == received["foreign_messages"] == 0
@@ -86,7 +86,7 @@ def test_every_method_sends_the_same_messages(
 def test_who_polls_takes_all_that_came_meanwhile(cable: tuple[str, str], netprobe: Path) -> None:
     sent, received = stream_over(
         cable, netprobe, "count=400", "message=64", ROOM,
-        sending=("message_rate=20000",), receiving=("poll=1",),
+        sample=("message_rate=20000",), receiving=("poll=1",),
     )  # fmt: skip
     assert (sent["sent_messages"], received["total_messages"]) == (400, 400)
     assert received["receive_method"] == "polling"
@@ -103,7 +103,7 @@ def test_every_method_sends_over_ipv6(cable: tuple[str, str], netprobe: Path, me
         )
     sent, received = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
-        sending=(f"method={method}", "message_rate=5000"), to="fd09::1",
+        sample=(f"method={method}", "message_rate=5000"), to="fd09::1",
     )  # fmt: skip
     assert sent["sent_messages"] == received["total_messages"] == 300
 
@@ -114,13 +114,13 @@ def test_paced_a_batch_takes_what_is_due_and_unpaced_all_it_has_room_for(
 ) -> None:
     slow, _ = stream_over(
         cable, netprobe, "count=200", "message=64",
-        sending=(f"method={method}", "message_rate=1000"),
+        sample=(f"method={method}", "message_rate=1000"),
     )  # fmt: skip
     # At a thousand a second hardly two are ever due at once, but on a machine that stands still.
     assert 100 < slow["send_calls"] <= slow["sent_messages"] == 200
     assert slow["elapsed_ns"] > 0.9 * 199e6
     fast, received = stream_over(
-        cable, netprobe, "count=20001", "message=64", sending=(f"method={method}",)
+        cable, netprobe, "count=20001", "message=64", sample=(f"method={method}",)
     )
     assert fast["sent_messages"] == 20001
     assert 20001 / 32 <= fast["send_calls"] < 20001 / 8
@@ -135,7 +135,7 @@ def test_a_shaper_holds_what_every_method_sends(
     subprocess.run([*ENTER, cable[1], "tc", *shape.split()], check=True)
     _, received = stream_over(
         cable, netprobe, "seconds=0.4", "message=1000", "socket_buffer=20000",
-        sending=(f"method={method}",),
+        sample=(f"method={method}",),
     )  # fmt: skip
     # 8 Mbit/s of frames of 1042 bytes, and never more.
     assert 0.5 * 8e6 < received["throughput_bit_per_s"] < 1.02 * 8e6
@@ -145,10 +145,10 @@ def test_a_message_that_fits_no_frame_is_too_long_for_frames_alone(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     words = ("count=20", "message=1373")
-    error, _ = stream_over(cable, netprobe, *words, sending=("method=packet",), deadline_s=0.5)
+    error, _ = stream_over(cable, netprobe, *words, sample=("method=packet",), deadline_s=0.5)
     assert (error["error"], error["key"]) == ("message-too-long", "message")
     assert error["path_mtu_bytes"] == 1400
-    sent, received = stream_over(cable, netprobe, *words, sending=("method=batch",))
+    sent, received = stream_over(cable, netprobe, *words, sample=("method=batch",))
     assert sent["sent_messages"] == received["total_messages"] == 20
 
 
@@ -177,7 +177,7 @@ def test_frames_take_the_way_that_the_route_shows(cable: tuple[str, str], netpro
                 subprocess.run(["ip", "-n", name, *words.split()], check=True)
         sent, received = stream_over(
             cable, netprobe, "count=300", "message=18", ROOM,
-            sending=("method=packet", "message_rate=5000"), to="10.9.1.1",
+            sample=("method=packet", "message_rate=5000"), to="10.9.1.1",
         )  # fmt: skip
         assert sent["sent_messages"] == received["total_messages"] == 300
     finally:

@@ -355,7 +355,7 @@ def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protoc
         keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
         opened = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
         time.sleep(0.3)
-        for agent, name in ((receiver, opened.receiving), (sender, opened.sending)):
+        for agent, name in ((receiver, opened.receiving), (sender, opened.sample)):
             began = time.monotonic()
             assert agent.ask("stop", test=name, abort=1)["type"] in ("stop", "error")
             ended = agent.next(name, "error", "result")

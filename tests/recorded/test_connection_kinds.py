@@ -9,13 +9,13 @@ import pytest
 from folders import ROOT
 
 from netlab.errors import MatrixError, UsageError
+from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.pairs import import_pairs, parse_pairs
 from netlab.report import overview_text
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import HeatMap, Part, Place, Sheet
+from netlab.report.tables.elements import HeatMap, Part, Sheet, SheetCell
 from netlab.results.readings import readings
-from netlab.store.plan import Link
 
 FOLDER = ROOT / "reports" / "connection-kinds"
 TABLE = FOLDER / "connection-kinds.csv"
@@ -60,12 +60,12 @@ def table(part: Part, protocol: str) -> Sheet:
     return next(sheet for sheet in part.sheets if sheet.title.startswith(protocol))
 
 
-def place(sheet: Sheet, client: str, server: str) -> Place:
+def place(sheet: Sheet, client: str, server: str) -> SheetCell:
     line = next(line for line in sheet.lines if line.label == client)
     return line.places[sheet.columns.index(server)]
 
 
-def why(sheet: Sheet, found: Place) -> str:
+def why(sheet: Sheet, found: SheetCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
 
 

@@ -13,9 +13,9 @@ from netlab.findings.analysis import Analysis, load
 from netlab.report import overview_text
 from netlab.report.tables.charts import charts as charts_of
 from netlab.report.tables.elements import Table
-from netlab.report.tables.tables import Section, overviews, sections
+from netlab.report.tables.tables import TableSection, overviews, sections
 from netlab.results.ceilings import ceiling_of
-from netlab.results.layout import Column, Layout, lay_out
+from netlab.results.layout import Layout, TableColumn, lay_out
 from netlab.results.readings import readings
 from netlab.stats import rounded
 
@@ -23,7 +23,9 @@ FOLDER = ROOT / "reports" / "lab-report"
 AVERAGES = FIXTURES / "lab-report-averages.csv"
 
 PRINTED = {
-    (line["pairing"], Column(line["protocol"], int(line["message_bytes"]))): line["mean_mbit_per_s"]
+    (line["pairing"], TableColumn(line["protocol"], int(line["message_bytes"]))): line[
+        "mean_mbit_per_s"
+    ]
     for line in csv.DictReader(AVERAGES.read_text(encoding="utf-8").splitlines())
 }
 MEASURED = {place: mean for place, mean in PRINTED.items() if mean}
@@ -40,19 +42,19 @@ def layout(run: Analysis) -> Layout:
 
 
 @pytest.fixture(scope="module")
-def parts(run: Analysis, layout: Layout) -> dict[str, Section]:
+def parts(run: Analysis, layout: Layout) -> dict[str, TableSection]:
     found = sections(layout, run.plan.link, imported=run.plan.source is not None)
     return {part.grid.pairing: part for part in found}
 
 
-def place(table: Table, label: str, column: Column) -> tuple[str, int]:
+def place(table: Table, label: str, column: TableColumn) -> tuple[str, int]:
     """The text and the n of one place of a table."""
     row = next(row for row in table.rows if row.label == label)
     entry = row.entries[table.columns.index(column)]
     return row.text(entry), entry.n
 
 
-def column_texts(table: Table, column: Column) -> Iterator[str]:
+def column_texts(table: Table, column: TableColumn) -> Iterator[str]:
     for row in table.rows:
         if row.kind == "value":
             yield row.text(row.entries[table.columns.index(column)])
@@ -64,9 +66,9 @@ def test_the_document_prints_28_means_and_four_that_are_none() -> None:
 
 @pytest.mark.parametrize(("where", "mean"), MEASURED.items(), ids=str)
 def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
-    where: tuple[str, Column],
+    where: tuple[str, TableColumn],
     mean: str,
-    parts: dict[str, Section],
+    parts: dict[str, TableSection],
     layout: Layout,
 ) -> None:
     pairing, column = where
@@ -75,11 +77,11 @@ def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
 
 
 def test_ww_udp_is_blank_with_a_reason_and_never_zero(
-    parts: dict[str, Section], layout: Layout
+    parts: dict[str, TableSection], layout: Layout
 ) -> None:
     table = parts["WW"].tables[0]
     for size in (64, 576, 1500, 64512):
-        column = Column("UDP", size)
+        column = TableColumn("UDP", size)
         assert set(column_texts(table, column)) == {""}
         assert place(table, "mean", column) == ("", 0)
         assert place(table, "mean / ceiling, %", column) == ("", 0)
@@ -89,18 +91,18 @@ def test_ww_udp_is_blank_with_a_reason_and_never_zero(
     )
 
 
-def test_the_number_of_cells_behind_each_mean_is_shown(parts: dict[str, Section]) -> None:
-    assert place(parts["WL"].tables[0], "mean", Column("UDP", 1500))[1] == 12
-    assert place(parts["WL"].tables[0], "mean", Column("UDP", 64512))[1] == 11
-    assert place(parts["LW"].tables[0], "mean", Column("UDP", 64512))[1] == 7
-    assert place(parts["WW"].tables[0], "mean", Column("TCP", 65536))[1] == 4
-    assert place(parts["LL"].tables[0], "mean", Column("TCP", 64))[1] == 13
+def test_the_number_of_cells_behind_each_mean_is_shown(parts: dict[str, TableSection]) -> None:
+    assert place(parts["WL"].tables[0], "mean", TableColumn("UDP", 1500))[1] == 12
+    assert place(parts["WL"].tables[0], "mean", TableColumn("UDP", 64512))[1] == 11
+    assert place(parts["LW"].tables[0], "mean", TableColumn("UDP", 64512))[1] == 7
+    assert place(parts["WW"].tables[0], "mean", TableColumn("TCP", 65536))[1] == 4
+    assert place(parts["LL"].tables[0], "mean", TableColumn("TCP", 64))[1] == 13
 
 
-def test_the_gaps_are_where_the_document_has_them(parts: dict[str, Section]) -> None:
+def test_the_gaps_are_where_the_document_has_them(parts: dict[str, TableSection]) -> None:
     def gaps(pairing: str, protocol: str, size: int) -> list[int]:
         table = parts[pairing].tables[0]
-        texts = column_texts(table, Column(protocol, size))
+        texts = column_texts(table, TableColumn(protocol, size))
         return [16 + 4 * index for index, text in enumerate(texts) if not text]
 
     assert gaps("WL", "UDP", 1500) == [64]
@@ -111,24 +113,24 @@ def test_the_gaps_are_where_the_document_has_them(parts: dict[str, Section]) -> 
 
 
 def test_one_bad_cell_pulls_the_mean_and_the_median_beside_it_shows_that(
-    parts: dict[str, Section],
+    parts: dict[str, TableSection],
 ) -> None:
-    table, column = parts["WL"].tables[0], Column("UDP", 1500)
+    table, column = parts["WL"].tables[0], TableColumn("UDP", 1500)
     assert place(table, "60 KiB", column)[0] == "1.89"
     assert place(table, "mean", column)[0] == "84.82"
     assert place(table, "median", column)[0] == "92.38"
 
 
-def test_pairings_are_server_first(parts: dict[str, Section]) -> None:
+def test_pairings_are_server_first(parts: dict[str, TableSection]) -> None:
     assert parts["WL"].subtitle == "server Windows, client Linux"
     assert parts["LW"].subtitle == "server Linux, client Windows"
 
 
 def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagged(
-    run: Analysis, layout: Layout, parts: dict[str, Section]
+    run: Analysis, layout: Layout, parts: dict[str, TableSection]
 ) -> None:
     above: list[float] = []
-    columns: list[tuple[str, Column]] = []
+    columns: list[tuple[str, TableColumn]] = []
     for grid in layout.grids:
         for column in grid.columns:
             ceiling = ceiling_of(column, grid.column(column), run.plan.link)
@@ -141,13 +143,13 @@ def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagg
                         columns.append((grid.pairing, column))
     assert len(above) == 36
     assert max(above) < 0.00077
-    assert columns.count(("LW", Column("TCP", 65536))) == 13
+    assert columns.count(("LW", TableColumn("TCP", 65536))) == 13
     sentences = [text for part in parts.values() for _, text in part.tables[0].footnotes]
     assert not [text for text in sentences if text.startswith("Above")]
 
 
 def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
-    parts: dict[str, Section],
+    parts: dict[str, TableSection],
 ) -> None:
     table = parts["LL"].tables[0]
     ceilings = [place(table, "wire ceiling", column)[0] for column in table.columns]

@@ -14,14 +14,14 @@ from folders import FIXTURES, ROOT
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
+from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.repeats import import_repeats, parse_repeats
 from netlab.report import overview_text, write_report
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Place, Sheet
+from netlab.report.tables.elements import Sheet, SheetCell
 from netlab.results.readings import readings
 from netlab.stats import rounded
-from netlab.store.plan import Link
 
 FOLDER = ROOT / "reports" / "nettest"
 TABLE = FOLDER / "nettest.csv"
@@ -51,7 +51,7 @@ def sheets(run: Analysis) -> dict[str, Sheet]:
     return {sheet.title: sheet for part in parts for sheet in (*part.sheets, *part.details)}
 
 
-def place(sheet: Sheet, row: str, column: str) -> Place:
+def place(sheet: Sheet, row: str, column: str) -> SheetCell:
     line = next(line for line in sheet.lines if line.label == row)
     return line.places[sheet.columns.index(column)]
 

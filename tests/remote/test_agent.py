@@ -46,7 +46,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starter]:
 
     yield start
     for agent in agents:
-        agent.let_go()
+        agent.release()
 
 
 @pytest.fixture

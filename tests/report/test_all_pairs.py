@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from matplotlib.image import imread
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.report import in_tables
 from netlab.report.draw.parallel import draw
 from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
-from netlab.report.tables.elements import HeatMap, Part, Place, Sheet
-from netlab.results.readings import Flow, Reading
-from netlab.store.plan import Link
+from netlab.report.tables.elements import HeatMap, Part, Sheet, SheetCell
+from netlab.results.readings import FlowReading, Reading
 
 LINK = Link(1e8, 1500)
 
@@ -25,7 +25,7 @@ def reading(pairing: str, mbit_per_s: float | None, trial: int = 1, **more: Any)
     settings: dict[str, Value] = {"protocol": "TCP", "message_bytes": 1448}
     settings |= more.pop("settings", {})
     ok = mbit_per_s is not None
-    flow = Flow(
+    flow = FlowReading(
         throughput_bit_per_s=mbit_per_s * 1e6 if mbit_per_s is not None else None,
         **more.pop("flow", {}),
     )
@@ -60,12 +60,12 @@ def sheet_of(found: Part, title: str) -> Sheet:
     return next(sheet for sheet in (*found.sheets, *found.details) if title in sheet.title)
 
 
-def place(sheet: Sheet, row: str, column: str) -> Place:
+def place(sheet: Sheet, row: str, column: str) -> SheetCell:
     line = next(line for line in sheet.lines if line.label == row)
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Sheet, found: Place) -> str:
+def why(sheet: Sheet, found: SheetCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
 
 

@@ -19,8 +19,8 @@ from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.report.sections import parts_of
 from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
-from netlab.report.tables.elements import Part, Place
-from netlab.results.readings import Flow, Reading, readings
+from netlab.report.tables.elements import Part, SheetCell
+from netlab.results.readings import FlowReading, Reading, readings
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run
 
@@ -53,7 +53,7 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
         same_host=more.get("same_host", False),
         settings={**settings, **more.get("settings", {})},
         flows={
-            flow: Flow(throughput_bit_per_s=None if each is None else each * 1e6)
+            flow: FlowReading(throughput_bit_per_s=None if each is None else each * 1e6)
             for flow, each in zip(flows, mbit_per_s, strict=True)
         },
         values={
@@ -70,7 +70,7 @@ def said(found: Sequence[Reading]) -> Part:
     return made
 
 
-def row(found: Sequence[Reading]) -> tuple[str, dict[str, Place], str]:
+def row(found: Sequence[Reading]) -> tuple[str, dict[str, SheetCell], str]:
     """The only line: its label, its places by column, and all footnotes."""
     (sheet,) = said(found).sheets
     (line,) = sheet.lines

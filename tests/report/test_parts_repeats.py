@@ -6,7 +6,7 @@ import pytest
 from made_parts import LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
 
-from netlab.experiment.stopping import Until
+from netlab.experiment.stopping import StopRule
 from netlab.report import write_report
 from netlab.report.sections import drift, repeats
 from netlab.report.tables.elements import Strip
@@ -82,10 +82,10 @@ def test_tcp_without_its_segment_size_has_no_frames_and_says_so(make: Make) -> N
 
 def test_a_cell_whose_mean_never_got_tight_is_named_and_one_that_did_is_not(make: Make) -> None:
     cells = [planned("round_trip", message_bytes=size) for size in (18, 64)]
-    until = Until(within=0.01, confidence=0.95, at_least=3, at_most=4)
+    until = StopRule(within=0.01, confidence=0.95, at_least=3, at_most=4)
     loose = [result(cells[0], n, of_round_trips([1000 * n] * 9)) for n in (1, 2, 3, 4)]
-    tight = [result(cells[1], n, of_round_trips([1000] * 9)) for n in (1, 2, 3, 4)]
-    run = make(plan_of(cells, 4, until=until), [*loose, *tight])
+    precise = [result(cells[1], n, of_round_trips([1000] * 9)) for n in (1, 2, 3, 4)]
+    run = make(plan_of(cells, 4, until=until), [*loose, *precise])
     (sentence,) = [text for text in part_of(run, "repeats").paragraphs if "as allowed" in text]
     assert sentence.startswith("1 cell was")
     assert sentence.endswith("asked for: UDP 18.")

@@ -8,13 +8,13 @@ import pytest
 from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
 
+from netlab.experiment.matrix import Link
 from netlab.report import write_report
 from netlab.report.sections import round_trips
 from netlab.report.sections.stack_share import wire_ns
 from netlab.report.tables.elements import Chart
-from netlab.results.readings import Flow, Reading, readings
+from netlab.results.readings import FlowReading, Reading, readings
 from netlab.stats.histogram import of_values
-from netlab.store.plan import Link
 
 
 def test_round_trips_have_their_mean_their_percentiles_and_transactions(make: Make) -> None:
@@ -134,7 +134,7 @@ def timed(
         test="round_trip",
         same_host=settings.pop("same_host", False),
         settings={"protocol": protocol, "message_bytes": size, **settings},
-        flows={"": Flow(**(values or {}))},
+        flows={"": FlowReading(**(values or {}))},
     )
     return wire_ns(made, link)
 

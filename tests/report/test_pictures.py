@@ -147,16 +147,16 @@ def test_another_process_at_another_time_draws_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     alone = draw([MAP, CHART])
-    monkeypatch.setattr("netlab.report.draw.plot._MANY", 1)
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with parallel._second_process([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
+    with parallel.second_process([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as other:
         assert other.first(2) == [alone[0].column, replace(alone[1], column=None)]
     assert draw([MAP, CHART]) == alone
 
 
 def test_both_processes_stop_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netlab.report.draw.plot._MANY", 4)
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 4)
     charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
     with drawing(charts) as pictures:
         found = pictures()
@@ -165,15 +165,15 @@ def test_both_processes_stop_where_they_meet(monkeypatch: pytest.MonkeyPatch) ->
     assert all(each.column is not None and each.column.chart == each.chart for each in found)
 
 
-def test_where_there_is_no_second_process_or_it_dies_this_one_draws(
+def test_where_there_is_nosecond_process_or_it_dies_this_one_draws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     alone = draw([MAP, CHART])
-    monkeypatch.setattr("netlab.report.draw.plot._MANY", 1)
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/bin/false")
     assert draw([MAP, CHART]) == alone
     monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", "/nowhere/python")
-    with parallel._second_process([(MAP, PAGE_WIDE)]) as other:
+    with parallel.second_process([(MAP, PAGE_WIDE)]) as other:
         assert not other.begun(0) and other.first(1) == []
     assert draw([MAP, CHART]) == alone
 
@@ -189,7 +189,7 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", noted)
-    with pytest.raises(ZeroDivisionError), parallel._second_process([(MAP, PAGE_WIDE)]):
+    with pytest.raises(ZeroDivisionError), parallel.second_process([(MAP, PAGE_WIDE)]):
         _ = 1 / 0
     (process,) = started
     with pytest.raises(ProcessLookupError):

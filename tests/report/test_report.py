@@ -23,6 +23,7 @@ from typing import Any
 import made_readings as made
 import pytest
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report import overview_text, write_report
@@ -31,7 +32,7 @@ from netlab.report.tables.charts import MAX_CHARTS, charts
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
-from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 
 HOSTILE = '"><script>alert(1)</script>&<!--\x1b[31m\n|`=cmd`'
@@ -194,8 +195,8 @@ def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
     before = files_of(several)
     (several.path / "tables.md").unlink()
     code = (
-        "import sys, pathlib, netlab; from netlab.report import write_report;"
-        "write_report(netlab.load(pathlib.Path(sys.argv[1])))"
+        "import sys, netlab; from netlab.report import write_report;"
+        "write_report(netlab.load(sys.argv[1]))"
     )
     other = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
     command = [sys.executable, "-c", code, str(several.path)]

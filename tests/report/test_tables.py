@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.experiment.matrix import Link
 from netlab.report.page.methods import methods
-from netlab.report.tables.elements import Row, Table
+from netlab.report.tables.elements import EntryRow, Table
 from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.text import comma_separated, markdown, plain
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
-from netlab.results.layout import Column, lay_out
-from netlab.results.readings import Flow, Reading
-from netlab.store.plan import Link
+from netlab.results.layout import TableColumn, lay_out
+from netlab.results.readings import FlowReading, Reading
 
 LINK = Link(1e8, 1500)
 
@@ -35,7 +35,7 @@ def reading(
     reason: str | None = None,
     errno: int | None = None,
     same_host: bool = False,
-    flows: dict[str, Flow] | None = None,
+    flows: dict[str, FlowReading] | None = None,
     flow: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Reading:
@@ -57,7 +57,7 @@ def reading(
         test="stream",
         same_host=same_host,
         settings=asked,
-        flows=flows or {"": Flow(throughput_bit_per_s=rate, **(flow or {}))},
+        flows=flows or {"": FlowReading(throughput_bit_per_s=rate, **(flow or {}))},
     )
 
 
@@ -79,7 +79,7 @@ def texts(table: Table, label: str) -> list[str]:
     return [row.text(entry) for entry in row.entries]
 
 
-def row_of(table: Table, label: str) -> Row:
+def row_of(table: Table, label: str) -> EntryRow:
     return next(row for row in table.rows if row.label == label)
 
 
@@ -222,8 +222,8 @@ def test_a_setting_that_only_one_protocol_has_does_not_split_the_tables() -> Non
 
 def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
     flows = {
-        "to_server_": Flow(throughput_bit_per_s=60e6),
-        "to_client_": Flow(throughput_bit_per_s=50e6),
+        "to_server_": FlowReading(throughput_bit_per_s=60e6),
+        "to_client_": FlowReading(throughput_bit_per_s=50e6),
     }
     table = table_of(reading(direction="both", flows=flows))
     assert [column.words for column in table.columns] == ["TCP 64 to client", "TCP 64 to server"]
@@ -232,7 +232,7 @@ def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
 
 
 def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None:
-    both = {"to_server_": Flow(throughput_bit_per_s=1e6), "to_client_": Flow()}
+    both = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     one_way = [reading(direction=way) for way in ("client-sends", "server-sends")]
     first, second = overviews(lay_out([*one_way, reading(direction="both", flows=both)]))
     assert [row.label for row in first.rows] == [
@@ -244,7 +244,7 @@ def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None
 
 
 def test_directions_that_vary_have_tables_of_their_own() -> None:
-    both = {"to_server_": Flow(throughput_bit_per_s=1e6), "to_client_": Flow()}
+    both = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     tables = tables_of(
         reading(direction="client-sends"), reading(direction="both", flows=both, status="ok")
     )
@@ -333,7 +333,7 @@ def test_where_the_tcp_options_are_not_recorded_the_ceiling_is_the_higher_and_sa
 def test_the_mss_in_effect_the_tag_and_the_ip_version_decide_about_the_ceiling() -> None:
     def ceiling(link: Link, flow: dict[str, Any], **settings: Any) -> float:
         grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),)).grids[0]
-        column = Column("TCP", 64)
+        column = TableColumn("TCP", 64)
         found = ceiling_of(column, grid.column(column), link)
         assert found is not None
         return found.highest_bit_per_s

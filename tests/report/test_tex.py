@@ -15,24 +15,24 @@ from netlab.findings.analysis import load
 from netlab.report import in_tables
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Entry, Line, Part, Place, Row, Sheet, Table
+from netlab.report.tables.elements import Entry, EntryRow, Part, Sheet, SheetCell, SheetLine, Table
 from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.latex import document
 from netlab.report.write.latex_escape import latex_text
-from netlab.results.layout import Column, lay_out
+from netlab.results.layout import TableColumn, lay_out
 from netlab.results.readings import readings
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
 OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
 
 
-def table(rows: list[Row], columns: int = 2, **fields: object) -> Table:
+def table(rows: list[EntryRow], columns: int = 2, **fields: object) -> Table:
     known = {
         "pairing": "LL",
         "conditions": "",
         "quantity": "throughput, Mbit/s",
         "corner": "socket buffer",
-        "columns": tuple(Column("TCP", 64 + index) for index in range(columns)),
+        "columns": tuple(TableColumn("TCP", 64 + index) for index in range(columns)),
         "rows": tuple(rows),
         "footnotes": (("a", HOSTILE),),
     }
@@ -43,12 +43,12 @@ def part(*sheets: Sheet) -> Part:
     return Part(name="further", title="Further & more", sheets=sheets)
 
 
-def row(label: str, *values: float | None, kind: str = "value") -> Row:
+def row(label: str, *values: float | None, kind: str = "value") -> EntryRow:
     entries = tuple(
         Entry(None, 0, ("a",)) if each is None else Entry(each, 13, shows_n=kind == "mean")
         for each in values
     )
-    return Row(label, kind, "Mbit/s", entries)  # type: ignore[arg-type]
+    return EntryRow(label, kind, "Mbit/s", entries)  # type: ignore[arg-type]
 
 
 def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
@@ -67,7 +67,7 @@ def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> Non
 
 def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
     sheet = Sheet(
-        "sizes", "frame", ("frames/s",), (Line("64", (Place("1.488.095,5", 1488095.5),)),)
+        "sizes", "frame", ("frames/s",), (SheetLine("64", (SheetCell("1.488.095,5", 1488095.5),)),)
     )
     tex = document("Lauf", [], [part(sheet)], decimal_marker=",", table="Tabelle")
     assert "64 & 1488095.5 \\\\" in tex
@@ -77,7 +77,10 @@ def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
 
 def test_words_and_figures_in_one_column_are_set_as_words() -> None:
     sheet = Sheet(
-        "mixed", "row", ("limit",), (Line("a", (Place("device"),)), Line("b", (Place("7"),)))
+        "mixed",
+        "row",
+        ("limit",),
+        (SheetLine("a", (SheetCell("device"),)), SheetLine("b", (SheetCell("7"),))),
     )
     tex = document("run", [], [part(sheet)])
     assert "S[" not in tex
@@ -166,7 +169,10 @@ def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> No
         corner=OTHER_SCRIPTS,
         columns=(HOSTILE, "n", OTHER_SCRIPTS),
         lines=tuple(
-            Line(f"{index} {HOSTILE}", (Place(HOSTILE), Place(str(index), index), Place(text)))
+            SheetLine(
+                f"{index} {HOSTILE}",
+                (SheetCell(HOSTILE), SheetCell(str(index), index), SheetCell(text)),
+            )
             for index, text in enumerate((HOSTILE, OTHER_SCRIPTS, "", "[", "*"))
         ),
         footnotes=(("a", HOSTILE),),

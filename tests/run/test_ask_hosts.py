@@ -20,7 +20,7 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.matrix import expand
 from netlab.experiment.requirements import demands, lacking
-from netlab.run.ask_hosts import Told, asking, beyond_hosts
+from netlab.run.ask_hosts import HostAnswer, asking, beyond_hosts
 from netlab.run.plan import plan_of
 from netlab.run.plan_text import plan_text
 
@@ -117,8 +117,8 @@ def test_a_probe_without_a_kind_of_test_cannot_run_it(
     assert (demand.role, demand.capability, demand.needed) == ("server", kind, True)
 
 
-def told(**said: frozenset[str] | None) -> Mapping[str, Told]:
-    return {name: Told(words) for name, words in said.items()}
+def told(**said: frozenset[str] | None) -> Mapping[str, HostAnswer]:
+    return {name: HostAnswer(words) for name, words in said.items()}
 
 
 def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
@@ -149,9 +149,12 @@ def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Pa
     one_cell(tmp_path, "dscp: 46")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
 
-    def ask(hosts: Sequence[Host]) -> Mapping[str, Told]:
+    def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
         assert [host.name for host in hosts] == ["a", "b"]
-        return {"a": Told(LINUX), "b": Told(None, "b: 192.0.2.1 port 22 does not answer")}
+        return {
+            "a": HostAnswer(LINUX),
+            "b": HostAnswer(None, "b: 192.0.2.1 port 22 does not answer"),
+        }
 
     plan = plan_of(tmp_path / "matrix.yaml", tmp_path / "hosts.yaml", ask=ask)
     assert plan.refused == {}

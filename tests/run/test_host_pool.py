@@ -20,7 +20,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measure.stream import measure
 from netlab.remote.agent import Agent
 from netlab.run import host_pool as room
-from netlab.run.host_pool import Rig
+from netlab.run.host_pool import HostPool
 from netlab.run.preflight import Preflight, preflight
 from netlab.run.skip_reasons import beyond_server
 
@@ -39,7 +39,7 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
 
 
 @pytest.fixture
-def rig(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
     """Both hosts of the wires, entered."""
     namespaces = {"left": wires.server, "right": wires.client}
     addresses = {"left": TEST_SERVER, "right": TEST_CLIENT}
@@ -53,13 +53,13 @@ def rig(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
         for name, address in addresses.items()
     )
     inventory = Inventory("hosts.yaml", hosts, {"LL": ("left", "right")})
-    with Rig(inventory, ["LL"], owner="test", wait_s=0.0) as entered:
+    with HostPool(inventory, ["LL"], owner="test", wait_s=0.0) as entered:
         yield entered
 
 
-def lose(rig: Rig, name: str) -> None:
+def lose(pool: HostPool, name: str) -> None:
     """Kill a host's agent, as a host that starts anew does."""
-    ends = rig.ends(CELL)
+    ends = pool.ends(CELL)
     agent = ends.client if ends.client.host.name == name else ends.agent_of_server
     os.kill(int(agent.hello["pid"]), signal.SIGKILL)
     give_up = time.monotonic() + 10
@@ -69,7 +69,7 @@ def lose(rig: Rig, name: str) -> None:
 
 
 def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    pool: HostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[Any] = []
 
@@ -79,56 +79,56 @@ def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
 
     monkeypatch.setattr(room, "preflight", counted)
     for _ in range(3):
-        assert rig.reason_not_to_measure(CELL) is None
+        assert pool.reason_not_to_measure(CELL) is None
     assert tried == []
-    lose(rig, "right")
-    record = rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    lose(pool, "right")
+    record = pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
     assert (record.status, record.reason) == (Status.FAILED, "host-gone")
     for _ in range(3):
-        assert rig.reason_not_to_measure(CELL) is None
+        assert pool.reason_not_to_measure(CELL) is None
     assert len(tried) == 1
 
 
 def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_mended(
-    rig: Rig, wires: Wires
+    pool: HostPool, wires: Wires
 ) -> None:
-    assert rig.reason_not_to_measure(CELL) is None
-    lose(rig, "left")
-    rig.lost(Trial(CELL, 1), 1, HostGone("left: gone"))
+    assert pool.reason_not_to_measure(CELL) is None
+    lose(pool, "left")
+    pool.lost(Trial(CELL, 1), 1, HostGone("left: gone"))
     ip("-n", wires.server, "route", "add", *ELSEWHERE)
     for _ in range(2):
-        astray = rig.reason_not_to_measure(CELL)
+        astray = pool.reason_not_to_measure(CELL)
         assert astray is not None
         assert (astray.status, astray.reason) == (Status.FAILED, "wrong-path")
         assert "left reaches right" in astray.detail
     ip("-n", wires.server, "route", "delete", *ELSEWHERE)
-    assert rig.reason_not_to_measure(CELL) is None
-    record = measure(Trial(CELL, 1), rig.ends(CELL), 2, lambda _cell, _rate: None)
+    assert pool.reason_not_to_measure(CELL) is None
+    record = measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
     assert record.status is Status.OK
 
 
-def test_a_firewall_that_came_with_the_restart_is_named(rig: Rig, wires: Wires) -> None:
-    lose(rig, "right")
-    rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+def test_a_firewall_that_came_with_the_restart_is_named(pool: HostPool, wires: Wires) -> None:
+    lose(pool, "right")
+    pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
     wires.drop(wires.server, "ipproto", "tcp")
-    blocked = rig.reason_not_to_measure(CELL)
+    blocked = pool.reason_not_to_measure(CELL)
     assert blocked is not None
     assert (blocked.status, blocked.reason) == (Status.FAILED, "path-blocked")
     assert blocked.detail.startswith("TCP right→left is blocked")
 
 
 def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    pool: HostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lose(rig, "right")
-    rig.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    lose(pool, "right")
+    pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
 
     def gone(*_: object) -> None:
         raise HostGone("right: the probe ended")
 
     monkeypatch.setattr(room, "preflight", gone)
     with pytest.raises(HostGone):
-        rig.reason_not_to_measure(CELL)
+        pool.reason_not_to_measure(CELL)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
 ) -> None:
     tests = {RoundTrip: "round_trip", Connect: "connect", Stream: "stream"}
     cell = Cell(pairing="XL", test=tests.get(type(setup), "payload_search"), setup=setup)
-    board = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
+    pair_matrix = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
     client = Host(name="client", os="L", local=True)
-    found = beyond_server(cell, (board, client))
+    found = beyond_server(cell, (pair_matrix, client))
     if lacking is None:
         assert found is None
     else:

@@ -127,7 +127,7 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
 
 
 @contextmanager
-def board(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
+def pair_matrix(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
     """An echo at the far end of the cable, that nobody can log in to."""
     command = [str(IP), "netns", "exec", wires.server, sys.executable, echoes.__file__]
     with subprocess.Popen(
@@ -151,7 +151,7 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
         protocol="UDP", message_bytes=64, count=20, duration_s=None, ip_version=ip_version
     )
     cell = Cell(pairing="XL", test="round_trip", setup=setup)
-    with board(wires, address) as host:
+    with pair_matrix(wires, address) as host:
         found = preflight_mirror(client, host)
         assert (found.blocked, found.warnings) == ((), ())
         ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
@@ -164,7 +164,7 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
 def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
     client = client_of(wires)
     wires.drop(wires.server)
-    with board(wires, TEST_SERVER) as host:
+    with pair_matrix(wires, TEST_SERVER) as host:
         blocked = preflight_mirror(client, host).blocked
     assert {each.protocol for each in blocked} == {"TCP", "UDP"}
     for each in blocked:
@@ -176,7 +176,7 @@ def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -
     client = client_of(wires)
     ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER)
     with (
-        board(wires, TEST_SERVER) as host,
+        pair_matrix(wires, TEST_SERVER) as host,
         pytest.raises(HostError, match=r"right reaches board .* over other0"),
     ):
         preflight_mirror(client, host)

@@ -11,7 +11,7 @@ from netlab.errors import HostError, UsageError
 from netlab.experiment.hosts import Host, Inventory, Mirror
 from netlab.measure.host_watch import share_a_machine
 from netlab.remote.agent import Agent
-from netlab.run.observers import beside, look_on
+from netlab.run.observers import active_observers, look_on
 
 NAMES = ("left", "dut", "right")
 
@@ -53,14 +53,14 @@ def test_one_that_is_away_is_named_and_done_without() -> None:
 def test_of_a_cell_neither_end_looks_on_nor_does_one_that_was_lost() -> None:
     agents = {name: Fake(name) for name in NAMES}
     ends = agents["left"], agents["right"]
-    assert beside(ends, agents) == (agents["dut"],)
-    assert beside(ends, {"dut": Fake("dut", gone=True)}) == ()
+    assert active_observers(ends, agents) == (agents["dut"],)
+    assert active_observers(ends, {"dut": Fake("dut", gone=True)}) == ()
 
 
 def test_a_mirror_runs_no_probe_and_cannot_be_observed() -> None:
-    board = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
+    pair_matrix = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
     with pytest.raises(UsageError, match="board is a mirror"):
-        Inventory("hosts.yaml", (board,), {}).observing(["board"])
+        Inventory("hosts.yaml", (pair_matrix,), {}).observing(["board"])
 
 
 def test_hosts_share_a_machine_only_where_their_ids_say_so() -> None:

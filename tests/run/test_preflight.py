@@ -20,7 +20,7 @@ from netlab.measure.ends import Ends
 from netlab.measure.stream import measure
 from netlab.remote import routes
 from netlab.remote.agent import Agent
-from netlab.remote.routes import End
+from netlab.remote.routes import RouteEnd
 from netlab.run.preflight import common_addresses, preflight
 from netlab.run.survey import Inspected, Survey, survey
 
@@ -184,7 +184,7 @@ def counters(sent: int, received: int) -> dict[str, Any]:
 
 def check_counters(*said: Mapping[str, Any]) -> str | None:
     before, *after = said
-    end = End(cast(Agent, Facts(*after)), "10.0.0.1")
+    end = RouteEnd(cast(Agent, Facts(*after)), "10.0.0.1")
     return routes.check_counters(end, end, before, {"TCP", "UDP"})
 
 

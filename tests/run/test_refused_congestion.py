@@ -17,7 +17,7 @@ from scripted_agent import run_with
 
 from netlab.build.local import local_probe
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
@@ -36,7 +36,7 @@ SAID = "congestion control cubic is not allowed for this account; allowed here: 
 REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
 ADVICE = "; or set another `congestion` in the matrix, or none for the host's own"
 
-TESTS: dict[str, tuple[Callable[..., Record], Setup, str, str]] = {
+TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
     "stream": (
         stream.measure,
         Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),

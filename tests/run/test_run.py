@@ -17,7 +17,7 @@ import pytest
 import netlab
 from netlab.build.local import local_probe
 from netlab.experiment.records import REASONS, Record
-from netlab.experiment.stopping import Until, course_of
+from netlab.experiment.stopping import StopRule, progress_of
 from netlab.store.reader import read
 
 MATRIX = """\
@@ -34,7 +34,7 @@ tests:
 """
 CELLS = 8
 UNTIL = "until={within: 3 %, at_least: 3, at_most: 5}"
-UNTIL_RULE = Until(within=0.03, confidence=0.95, at_least=3, at_most=5)
+UNTIL_RULE = StopRule(within=0.03, confidence=0.95, at_least=3, at_most=5)
 REFUSED = {
     # Loopback takes packets of 65536 bytes, and 48 of them are headers.
     "message-too-long": (
@@ -269,14 +269,14 @@ def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Pat
     stored = read(lab / "out")
     own: dict[str, dict[int, Record]] = {cell.key: {} for cell in stored.plan.cells}
     for record in stored.records:
-        course = course_of(UNTIL_RULE, own[record.cell])
-        assert not course.ended
-        assert record.trial <= course.trials
+        progress = progress_of(UNTIL_RULE, own[record.cell])
+        assert not progress.ended
+        assert record.trial <= progress.trials
         own[record.cell][record.trial] = record
-    assert all(course_of(UNTIL_RULE, each).ended for each in own.values())
+    assert all(progress_of(UNTIL_RULE, each).ended for each in own.values())
     state = json.loads(run(lab, "status", "out", "--json").stdout)
     assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
-    wild = [key for key, each in own.items() if course_of(UNTIL_RULE, each).tight is False]
+    wild = [key for key, each in own.items() if progress_of(UNTIL_RULE, each).precise is False]
     assert state["not_tight"] == wild
 
 

@@ -15,7 +15,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Setup
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.matrix import Link, expand
 from netlab.run.plan import plan_json, plan_of
 from netlab.run.plan_text import plan_text
@@ -129,7 +129,7 @@ def link(**changes: Any) -> Link:
     return Link(**{"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False} | changes)
 
 
-def cell_of(setup: Setup) -> Cell:
+def cell_of(setup: TestSettings) -> Cell:
     return Cell(pairing="LL", test="", setup=setup)
 
 

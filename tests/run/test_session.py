@@ -16,12 +16,12 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.records import Record, Status, Value
-from netlab.experiment.round_robin import Meeting
+from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.run import session as room
-from netlab.run.host_pool import Rig
+from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
 from netlab.run.run import plan_of
 from netlab.run.session import Session, counts, outstanding
@@ -51,7 +51,7 @@ def scattered(cell: Cell, number: int) -> float:
 
 
 @dataclass
-class FakeRig:
+class FakePool:
     """Hosts that answer at once, as a function of the trial."""
 
     value: Callable[[Cell, int], float] = scattered
@@ -64,8 +64,8 @@ class FakeRig:
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset(cell.pairing)
 
-    def meeting_of(self, pairing: str) -> Meeting:
-        return Meeting(pairing, pairing[0], pairing[1])
+    def meeting_of(self, pairing: str) -> Match:
+        return Match(pairing, pairing[0], pairing[1])
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
         del cell
@@ -127,12 +127,12 @@ class Bench:
         return load_matrix(file)
 
     def run(
-        self, rig: FakeRig, retries: int = 0, redo: frozenset[str] = frozenset()
+        self, pool: FakePool, retries: int = 0, redo: frozenset[str] = frozenset()
     ) -> list[Trial]:
         """One session; what it measured. It may be cut."""
         matrix = self.matrix
         cells = expand(matrix)
-        self.monkeypatch.setitem(room.MEASURES, "stream", cast(Any, rig.measure))
+        self.monkeypatch.setitem(room.MEASURES, "stream", cast(Any, pool.measure))
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()
@@ -141,7 +141,7 @@ class Bench:
             progress.begin(folder.path, outstanding(folder, cells, redo), done=0, matrix=matrix)
             session = Session(
                 folder=folder,
-                rig=cast(Rig, rig),
+                pool=cast(HostPool, pool),
                 matrix=matrix,
                 progress=progress,
                 cells=cells,
@@ -154,7 +154,7 @@ class Bench:
             except Cut:
                 pass
             self.counted = counts(folder, cells)
-        return rig.measured
+        return pool.measured
 
     def recorded(self) -> list[tuple[str, int]]:
         return [(each.cell, each.trial) for each in read(self.path / "run").records]
@@ -166,15 +166,15 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
-    bench.run(FakeRig())
+    bench.run(FakePool())
     stored = read(bench.path / "run")
     ends = {}
     for cell in stored.plan.cells:
-        course = stored.course(cell)
+        progress = stored.progress(cell)
         words = re.search(r"(\w\w)-stream-(\w+-\d+)", cell.key)
         assert words is not None
-        ends[words[1], words[2]] = (course.trials, course.ended, course.tight)
-        assert sum(each.cell == cell.key for each in stored.records) == course.trials
+        ends[words[1], words[2]] = (progress.trials, progress.ended, progress.precise)
+        assert sum(each.cell == cell.key for each in stored.records) == progress.trials
     assert ends["LL", "udp-18"] == ends["WW", "udp-18"] == (9, True, False)
     assert ends["LL", "udp-1472"] == ends["WW", "udp-1472"] == (4, True, True)
     assert ends["LL", "tcp-64"] == (2, True, None)
@@ -185,14 +185,14 @@ def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
 def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
     bench: Bench,
 ) -> None:
-    measured = bench.run(FakeRig())
+    measured = bench.run(FakePool())
     numbers = [trial.number for trial in measured]
     assert numbers == sorted(numbers)
     stored = read(bench.path / "run")
     for number in range(1, 10):
         block = [trial.cell.key for trial in measured if trial.number == number]
         assert sorted(block) == sorted(
-            cell.key for cell in stored.plan.cells if stored.course(cell).trials >= number
+            cell.key for cell in stored.plan.cells if stored.progress(cell).trials >= number
         )
     first, second = ([t.cell.key for t in measured if t.number == n] for n in (1, 2))
     assert sorted(first) == sorted(second)
@@ -203,20 +203,20 @@ def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
 def test_cut_anywhere_a_run_goes_on_with_the_same_decisions_in_the_same_order(
     bench: Bench, tmp_path: Path, cut_after: int
 ) -> None:
-    bench.run(FakeRig(cut_after=cut_after))
+    bench.run(FakePool(cut_after=cut_after))
     assert len(bench.recorded()) == cut_after
-    bench.run(FakeRig())
+    bench.run(FakePool())
     other = Bench(tmp_path / "whole", bench.monkeypatch)
     other.path.mkdir()
-    other.run(FakeRig())
+    other.run(FakePool())
     assert bench.recorded() == other.recorded()
 
 
 def test_cells_that_never_got_tight_are_noted_once_and_told(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench.run(FakeRig())
-    bench.run(FakeRig())
+    bench.run(FakePool())
+    bench.run(FakePool())
     notes = [note for note in read(bench.path / "run").notes if note.kind == "not-tight"]
     wild = [note.data["cell"] for note in notes]
     assert len(wild) == len(set(wild)) > 1
@@ -230,7 +230,7 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
         return Status.IMPOSSIBLE if trial.cell.pairing == "WW" else Status.FAILED
 
     bench.text = MATRIX.replace(", repeats: 2", "")
-    measured = bench.run(FakeRig(away=refused), retries=1)
+    measured = bench.run(FakePool(away=refused), retries=1)
     tries: dict[str, list[int]] = {}
     for trial in measured:
         tries.setdefault(trial.cell.key, []).append(trial.number)
@@ -238,25 +238,25 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
         assert numbers == ([1] if key.startswith("WW") else [1, 1, 2, 2, 3, 3, 4, 4])
     assert bench.counted == {"impossible": 5, "failed": 20}
     # Mended, each failed trial is measured, and further ones where they are needed.
-    bench.run(FakeRig())
+    bench.run(FakePool())
     assert set(bench.counted) == {"impossible", "ok"}
 
 
 def test_while_a_host_is_away_its_cells_wait_and_are_gone_on_with(bench: Bench) -> None:
-    bench.run(FakeRig(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
+    bench.run(FakePool(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
     assert bench.counted["pending"] == 4 * 4 + 2
-    again = bench.run(FakeRig())
+    again = bench.run(FakePool())
     assert {trial.cell.pairing for trial in again} == {"WW"}
     assert set(bench.counted) == {"ok"}
 
 
 def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> None:
-    bench.run(FakeRig())
+    bench.run(FakePool())
     stored = read(bench.path / "run")
     cell = stored.plan.cells[3]
-    again = bench.run(FakeRig(), redo=frozenset({cell.key}))
+    again = bench.run(FakePool(), redo=frozenset({cell.key}))
     assert [(trial.cell.key, trial.number) for trial in again] == [
-        (cell.key, number) for number in range(1, stored.course(cell).trials + 1)
+        (cell.key, number) for number in range(1, stored.progress(cell).trials + 1)
     ]
 
 
@@ -271,7 +271,7 @@ def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_la
         log.append("trial")
         return scattered(cell, number)
 
-    bench.run(FakeRig(value=noted))
+    bench.run(FakePool(value=noted))
     assert log == ["trial", *([3.0, "trial"] * 11)]
 
 
@@ -280,14 +280,14 @@ def test_hosts_that_are_away_cost_no_pause(bench: Bench, monkeypatch: pytest.Mon
     monkeypatch.setattr(
         "netlab.run.session.time.sleep", lambda _: pytest.fail("waited for nothing")
     )
-    bench.run(FakeRig(away=lambda _: Status.PENDING))
+    bench.run(FakePool(away=lambda _: Status.PENDING))
 
 
 def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = MATRIX + "pause: 1ms\n"
-    bench.run(FakeRig())
+    bench.run(FakePool())
     first = capsys.readouterr().err.splitlines()[0]
     assert ": 36 trials to measure, up to 9 a cell until it is tight, about " in first
     assert first.endswith("1 ms between trials")
@@ -306,7 +306,7 @@ def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_don
     def stolen(trial: Trial, attempt: int) -> float:
         return 0.01 if attempt == 1 and trial.number == 1 and trial.cell.pairing == "LL" else 0.005
 
-    measured = bench.run(FakeRig(stolen=stolen))
+    measured = bench.run(FakePool(stolen=stolen))
     once, again = measured[:20], measured[20:]
     assert len(set(once)) == 20
     assert {(t.cell.pairing, t.number) for t in again} == {("LL", 1)}
@@ -328,14 +328,14 @@ def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_told(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
-    measured = bench.run(FakeRig(stolen=lambda t, _: 0.2 if t.number == 2 else None))
+    measured = bench.run(FakePool(stolen=lambda t, _: 0.2 if t.number == 2 else None))
     assert len(measured) == 20 + 2 * 10
     assert bench.counted == {"ok": 20}
     assert "in all of their tries 10 trials lost more than 0.5 %" in capsys.readouterr().err
-    assert len(bench.run(FakeRig())) == len(measured) - 40
+    assert len(bench.run(FakePool())) == len(measured) - 40
     # With no rule, nothing is tried again.
     bench.text = QUIET.replace("quiet: {steal: 0.5 %, tries: 3}\n", "")
-    assert bench.run(FakeRig()) == []
+    assert bench.run(FakePool()) == []
 
 
 def test_cut_while_it_tries_again_a_run_goes_on_with_what_is_still_disturbed(bench: Bench) -> None:
@@ -344,8 +344,8 @@ def test_cut_while_it_tries_again_a_run_goes_on_with_what_is_still_disturbed(ben
     def stolen(trial: Trial, attempt: int) -> float:
         return 0.3 if attempt == 1 and trial.number == 2 else 0.0
 
-    bench.run(FakeRig(stolen=stolen, cut_after=24))
-    rest = bench.run(FakeRig(stolen=stolen))
+    bench.run(FakePool(stolen=stolen, cut_after=24))
+    rest = bench.run(FakePool(stolen=stolen))
     # The attempt that was cut counts as one; the third is the last.
     assert len(rest) == 6
     assert {trial.number for trial in rest} == {2}
@@ -370,45 +370,45 @@ def constant(_cell: Cell, _number: int) -> float:
 
 
 @dataclass
-class PairsRig(FakeRig):
+class PairsPool(FakePool):
     """Hosts that say with whom they searched."""
 
     met: dict[tuple[str, int, int], int] = field(default_factory=dict)
     """Cell, trial, attempt → how many pairs there were."""
 
-    def meeting_of(self, pairing: str) -> Meeting:
+    def meeting_of(self, pairing: str) -> Match:
         server, client = pairing.split("+")
-        return Meeting(pairing, server, client)
+        return Match(pairing, server, client)
 
     def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
-        assert isinstance(ends, Ends) and ends.member is not None
+        assert isinstance(ends, Ends) and ends.participant is not None
         if self.away(trial) is None:
-            said = ends.member.meet(trial.cell.key).said
+            said = ends.participant.meet(trial.cell.key).said
             self.met[trial.cell.key, trial.number, attempt] = len(said)
             assert {key.partition("-")[2].rpartition("-")[0] for key in said} == {
                 trial.cell.key.partition("-")[2].rpartition("-")[0]
             }
-        return FakeRig.measure(self, trial, ends, attempt, live)
+        return FakePool.measure(self, trial, ends, attempt, live)
 
 
 def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
     bench.text = TOGETHER
 
-    def run(rig: PairsRig) -> list[Trial]:
-        bench.monkeypatch.setitem(room.MEASURES, "throughput_search", cast(Any, rig.measure))
-        return bench.run(rig)
+    def run(pool: PairsPool) -> list[Trial]:
+        bench.monkeypatch.setitem(room.MEASURES, "throughput_search", cast(Any, pool.measure))
+        return bench.run(pool)
 
     def away(trial: Trial) -> Status | None:
         gone = trial.cell.pairing == "d+c" and trial.number == 2
         return Status.PENDING if gone and "-64-" in trial.cell.key else None
 
-    first = PairsRig(value=constant, away=away)
+    first = PairsPool(value=constant, away=away)
     assert len(run(first)) == 8
     # Where a host is away the other pair searches without it.
     assert sorted(first.met.values()) == [1, *[2] * 6]
-    second = PairsRig(value=constant)
+    second = PairsPool(value=constant)
     again = run(second)
     assert sorted((t.cell.pairing, t.number) for t in again) == [("b+a", 2), ("d+c", 2)]
     assert list(second.met.values()) == [2, 2]
     assert bench.counted == {"ok": 8}
-    assert run(PairsRig(value=constant)) == []
+    assert run(PairsPool(value=constant)) == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.stats import (
-    Comparison,
+    ComparisonResult,
     adjusted,
     benjamini_hochberg,
     compare,
@@ -331,7 +331,7 @@ def test_certainty_and_impossibility_are_probabilities_and_the_default_rate_is_f
     assert benjamini_hochberg([0.2, 0.9], rate=0.4) == (True, False)
 
 
-def still(ratio: float) -> Comparison:
+def still(ratio: float) -> ComparisonResult:
     """Two trials a side without scatter."""
     return compare([1.0, 1.0], [ratio, ratio], paired=True)
 

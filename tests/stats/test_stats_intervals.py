@@ -15,9 +15,9 @@ from netlab.stats import (
     mean,
     median,
     median_interval,
+    precise,
     stein_interval,
     stein_trials,
-    tight,
 )
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
@@ -68,14 +68,14 @@ def test_too_few_trials_have_no_interval_of_their_median() -> None:
 
 
 def test_tight_needs_two_looks_running() -> None:
-    assert tight([100.0, 100.1, 100.0, 100.1], within=0.025)
+    assert precise([100.0, 100.1, 100.0, 100.1], within=0.025)
     # Four are tight, and without the last they were not.
     assert half_width_share([90.0, 100.0, 110.0]) > 0.2
-    assert not tight([90.0, 100.0, 110.0, 100.0], within=0.2)
+    assert not precise([90.0, 100.0, 110.0, 100.0], within=0.2)
     assert half_width_share([90.0, 100.0, 110.0, 100.0]) <= 0.2
-    assert not tight([100.0, 100.0, 100.0], within=0.025)
-    assert tight([0.0] * 4, within=0.025)
-    assert not tight([-1.0, 1.0, -1.0, 1.0], within=0.025)
+    assert not precise([100.0, 100.0, 100.0], within=0.025)
+    assert precise([0.0] * 4, within=0.025)
+    assert not precise([-1.0, 1.0, -1.0, 1.0], within=0.025)
 
 
 def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trials() -> None:
@@ -83,7 +83,7 @@ def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trial
     covered = taken = 0
     for _ in range(1000):
         values = [chance.gauss(100, 3) for _ in range(30)]
-        n = next((n for n in range(5, 31) if tight(values[:n], 0.025)), 30)
+        n = next((n for n in range(5, 31) if precise(values[:n], 0.025)), 30)
         found = interval(values[:n])
         covered += found.low <= 100 <= found.high
         taken += n
@@ -93,9 +93,9 @@ def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trial
 
 @given(rates, st.floats(1e-6, 1))
 def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: float) -> None:
-    if tight(values, within):
+    if precise(values, within):
         assert interval(values).half_width <= within * mean(values) * (1 + 1e-9)
-        assert tight(values, within * 2)
+        assert precise(values, within * 2)
 
 
 def test_stein_asks_for_as_many_trials_as_the_pilot_scatters() -> None:
@@ -155,7 +155,7 @@ def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -
         lambda: interval(values, confidence),
         lambda: median_interval(values, confidence),
         lambda: half_width_share(values, confidence),
-        lambda: tight(values, 0.1, confidence),
+        lambda: precise(values, 0.1, confidence),
         lambda: stein_trials(values, 1.0, confidence),
         lambda: stein_interval(values, 5, confidence),
     ):
@@ -177,11 +177,11 @@ def test_half_a_width_is_a_share_of_the_size_of_the_mean() -> None:
 def test_tight_holds_at_the_width_that_was_asked_for_and_by_the_confidence_that_was() -> None:
     values = [99.0, 101.0, 100.0, 100.0]
     widest = max(half_width_share(values), half_width_share(values[:-1]))
-    assert tight(values, widest)
-    assert not tight(values, math.nextafter(widest, 0))
+    assert precise(values, widest)
+    assert not precise(values, math.nextafter(widest, 0))
     # Of three values at 80 %: t(0.9, 2) = 1.885618, s = 1, 1.089 % of 100.
-    assert tight(values, 0.011, confidence=0.8)
-    assert not tight(values, 0.011)
+    assert precise(values, 0.011, confidence=0.8)
+    assert not precise(values, 0.011)
 
 
 def test_steins_interval_has_the_mean_of_all_and_the_scatter_of_the_pilot_alone() -> None:

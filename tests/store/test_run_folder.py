@@ -20,10 +20,11 @@ from folders import FIXTURES, ROOT, SUPPORT
 from made_runs import CONTENT, made_cell, made_plan, made_record, ticking
 
 from netlab.errors import LockedError, NetlabError, StoreError, UsageError
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
-from netlab.experiment.stopping import Until
+from netlab.experiment.stopping import StopRule
 from netlab.store.files import write_file
-from netlab.store.plan import Link, differences
+from netlab.store.plan import differences
 from netlab.store.run_folder import Plan, RunFolder, holder_of, read
 
 LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
@@ -59,7 +60,7 @@ def test_what_was_planned_and_recorded_is_read_back(tmp_path: Path) -> None:
 def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_back(
     tmp_path: Path,
 ) -> None:
-    until = Until(within=0.025, confidence=0.9, at_least=3, at_most=7)
+    until = StopRule(within=0.025, confidence=0.9, at_least=3, at_most=7)
     cells = (LL, replace(LL_LARGE, repeats=12))
     plan = replace(made_plan(cells=cells, repeats=7), until=until, link=Link(1e8, 1500, hops=1))
     with open_folder(tmp_path / "run", plan) as folder:

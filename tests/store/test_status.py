@@ -13,7 +13,7 @@ from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
 from netlab.experiment.records import Status
-from netlab.experiment.stopping import Until
+from netlab.experiment.stopping import StopRule
 from netlab.store.run_folder import RunFolder
 from netlab.store.status import status_of
 
@@ -115,7 +115,7 @@ def test_asking_for_the_status_does_not_turn_a_writer_away(tmp_path: Path) -> No
 def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged_at_their_end(
     tmp_path: Path,
 ) -> None:
-    until = Until(within=0.025, confidence=0.95, at_least=4, at_most=5)
+    until = StopRule(within=0.025, confidence=0.95, at_least=4, at_most=5)
     own = replace(WL, repeats=1)
     plan = replace(made_plan(cells=(LL, LL_LARGE, own), repeats=5), until=until)
     with RunFolder.open_for_writing(tmp_path / "run", plan, clock=ticking()) as folder:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Part, Place, Sheet
+from netlab.report.tables.elements import Part, Sheet, SheetCell
 from netlab.results.readings import readings
-from netlab.store.plan import Link, Plan
+from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
 
 LINK = Link(1e8, 1500)
@@ -34,10 +35,10 @@ def part_of(run: Analysis, name: str) -> Part:
     return next(part for part in parts_of(run, readings(run)) if part.name == name)
 
 
-def place(sheet: Sheet, row: str, column: str) -> Place:
+def place(sheet: Sheet, row: str, column: str) -> SheetCell:
     line = next(line for line in sheet.lines if line.label.startswith(row))
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Sheet, found: Place) -> str:
+def why(sheet: Sheet, found: SheetCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netlab.experiment.kinds import FIELDS, SETUPS
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.stats.histogram import of_values
-from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 
 MATRIX = """\
 title: made up

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.store.plan import Link, Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell
 
 CONTENT: Mapping[str, Any] = {
     "link": {"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False},

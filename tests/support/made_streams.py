@@ -12,9 +12,10 @@ import pytest
 from made_readings import failure, plan_of, planned, result
 
 from netlab import cli
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.store.plan import Link, PlannedCell
+from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
 
 LINK = Link(1e8, 1500)

@@ -168,7 +168,7 @@ class Opened:
     receiver: Agent
     sender: Agent
     receiving: str
-    sending: str
+    sample: str
 
     def finish(self) -> Trial:
         """Do as the controller does: stop the sender, tell the receiver its count."""
@@ -176,12 +176,12 @@ class Opened:
         while (last := self.receiver.next(self.receiving))["type"] == "progress":
             progress.append(last)
         if last["type"] == "window":
-            self.sender.ask("stop", test=self.sending)
-            sent = self.sender.next(self.sending, "result", "error")
+            self.sender.ask("stop", test=self.sample)
+            sent = self.sender.next(self.sample, "result", "error")
             self.receiver.ask("stop", test=self.receiving, sent=sent.get("sent_messages", 0))
             last = self.receiver.next(self.receiving, "result", "error")
         else:
-            sent = self.sender.next(self.sending, "result", "error")
+            sent = self.sender.next(self.sample, "result", "error")
         return Trial(received=last, sent=sent, progress=progress)
 
 

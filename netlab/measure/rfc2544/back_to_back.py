@@ -9,9 +9,9 @@ from typing import Literal
 
 from netlab.errors import ProbeError
 from netlab.experiment.records import Value
-from netlab.experiment.trial_verdict import Account
-from netlab.measure.rfc2544.offered_load import LEARN_S, Load, learn
-from netlab.measure.rfc2544.trial import Bench
+from netlab.experiment.trial_verdict import Counts
+from netlab.measure.rfc2544.offered_load import LEARN_S, OfferedLoad, learn
+from netlab.measure.rfc2544.trial import TrialRunner
 from netlab.stats import mean
 
 LONGEST_S = 2.0
@@ -25,7 +25,7 @@ LEAST_FRAMES = 2
 INVALID = 3
 """A burst that our own hosts spoil so often says nothing of the device."""
 
-Outcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
+BurstOutcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
 """``failed``: the trial came to nothing."""
 
 
@@ -33,7 +33,7 @@ class _SpoiledError(Exception):
     """A burst says nothing of the device; ``args[0]`` is the outcome that says why."""
 
 
-def back_to_back(bench: Bench, times: int, found_share: float) -> dict[str, Value]:
+def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[str, Value]:
     """The longest burst, searched for ``times`` times, and what became of it.
 
     ``found_share``: of the line rate, what the device forwards without loss; 0: not even the lowest
@@ -42,20 +42,20 @@ def back_to_back(bench: Bench, times: int, found_share: float) -> dict[str, Valu
     """
     if found_share >= 1:
         return {"back_to_back_limit": "line rate"}
-    setup, line_per_s = bench.setup, bench.line.frames_per_s
+    setup, line_per_s = runner.setup, runner.line.frames_per_s
     least = max(LEAST_FRAMES, setup.streams)
     most = max(least, round(LONGEST_S * line_per_s))
 
     def passes(frames: int) -> bool:
         for _ in range(INVALID):
-            outcome = _tried(bench, frames)
+            outcome = _tried(runner, frames)
             if outcome in ("passed", "lost"):
                 return outcome == "passed"
         raise _SpoiledError(outcome)
 
     found: list[int] = []
     try:
-        learn(setup, bench.ends, Load(most, line_per_s, LEARN_S), line_per_s)
+        learn(setup, runner.ends, OfferedLoad(most, line_per_s, LEARN_S), line_per_s)
         for _ in range(times):
             found.append(longest(passes, least=least, most=most, guess=found[-1] if found else 0))
     except (_SpoiledError, ProbeError) as spoiled:
@@ -90,20 +90,20 @@ def longest(passes: Callable[[int], bool], *, least: int, most: int, guess: int 
     return passing if passing >= least else 0
 
 
-def _tried(bench: Bench, frames: int) -> Outcome:
+def _tried(runner: TrialRunner, frames: int) -> BurstOutcome:
     """One burst, and who lost frames of it, if any."""
-    line_per_s = bench.line.frames_per_s
-    load = Load(frames, None if bench.link_paces else line_per_s, frames / line_per_s)
+    line_per_s = runner.line.frames_per_s
+    load = OfferedLoad(frames, None if runner.link_paces else line_per_s, frames / line_per_s)
     try:
-        return _outcome(bench.offer(load).accounts, line_per_s)
+        return _outcome(runner.offer(load).accounts, line_per_s)
     except ProbeError:
         return "failed"
 
 
-def _outcome(accounts: tuple[Account, ...], line_per_s: float) -> Outcome:
+def _outcome(accounts: tuple[Counts, ...], line_per_s: float) -> BurstOutcome:
     slow = any((each.sent_per_s() or line_per_s) < AT_LINE_RATE * line_per_s for each in accounts)
-    if any(account.lost > account.own_drops for account in accounts):
+    if any(counts.lost > counts.own_drops for counts in accounts):
         return "lost"
-    if any(account.lost for account in accounts):
+    if any(counts.lost for counts in accounts):
         return "receiver-bound"
     return "generator-bound" if slow else "passed"

@@ -21,8 +21,8 @@ from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Value
 from netlab.measure.conversation import Conversation, drive
 from netlab.measure.exchange import Exchange, exchange_of
-from netlab.measure.rfc2544.offered_load import Load, flows_of, learn, lives_s
-from netlab.measure.rfc2544.trial import Bench
+from netlab.measure.rfc2544.offered_load import OfferedLoad, flows_of, learn, lives_s
+from netlab.measure.rfc2544.trial import TrialRunner
 from netlab.stats.histogram import from_pairs
 
 SHARES = (0.1, 0.5, 0.9, 1.0)
@@ -56,7 +56,7 @@ class UnderLoad:
     """Of the load beside it, both ways together; ``None``: not known."""
 
 
-def latency_under_load(bench: Bench, found_per_s: float) -> dict[str, Value]:
+def latency_under_load(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     """Round trips at the rate found, ``found_per_s`` frames a second each way, and at parts of it.
 
     A load at which no round trip came to an end is named as failed, and has no figures.
@@ -64,10 +64,10 @@ def latency_under_load(bench: Bench, found_per_s: float) -> dict[str, Value]:
     measured: list[UnderLoad] = []
     failed: list[float] = []
     for share in SHARES:
-        time.sleep(bench.setup.settle_s)
-        bench.member.meet(None)
+        time.sleep(runner.setup.settle_s)
+        runner.participant.meet(None)
         try:
-            measured.append(_at(bench, share, share * found_per_s))
+            measured.append(_at(runner, share, share * found_per_s))
         except ProbeError:
             failed.append(share)
     return values_of(measured, failed)
@@ -103,22 +103,22 @@ def values_of(measured: Sequence[UnderLoad], failed: Sequence[float]) -> dict[st
     return values
 
 
-def _at(bench: Bench, share: float, per_s: float) -> UnderLoad:
+def _at(runner: TrialRunner, share: float, per_s: float) -> UnderLoad:
     """Round trips at so many frames a second; ProbeError where none came to an end."""
-    setup = bench.setup
+    setup = runner.setup
     requests_per_s = requests_of(per_s)
     load_per_s = per_s - requests_per_s
     duration_s = setup.duration_s or 0.0
     frames = max(2, setup.streams, round(load_per_s * (duration_s + 2 * AROUND_S)))
-    load = Load(frames, load_per_s, frames / load_per_s)
-    learn(setup, bench.ends, load, bench.line.frames_per_s)
-    exchange = _exchange(bench, requests_per_s, duration_s)
-    flows = flows_of(setup, bench.ends, load, residual_s=setup.residual_s)
+    load = OfferedLoad(frames, load_per_s, frames / load_per_s)
+    learn(setup, runner.ends, load, runner.line.frames_per_s)
+    exchange = _exchange(runner, requests_per_s, duration_s)
+    flows = flows_of(setup, runner.ends, load, residual_s=setup.residual_s)
     together: list[Conversation] = [*flows, exchange]
-    drive(together, lives_s(setup, load.duration_s), bench.on_progress)
+    drive(together, lives_s(setup, load.duration_s), runner.on_progress)
     asked = exchange.asker.result or {}
     if not asked.get("rtt_count"):
-        raise ProbeError(bench.ends.client.host.name, "no-answer", detail="under load")
+        raise ProbeError(runner.ends.client.host.name, "no-answer", detail="under load")
     said = [flow.receiver.result or {} for flow in flows]
     lost = [int(each["lost_messages"]) for each in said if "lost_messages" in each]
     return UnderLoad(share, asked, sum(lost) if len(lost) == len(flows) else None)
@@ -130,8 +130,8 @@ def requests_of(per_s: float) -> float:
     return min(MOST_REQUESTS_PER_S, MOST_REQUEST_SHARE * per_s, wanted)
 
 
-def _exchange(bench: Bench, requests_per_s: float, duration_s: float) -> Exchange:
-    setup = bench.setup
+def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> Exchange:
+    setup = runner.setup
     asking = RoundTrip(
         protocol="UDP",
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
@@ -144,4 +144,4 @@ def _exchange(bench: Bench, requests_per_s: float, duration_s: float) -> Exchang
         interface=setup.interface,
         network=setup.network,
     )
-    return exchange_of(asking, bench.ends, within_s=lives_s(setup, duration_s) + TIMEOUT_S)
+    return exchange_of(asking, runner.ends, within_s=lives_s(setup, duration_s) + TIMEOUT_S)

@@ -17,12 +17,12 @@ from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import Stream, ThroughputSearch
-from netlab.experiment.trial_verdict import Account
+from netlab.experiment.trial_verdict import Counts
 from netlab.measure.common_window import START_AHEAD_S
 from netlab.measure.conversation import (
     Conversation,
+    ConversationEnd,
     OnProgress,
-    Side,
     can,
     drive,
     keys_of_connector,
@@ -52,7 +52,7 @@ Starts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class OfferedLoad:
     """What is offered, each way."""
 
     frames: int
@@ -66,7 +66,7 @@ class Load:
 class Offered:
     """What came of a load."""
 
-    accounts: tuple[Account, ...]
+    accounts: tuple[Counts, ...]
     """Of each direction."""
     hosts: Mapping[str, Watched]
     """``client``, ``server``, ``observed_1`` … → what it counted."""
@@ -84,7 +84,7 @@ class LoadFlow(Flow):
     on_sent: Callable[[], None] = _nothing
     """Called when the last frame has been sent."""
 
-    def follow(self, side: Side, record: Mapping[str, Any]) -> None:
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """As every flow; and what went out by the end of the time is the trial."""
         late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
         if record["type"] == "progress" and late and not self.stopped:
@@ -95,11 +95,11 @@ class LoadFlow(Flow):
             self.on_sent()
 
 
-def learn(setup: ThroughputSearch, ends: Ends, load: Load, line_per_s: float) -> None:
+def learn(setup: ThroughputSearch, ends: Ends, load: OfferedLoad, line_per_s: float) -> None:
     """Let frames pass that do not count."""
     rate = LEARN_SHARE * (load.frames_per_s or line_per_s)
     frames = max(2, setup.streams, round(rate * LEARN_S))
-    flows = flows_of(setup, ends, Load(frames, rate, frames / rate))
+    flows = flows_of(setup, ends, OfferedLoad(frames, rate, frames / rate))
     try:
         drive(flows, lives_s(setup, frames / rate), lambda _side, _record: None)
     except ProbeError as fault:
@@ -110,7 +110,7 @@ def learn(setup: ThroughputSearch, ends: Ends, load: Load, line_per_s: float) ->
 def offer(
     setup: ThroughputSearch,
     ends: Ends,
-    load: Load,
+    load: OfferedLoad,
     on_progress: OnProgress,
     *,
     watch: Watch | None = None,
@@ -145,7 +145,7 @@ def offer(
 def flows_of(
     setup: ThroughputSearch,
     ends: Ends,
-    load: Load,
+    load: OfferedLoad,
     *,
     residual_s: float | None = None,
     starts: Starts | None = None,
@@ -170,7 +170,7 @@ def flows_of(
         receive=setup.receive,
         network=setup.network,
     )
-    sending: dict[str, Any] = (
+    sample: dict[str, Any] = (
         {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
     )
     receiving: dict[str, Any] = {} if residual_s is None else {"drain": decimal(residual_s)}
@@ -181,7 +181,7 @@ def flows_of(
     flows = []
     for sender in SENDERS[setup.direction]:
         begin = {"start_ns": starts[sender]} if sender in starts else {}
-        more = {"send": common | sending | begin, "receive": common | receiving}
+        more = {"send": common | sample | begin, "receive": common | receiving}
         flow = _flow(sender, stream, ends, more)
         flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
         flows.append(flow)
@@ -199,11 +199,11 @@ def _flow(
     """``more``: what an end that sends, and one that receives, is asked besides."""
     token = secrets.token_hex(16)
 
-    def side(whose: str) -> Side:
+    def side(whose: str) -> ConversationEnd:
         agent = ends.agent_of(whose)
         verb = "send" if whose == sender else "receive"
         keys = keys_of(stream, verb, agent, token) | dict(more[verb])
-        return Side(agent, verb, ends.address(whose, stream), keys)
+        return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
 
     listener, connector = opened_by(
         ends.connects("UDP"), server=side("server"), client=side("client")
@@ -240,9 +240,9 @@ def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mappin
     }
 
 
-def _account(flow: Flow, hosts: Mapping[str, Watched]) -> Account:
+def _account(flow: Flow, hosts: Mapping[str, Watched]) -> Counts:
     sent, received = flow.sender.result or {}, flow.receiver.result or {}
-    return Account(
+    return Counts(
         sent=sent["sent_messages"],
         received=received.get("total_messages", 0),
         sent_span_ns=max(0, sent["last_send_ns"] - sent["first_send_ns"]),

@@ -14,22 +14,22 @@ from fractions import Fraction
 from netlab.errors import ProbeError
 from netlab.experiment.host_counters import Watched, busiest
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import Ask, Found, Grid, Search, Verdict
+from netlab.experiment.rate_search import Found, NextRate, RateGrid, Search, TryVerdict
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends, Live
+from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.host_watch import WHOSE
 from netlab.measure.record import recorded
 from netlab.measure.rendezvous import PAIR_GONE, alone
 from netlab.measure.rfc2544.back_to_back import back_to_back
 from netlab.measure.rfc2544.latency_under_load import latency_under_load
 from netlab.measure.rfc2544.offered_load import SENDERS
-from netlab.measure.rfc2544.trial import Bench, Line, Tried, line_of
+from netlab.measure.rfc2544.trial import LineRate, TrialResult, TrialRunner, line_of
 from netlab.measure.rfc2544.trial_lists import of_hosts, of_tries
 from netlab.units import format_share
 
 
-def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
+def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
     """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
 
     Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
@@ -37,20 +37,20 @@ def measure(trial: Trial, ends: Ends, attempt: int, live: Live) -> Record:
     return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
-def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """What a search found; ProbeError where it says nothing of the device."""
     setup = trial.cell.setup
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (told to the type checker)
     line = line_of(setup, ends)
-    grid = Grid(Fraction(repr(setup.resolution)))
-    member = ends.member or alone()
-    bench = Bench(setup, trial.cell, ends, live, line, member=member)
+    grid = RateGrid(Fraction(repr(setup.resolution)))
+    participant = ends.participant or alone()
+    runner = TrialRunner(setup, trial.cell, ends, live, line, participant=participant)
     search = Search.over(grid, short=setup.search_duration_s is not None)
-    tried: list[Tried] = []
-    while isinstance(asked := search.next(), Ask):
+    tried: list[TrialResult] = []
+    while isinstance(asked := search.next(), NextRate):
         if tried:
             time.sleep(setup.settle_s)
-        tried.append(bench.trial(grid.share(asked.number), full=asked.full))
+        tried.append(runner.trial(grid.share(asked.number), full=asked.full))
         search = search.told(tried[-1].as_try(asked))
     limiting = _limiting(asked, setup, tried)
     if asked.number is None and asked.limit != "device":
@@ -61,33 +61,35 @@ def values_of(trial: Trial, ends: Ends, live: Live) -> dict[str, Value]:
         )
     values = _of_result(asked, grid, line, tried) | of_tries("trial_", line.frames_per_s, tried)
     values |= of_hosts(tried, _confirming(asked, grid, tried), ends) | _of_limiting(limiting)
-    if not bench.link_paces:
+    if not runner.link_paces:
         values["link_paced"] = False
     if setup.together:
         values["pairs"] = len(tried[-1].said)
-    return values | _further(asked, grid, bench)
+    return values | _further(asked, grid, runner)
 
 
-def _further(found: Found, grid: Grid, bench: Bench) -> dict[str, Value]:
+def _further(found: Found, grid: RateGrid, runner: TrialRunner) -> dict[str, Value]:
     """What the matrix asks for beside the rate."""
-    setup, line_per_s = bench.setup, bench.line.frames_per_s
+    setup, line_per_s = runner.setup, runner.line.frames_per_s
     values: dict[str, Value] = {}
     if setup.frame_loss:
-        losses, failed = _losses(bench)
+        losses, failed = _losses(runner)
         values |= of_tries("loss_", line_per_s, losses) if losses else {}
         values |= {} if failed is None else {"loss_failed_share": float(failed)}
     if setup.latency and found.number is not None:
         per_s = float(grid.share(found.number)) * line_per_s
-        values |= latency_under_load(bench, per_s)
+        values |= latency_under_load(runner, per_s)
     if setup.back_to_back is not None:
         share = 0.0 if found.number is None else float(grid.share(found.number))
-        for mine in bench.member.turns():
+        for mine in runner.participant.turns():
             if mine:
-                values |= back_to_back(bench, setup.back_to_back, share)
+                values |= back_to_back(runner, setup.back_to_back, share)
     return values
 
 
-def _of_result(found: Found, grid: Grid, line: Line, tried: Sequence[Tried]) -> dict[str, Value]:
+def _of_result(
+    found: Found, grid: RateGrid, line: LineRate, tried: Sequence[TrialResult]
+) -> dict[str, Value]:
     """The headline, both bounds and what they mean."""
     values: dict[str, Value] = {}
     if found.number is not None:
@@ -109,7 +111,7 @@ def _of_result(found: Found, grid: Grid, line: Line, tried: Sequence[Tried]) -> 
     }
 
 
-def _confirming(found: Found, grid: Grid, tried: Sequence[Tried]) -> list[Tried]:
+def _confirming(found: Found, grid: RateGrid, tried: Sequence[TrialResult]) -> list[TrialResult]:
     """The trials of full length that passed at the rate found."""
     if found.number is None:
         return []
@@ -117,7 +119,9 @@ def _confirming(found: Found, grid: Grid, tried: Sequence[Tried]) -> list[Tried]
     return [each for each in tried if (each.share, each.full, each.verdict) == wanted]
 
 
-def _limiting(found: Found, setup: ThroughputSearch, tried: Sequence[Tried]) -> Watched | None:
+def _limiting(
+    found: Found, setup: ThroughputSearch, tried: Sequence[TrialResult]
+) -> Watched | None:
     """The host that was the limit, as busy as it ever was in the trials that failed for it.
 
     Of a device only where it is observed; ``None``: not known, or there was no limit.
@@ -127,7 +131,7 @@ def _limiting(found: Found, setup: ThroughputSearch, tried: Sequence[Tried]) -> 
     observed = tuple(key for key in tried[0].hosts if key not in WHOSE)
     # Of pairs that search together, any host may have been the one.
     said = [each for trial in tried for each in trial.said]
-    blamed: Mapping[str, tuple[tuple[Verdict, ...], tuple[str, ...]]] = {
+    blamed: Mapping[str, tuple[tuple[TryVerdict, ...], tuple[str, ...]]] = {
         "generator-bound": (("generator-bound",), senders),
         "receiver-bound": (("tester-loss",), receivers),
         "device": (("lost", "absorbed"), observed),
@@ -153,16 +157,16 @@ def _busiest_core(host: Watched | None) -> str:
     return f"; busiest core: CPU {host.cpu.busiest_core} of {host.name}, {busy}"
 
 
-def _losses(bench: Bench) -> tuple[list[Tried], Fraction | None]:
+def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
     """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
     until two of them in a row lost nothing. With the share at which one came to nothing, where
     that ended it: the rate that was found stands all the same, but where a pair left the search.
     """
-    tried: list[Tried] = []
+    tried: list[TrialResult] = []
     for tenths in range(10, 0, -1):
-        time.sleep(bench.setup.settle_s)
+        time.sleep(runner.setup.settle_s)
         try:
-            tried.append(bench.trial(Fraction(tenths, 10), full=True))
+            tried.append(runner.trial(Fraction(tenths, 10), full=True))
         except ProbeError as fault:
             if fault.word == PAIR_GONE:
                 raise

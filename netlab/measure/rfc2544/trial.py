@@ -16,15 +16,22 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import Ask, Try, Verdict
+from netlab.experiment.rate_search import NextRate, RateTry, TryVerdict
 from netlab.experiment.records import REASONS, reason_of
-from netlab.experiment.trial_verdict import Account, Terms, forwarded_share, judge, least, worst
+from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
-from netlab.measure.conversation import Side
-from netlab.measure.ends import Ends, Live
+from netlab.measure.conversation import ConversationEnd
+from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.host_watch import Watch
-from netlab.measure.rendezvous import Meeting, Member, alone
-from netlab.measure.rfc2544.offered_load import Load, Offered, clocks, learn, offer, starts_at
+from netlab.measure.rendezvous import ExchangedResults, Participant, alone
+from netlab.measure.rfc2544.offered_load import (
+    Offered,
+    OfferedLoad,
+    clocks,
+    learn,
+    offer,
+    starts_at,
+)
 
 BEARABLE = 2
 """Trials in a row that may come to nothing for a reason that is none of the device's."""
@@ -34,7 +41,7 @@ OUTRUN = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineRate:
     """The line rate that rates are shares of."""
 
     bit_per_s: float
@@ -45,13 +52,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PairResult:
     """What one pair of hosts found in a trial."""
 
-    accounts: tuple[Account, ...]
+    accounts: tuple[Counts, ...]
     hosts: Mapping[str, Watched]
     """``client``, ``server``, ``observed_1`` … → what it counted."""
-    verdict: Verdict
+    verdict: TryVerdict
     forwarded_share: float | None
     """Of its line rate, at which frames came out; ``None``: not known."""
     outran: bool
@@ -59,19 +66,19 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """One trial with its figures."""
 
     share: Fraction
     """Of the line rate, each way."""
     full: bool
     """Whether it was as long as one that counts."""
-    load: Load
-    said: tuple[Said, ...]
+    load: OfferedLoad
+    said: tuple[PairResult, ...]
     """By this pair of hosts, and by those that search together with it."""
 
     @property
-    def accounts(self) -> tuple[Account, ...]:
+    def accounts(self) -> tuple[Counts, ...]:
         """Of this pair's directions."""
         return self.said[0].accounts
 
@@ -81,27 +88,27 @@ class Tried:
         return self.said[0].hosts
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TryVerdict:
         """Of all pairs: the worst."""
         return worst(each.verdict for each in self.said)
 
     @property
     def lost(self) -> int:
         """Frames of all pairs."""
-        return sum(account.lost for each in self.said for account in each.accounts)
+        return sum(counts.lost for each in self.said for counts in each.accounts)
 
     @property
     def sent_per_s(self) -> float | None:
         """Frames a second that went out, of the slower direction."""
-        return least(account.sent_per_s() for account in self.accounts)
+        return least(counts.sent_per_s() for counts in self.accounts)
 
-    def as_try(self, asked: Ask) -> Try:
+    def as_try(self, asked: NextRate) -> RateTry:
         """What the search hears of it."""
         share = least(each.forwarded_share for each in self.said)
-        return Try(asked.number, asked.full, self.verdict, share)
+        return RateTry(asked.number, asked.full, self.verdict, share)
 
 
-def line_of(setup: ThroughputSearch, ends: Ends) -> Line:
+def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
     """The line rate: as the test says it, else the matrix's link, else the client's interface.
 
     Raises ProbeError where nobody says it.
@@ -115,7 +122,7 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> Line:
     if not rate:
         detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
         raise ProbeError(ends.client.host.name, "capability-missing", detail=detail)
-    return Line(float(rate), source, ethernet.frames_per_s(rate, setup.frame_bytes))
+    return LineRate(float(rate), source, ethernet.frames_per_s(rate, setup.frame_bytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,42 +135,44 @@ class _Ready:
 
 
 @dataclass(slots=True)
-class Bench:
+class TrialRunner:
     """A search under way: what does not change from trial to trial, and whether the link paces."""
 
     setup: ThroughputSearch
     cell: Cell
     ends: Ends
-    live: Live
-    line: Line
+    live: OnGoodput
+    line: LineRate
     link_paces: bool = True
     """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
     link itself does. False once it was faster: then the line rate is that of another link."""
-    member: Member = field(default_factory=alone)
+    participant: Participant = field(default_factory=alone)
     """Its place among the pairs that search together."""
 
-    def trial(self, share: Fraction, *, full: bool) -> Tried:
+    def trial(self, share: Fraction, *, full: bool) -> TrialResult:
         """One trial at a share of the line rate, as long as one that counts where it is ``full``.
 
         What comes to nothing is tried again, a few times in a row; ProbeError where it stays so.
         """
-        load, terms = self._terms(float(share), full=full)
+        load, criteria = self._terms(float(share), full=full)
         for left in range(BEARABLE, -1, -1):
-            told = self._attempt(load, terms)
+            told = self._attempt(load, criteria)
             faults = [each for each in told if isinstance(each, ProbeError)]
             if faults:
                 if not left or any(REASONS[reason_of(each.word)].impossible for each in faults):
                     raise faults[0]
                 time.sleep(self.setup.settle_s)
                 continue
-            said = tuple(each for each in told if isinstance(each, Said))
+            said = tuple(each for each in told if isinstance(each, PairResult))
             if load.frames_per_s is None and any(each.outran for each in said):
                 self.link_paces = False
                 return self.trial(share, full=full)
-            return Tried(share, full, load, said)
+            return TrialResult(share, full, load, said)
         raise AssertionError("unreachable")
 
-    def _attempt(self, load: Load, terms: Terms) -> tuple[Said | ProbeError, ...]:
+    def _attempt(
+        self, load: OfferedLoad, criteria: Criteria
+    ) -> tuple[PairResult | ProbeError, ...]:
         """What this pair found, and all that search together with it; or only why it was nothing.
 
         Everybody meets everybody, whatever becomes of a trial: nobody waits for one who is gone on.
@@ -172,26 +181,30 @@ class Bench:
             ready: _Ready | ProbeError = self._ready(load)
         except ProbeError as fault:
             ready = fault
-        met = self.member.meet(ready)
+        met = self.participant.meet(ready)
         faults = tuple(each for each in met.said if isinstance(each, ProbeError))
         if faults or isinstance(ready, ProbeError):
             return faults
         try:
-            said: Said | ProbeError = self._said(load, terms, ready, met)
+            said: PairResult | ProbeError = self._said(load, criteria, ready, met)
         except ProbeError as fault:
             said = fault
-        return self.member.meet(said).said
+        return self.participant.meet(said).said
 
-    def _ready(self, load: Load) -> _Ready:
+    def _ready(self, load: OfferedLoad) -> _Ready:
         """Let the device learn, and read all counters and clocks before a trial."""
         learn(self.setup, self.ends, load, self.line.frames_per_s)
-        several = len(self.member.team.names) > 1
+        several = len(self.participant.rendezvous.names) > 1
         offsets_ns = clocks(self.setup, self.ends) if several else None
         return _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
 
     def _said(
-        self, load: Load, terms: Terms, ready: _Ready, met: Meeting[_Ready | ProbeError]
-    ) -> Said:
+        self,
+        load: OfferedLoad,
+        criteria: Criteria,
+        ready: _Ready,
+        met: ExchangedResults[_Ready | ProbeError],
+    ) -> PairResult:
         """Send a load, at one moment with the others, and judge what came of it."""
         starts = None
         if ready.offsets_ns is not None:
@@ -200,42 +213,42 @@ class Bench:
         found = offer(
             self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
         )
-        return Said(
+        return PairResult(
             accounts=found.accounts,
             hosts=found.hosts,
-            verdict=judge(found.accounts, terms),
-            forwarded_share=forwarded_share(found.accounts, terms),
+            verdict=judge(found.accounts, criteria),
+            forwarded_share=forwarded_share(found.accounts, criteria),
             outran=self._outran(found.accounts),
         )
 
-    def offer(self, load: Load) -> Offered:
+    def offer(self, load: OfferedLoad) -> Offered:
         """Send a load, and tell whoever looks on how fast it comes out."""
         return offer(self.setup, self.ends, load, self.on_progress)
 
-    def on_progress(self, side: Side, record: Mapping[str, Any]) -> None:
+    def on_progress(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """Of what a probe says while it goes on, the goodput so far is shown."""
         elapsed_ns = record.get("elapsed_ns") or 0
         if side.verb == "receive" and elapsed_ns:
             self.live(self.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
 
-    def _terms(self, share: float, *, full: bool) -> tuple[Load, Terms]:
+    def _terms(self, share: float, *, full: bool) -> tuple[OfferedLoad, Criteria]:
         """What a trial offers, and what it is judged by."""
         full_s = self.setup.duration_s or 0.0
         wanted_s = full_s if full else self.setup.search_duration_s or full_s
         offered = share * self.line.frames_per_s
         frames = max(2, self.setup.streams, round(offered * wanted_s))
         paced = share < 1 or not self.link_paces
-        load = Load(frames, offered if paced else None, frames / offered)
-        terms = Terms(
+        load = OfferedLoad(frames, offered if paced else None, frames / offered)
+        criteria = Criteria(
             offered_per_s=offered,
             line_per_s=self.line.frames_per_s,
             step_share=self.setup.resolution,
             duration_s=load.duration_s,
             acceptable_loss=self.setup.acceptable_loss,
         )
-        return load, terms
+        return load, criteria
 
-    def _outran(self, accounts: tuple[Account, ...]) -> bool:
+    def _outran(self, accounts: tuple[Counts, ...]) -> bool:
         """Whether frames went out faster than the line carries them, beyond what a socket holds."""
         per_s = OUTRUN * self.line.frames_per_s
-        return any((account.sent_per_s() or 0.0) > per_s for account in accounts)
+        return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)

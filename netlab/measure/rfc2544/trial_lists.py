@@ -9,12 +9,12 @@ from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Value
 from netlab.measure.ends import Ends
 from netlab.measure.host_watch import WHOSE, share_a_machine
-from netlab.measure.rfc2544.trial import Tried
+from netlab.measure.rfc2544.trial import TrialResult
 
 
-def of_tries(prefix: str, line_per_s: float, tried: Sequence[Tried]) -> dict[str, Value]:
+def of_tries(prefix: str, line_per_s: float, tried: Sequence[TrialResult]) -> dict[str, Value]:
     """Every trial in its order; of both directions the sum of frames, the slower, the longer."""
-    queues = [max(account.queue_ns(line_per_s) for account in each.accounts) for each in tried]
+    queues = [max(counts.queue_ns(line_per_s) for counts in each.accounts) for each in tried]
     values: dict[str, Value] = {
         "line_share": [float(each.share) for each in tried],
         "duration_s": [each.load.duration_s for each in tried],
@@ -27,7 +27,9 @@ def of_tries(prefix: str, line_per_s: float, tried: Sequence[Tried]) -> dict[str
     return {prefix + name: value for name, value in values.items()}
 
 
-def of_hosts(tried: Sequence[Tried], confirming: Sequence[Tried], ends: Ends) -> dict[str, Value]:
+def of_hosts(
+    tried: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
+) -> dict[str, Value]:
     """How busy each host was, and what it dropped where: at the rate found and in every trial."""
     agents = [ends.client, ends.agent_of_server, *ends.observed]
     values: dict[str, Value] = {"one_machine": share_a_machine(agents)}

@@ -47,7 +47,7 @@ def drawing(
     """Have charts drawn while the block does something else; it gets what it then asks for them."""
     kept = tuple(charts)
     jobs = [(chart, form) for form in (PAGE_WIDE, COLUMN_WIDE) for chart in kept]
-    with _second_process(jobs if len(kept) >= _MANY else ()) as other:
+    with second_process(jobs if len(kept) >= _MANY else ()) as other:
         yield lambda: _pictures(jobs, other)
 
 
@@ -106,7 +106,7 @@ class Other:
 
 
 @contextmanager
-def _second_process(jobs: Sequence[Job]) -> Iterator[Other]:
+def second_process(jobs: Sequence[Job]) -> Iterator[Other]:
     """Have the jobs drawn, from the first one on, while the block does something else.
 
     However the block is left, no process stays behind.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table
 
 if TYPE_CHECKING:
-    from netlab.report.tables.tables import Section
+    from netlab.report.tables.tables import TableSection
 
 
 class Wording:
@@ -29,7 +29,7 @@ class Wording:
         """A table: headings, captions, footnotes, and how its figures are written."""
         return table
 
-    def of_section(self, section: Section) -> Section:
+    def of_section(self, section: TableSection) -> TableSection:
         """A section of tables."""
         return section
 

@@ -18,20 +18,20 @@ from netlab.report.language.phrasebook import Phrasebook
 from netlab.report.tables.elements import (
     Chart,
     Curve,
+    EntryRow,
     HeatMap,
-    Line,
     Part,
-    Row,
     Sheet,
+    SheetLine,
     Strip,
     Table,
 )
-from netlab.results.layout import Column
+from netlab.results.layout import TableColumn
 from netlab.results.readings import FLOWS
 from netlab.store.source_facts import stated_of
 
 if TYPE_CHECKING:
-    from netlab.report.tables.tables import Section
+    from netlab.report.tables.tables import TableSection
     from netlab.results.run import Run
 
 _NAMING = ("interface", "network", "congestion")
@@ -83,7 +83,7 @@ class German(Wording):
             footnotes=self._footnotes(table.footnotes),
         )
 
-    def of_section(self, section: Section) -> Section:
+    def of_section(self, section: TableSection) -> TableSection:
         """Its tables, and who is at both ends."""
         return replace(
             section,
@@ -112,12 +112,12 @@ class German(Wording):
             case _:
                 return self._chart(chart)
 
-    def _column(self, column: Column) -> Column:
+    def _column(self, column: TableColumn) -> TableColumn:
         return _GermanColumn(
             column.protocol, column.message_bytes, column.flow, self.text(FLOWS[column.flow])
         )
 
-    def _row(self, row: Row) -> Row:
+    def _row(self, row: EntryRow) -> EntryRow:
         return replace(row, label=self.text(row.label), decimal_marker=self.decimal_marker)
 
     def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -133,7 +133,7 @@ class German(Wording):
             footnotes=self._footnotes(sheet.footnotes),
         )
 
-    def _line(self, line: Line) -> Line:
+    def _line(self, line: SheetLine) -> SheetLine:
         places = tuple(replace(place, text=self._place(place.text)) for place in line.places)
         return replace(line, label=self.text(line.label), places=places)
 
@@ -199,7 +199,7 @@ _SEPARATORS = str.maketrans(",.", ".,")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _GermanColumn(Column):
+class _GermanColumn(TableColumn):
     """A column whose way is said in German."""
 
     way: str = ""

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.report.draw.plot import Picture
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
-from netlab.report.tables.elements import Chart, Part, Row, Table
-from netlab.report.tables.tables import Section
+from netlab.report.tables.elements import Chart, EntryRow, Part, Table
+from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.labels import count, figure, printable
 from netlab.results.readings import Reading
-from netlab.store.plan import LinkLike
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -41,7 +41,7 @@ class Contents:
     run: Analysis
     readings: tuple[Reading, ...]
     overviews: tuple[Table, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
     """What further rooms have to say, in the page's order."""
     pictures: tuple[Picture, ...]
@@ -144,7 +144,7 @@ def _of_hosts(run: Analysis) -> dict[str, Any]:
     }
 
 
-def link_words(link: LinkLike | None) -> str:
+def link_words(link: Link | None) -> str:
     """``100.00 Mbit/s, MTU 1500 bytes``; says so where it is not known."""
     if link is None:
         return "not stated"
@@ -153,7 +153,7 @@ def link_words(link: LinkLike | None) -> str:
     return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}{between}"
 
 
-def _said_of(section: Section, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def _said_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """What is said of any cell of a section, once."""
     cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
     return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
@@ -189,7 +189,7 @@ def _has_bars(pictures: Iterable[Picture]) -> bool:
     return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
 
 
-def _row_groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def _row_groups(rows: Sequence[EntryRow]) -> list[tuple[str, list[EntryRow]]]:
     """The rows as a table's body and, where rows sum up those above, its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.report.page.small_charts import SmallChart, small_charts
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, printable, setting_name, setting_value
-from netlab.results.layout import Bin, Column
+from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import FLOWS, Reading
-from netlab.store.plan import LinkLike
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -42,7 +42,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellView:
     """One cell of the plan with its trials, and what is said of it."""
 
     key: str
@@ -57,7 +57,7 @@ class Cell:
 
 def cells_of(
     run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[str]]
-) -> Iterator[Cell]:
+) -> Iterator[CellView]:
     """The cells of a run in the plan's order; ``findings`` has sentences by the cell's key."""
     names = names_of(readings)
     groups: dict[str, list[Reading]] = {}
@@ -65,7 +65,7 @@ def cells_of(
         groups.setdefault(reading.cell, []).append(reading)
     for planned in run.plan.cells:
         trials = tuple(groups.get(planned.key, ()))
-        yield Cell(
+        yield CellView(
             key=planned.key,
             name=f"{planned.pairing}: {names.get(planned.key, planned.key)}",
             readings=trials,
@@ -75,7 +75,7 @@ def cells_of(
         )
 
 
-def packed(cells: Iterable[Cell]) -> tuple[Piece, ...]:
+def packed(cells: Iterable[CellView]) -> tuple[Piece, ...]:
     """All cells in their order; the same cells give the same bytes."""
     pieces: list[Piece] = []
     shapes: dict[tuple[str, ...], int] = {}
@@ -103,7 +103,7 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
     return Piece(first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii"))
 
 
-def _cell(cell: Cell, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
+def _cell(cell: CellView, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
     ok = [
         (reading, record.values)
         for reading, record in zip(cell.readings, cell.records, strict=True)
@@ -175,13 +175,13 @@ def _chart(chart: SmallChart) -> dict[str, Any]:
     }
 
 
-def _ceilings(readings: Sequence[Reading], link: LinkLike | None) -> dict[str, float]:
+def _ceilings(readings: Sequence[Reading], link: Link | None) -> dict[str, float]:
     """The highest that each flow of a stream may come to."""
     found = {}
     for flow in FLOWS:
         those = tuple(each for each in readings if each.test == "stream" and flow in each.flows)
         if those and those[0].message_bytes is not None:
-            column = Column(those[0].protocol, those[0].message_bytes, flow)
+            column = TableColumn(those[0].protocol, those[0].message_bytes, flow)
             ceiling = ceiling_of(column, [Bin(those, flow)], link)
             if ceiling is not None:
                 found[flow] = ceiling.highest_bit_per_s

@@ -46,7 +46,7 @@ class Blank:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class HostFact:
     """One fact of a host, before the first session and after the last; empty is not known."""
 
     name: str
@@ -67,7 +67,7 @@ class HostFacts:
     name: str
     found: tuple[tuple[str, str], ...]
     """How it was found by the last session."""
-    facts: tuple[Fact, ...]
+    facts: tuple[HostFact, ...]
 
     @property
     def noted_twice(self) -> bool:
@@ -154,7 +154,7 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
     )
 
 
-def changes(found: Iterable[HostFacts]) -> tuple[tuple[str, Fact], ...]:
+def changes(found: Iterable[HostFacts]) -> tuple[tuple[str, HostFact], ...]:
     """(host, fact) of all that changed from before the first session to after the last."""
     return tuple((host.name, fact) for host in found for fact in host.facts if fact.changed)
 
@@ -207,10 +207,10 @@ def _asked(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
     return levels_of((reading for reading in readings if reading.protocol in having), name)
 
 
-def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Fact, ...]:
+def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[HostFact, ...]:
     names = dict.fromkeys([*before, *after])
     return tuple(
-        Fact(
+        HostFact(
             str(name),
             as_words(before[name]) if name in before else "",
             as_words(after[name]) if name in after else "",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netlab.experiment.matrix import Link
 from netlab.results.readings import Reading
-from netlab.store.plan import LinkLike
 
 
 def methods(
-    readings: Sequence[Reading], link: LinkLike | None, *, source: str | None
+    readings: Sequence[Reading], link: Link | None, *, source: str | None
 ) -> tuple[str, ...]:
     """What the figures mean, and what could not be known: a sentence or two a paragraph."""
     said = list(_IMPORTED if source is not None else _MEASURED)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
     """What further rooms have to say; empty for an import of streams, each printed once."""
     link, imported = run.plan.link, run.plan.source is not None
-    never_tight = [cell.key for cell in run.plan.cells if run.stored.course(cell).tight is False]
+    never_tight = [
+        cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False
+    ]
     found = [
         all_pairs.part(readings, link, imported=imported),
         concurrent.part(readings),

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netlab.ethernet import IpVersion, best_udp_message
+from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet
-from netlab.report.tables.elements import HeatMap, Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import HeatMap, Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import count, figure
-from netlab.results.layout import Bin, Column
+from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import Stray, mean, strays_among_siblings
 from netlab.stats.outliers import SIBLINGS_LIMIT
-from netlab.store.plan import LinkLike
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20
@@ -35,7 +35,7 @@ PARTLY = "measured at the same time as others, but did not send over the whole c
 
 
 @dataclass(frozen=True)
-class Spot:
+class PairValue:
     """One place of the table: the trials of a client with a server."""
 
     readings: tuple[Reading, ...]
@@ -53,7 +53,7 @@ class Spot:
         """The mean of its trials."""
         return mean(self.values) if self.values else None
 
-    def ceiling(self, link: LinkLike | None) -> Ceiling | None:
+    def ceiling(self, link: Link | None) -> Ceiling | None:
         """The most payload that the link leaves for it; ``None`` where that cannot be known.
 
         Where a document does not say how long its messages were, that of the best length.
@@ -65,11 +65,11 @@ class Spot:
         if size is None:
             version: IpVersion = 6 if first.settings.get("ip_version") == 6 else 4
             size = best_udp_message(link.mtu_bytes, ip_version=version)
-        return ceiling_of(Column(first.protocol, size), [Bin(self.readings, "")], link)
+        return ceiling_of(TableColumn(first.protocol, size), [Bin(self.readings, "")], link)
 
     def place(
-        self, notes: Notes, link: LinkLike | None, stray: Stray | None, *, imported: bool
-    ) -> Place:
+        self, notes: Notes, link: Link | None, stray: Stray | None, *, imported: bool
+    ) -> SheetCell:
         """The figure, as printed in the document or with its number of trials; or why there is
         none. ``stray``: how it does not go with the others, where it does not.
         """
@@ -80,7 +80,7 @@ class Spot:
         )
         value = self.value
         if value is None:
-            return Place(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
+            return SheetCell(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
@@ -90,45 +90,49 @@ class Spot:
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
             text += f" ({len(self.values)})"
-        return Place(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
+        return SheetCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class PairMatrix:
     """One quantity of one setup, of every pair."""
 
     title: str
     quantity: Quantity
     roles: tuple[str, ...]
-    spots: Mapping[tuple[str, str], Spot]
+    spots: Mapping[tuple[str, str], PairValue]
     """By (client, server)."""
 
-    def means(self, spots: Sequence[Spot]) -> Place:
+    def means(self, spots: Sequence[PairValue]) -> SheetCell:
         """Of the pairs that used a cable and have a figure, with their number."""
-        values = [spot.value for spot in spots if not spot.inside and spot.value is not None]
+        values = [
+            pair_value.value
+            for pair_value in spots
+            if not pair_value.inside and pair_value.value is not None
+        ]
         if not values:
-            return Place()
+            return SheetCell()
         value = mean(values)
-        return Place(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
+        return SheetCell(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], Stray]:
         """The pairs that used a cable and do not go with the others, as trials of a cell would."""
         values = {
             at: value
-            for at, spot in self.spots.items()
-            if not spot.inside and (value := spot.value) is not None
+            for at, pair_value in self.spots.items()
+            if not pair_value.inside and (value := pair_value.value) is not None
         }
         places = list(values)
         return {places[s.index]: s for s in strays_among_siblings(list(values.values()))}
 
 
-def part(readings: Sequence[Reading], link: LinkLike | None, *, imported: bool) -> Part | None:
+def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> Part | None:
     """What is to be said of pairs by name; ``None`` where a run has none."""
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return None
     boards = _boards(by_name)
-    tables = [_sheet(board, link, imported=imported) for board in boards]
+    tables = [_sheet(pair_matrix, link, imported=imported) for pair_matrix in boards]
     many = len(boards[0].roles) > MAX_SHOWN_ROLES
     names = names_of(by_name)
     further = [asymmetry_sheet(by_name, names), offered_sheet(by_name, names)]
@@ -140,14 +144,14 @@ def part(readings: Sequence[Reading], link: LinkLike | None, *, imported: bool) 
         sheets=tuple(sheets if many else [*tables, *sheets]),
         charts=tuple(
             chart
-            for number, board in enumerate(boards[:MAX_MAPS], start=1)
-            if (chart := _map(board, number)) is not None
+            for number, pair_matrix in enumerate(boards[:MAX_MAPS], start=1)
+            if (chart := _map(pair_matrix, number)) is not None
         ),
         details=tuple(tables) if many else (),
     )
 
 
-def _boards(readings: Sequence[Reading]) -> list[Board]:
+def _boards(readings: Sequence[Reading]) -> list[PairMatrix]:
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}
@@ -160,12 +164,12 @@ def _boards(readings: Sequence[Reading]) -> list[Board]:
             places = groups.setdefault((label, quantity.name), {})
             places.setdefault((client, server), []).append(reading)
     return [
-        Board(
+        PairMatrix(
             title=f"{label}: {name}, {quantities[name].unit}",
             quantity=quantities[name],
             roles=tuple(roles),
             spots={
-                at: Spot(tuple(trials), quantities[name], _inside(trials, *at))
+                at: PairValue(tuple(trials), quantities[name], _inside(trials, *at))
                 for at, trials in places.items()
             },
         )
@@ -186,27 +190,31 @@ def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 
-def _sheet(board: Board, link: LinkLike | None, *, imported: bool) -> Sheet:
-    notes, strays = Notes(), board.strays()
+def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Sheet:
+    notes, strays = Notes(), pair_matrix.strays()
     lines = []
-    for client in board.roles:
-        row = {server: board.spots.get((client, server)) for server in board.roles}
+    for client in pair_matrix.roles:
+        row = {server: pair_matrix.spots.get((client, server)) for server in pair_matrix.roles}
         places = [
-            spot.place(notes, link, strays.get((client, server)), imported=imported)
-            if spot
-            else Place(notes=notes([NOT_ASKED]))
-            for server, spot in row.items()
+            pair_value.place(notes, link, strays.get((client, server)), imported=imported)
+            if pair_value
+            else SheetCell(notes=notes([NOT_ASKED]))
+            for server, pair_value in row.items()
         ]
-        lines.append(Line(client, (*places, board.means([s for s in row.values() if s]))))
-    by_server: dict[str, list[Spot]] = {role: [] for role in board.roles}
-    for (_, server), spot in board.spots.items():
-        by_server[server].append(spot)
-    columns = [board.means(by_server[role]) for role in board.roles]
-    lines.append(Line("mean (pairs)", (*columns, board.means(list(board.spots.values())))))
+        lines.append(
+            SheetLine(client, (*places, pair_matrix.means([s for s in row.values() if s])))
+        )
+    by_server: dict[str, list[PairValue]] = {role: [] for role in pair_matrix.roles}
+    for (_, server), pair_value in pair_matrix.spots.items():
+        by_server[server].append(pair_value)
+    columns = [pair_matrix.means(by_server[role]) for role in pair_matrix.roles]
+    lines.append(
+        SheetLine("mean (pairs)", (*columns, pair_matrix.means(list(pair_matrix.spots.values()))))
+    )
     return Sheet(
-        title=f"{board.title}; rows: clients, columns: servers",
+        title=f"{pair_matrix.title}; rows: clients, columns: servers",
         corner="client \\ server",
-        columns=(*board.roles, "mean (pairs)"),
+        columns=(*pair_matrix.roles, "mean (pairs)"),
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
@@ -228,18 +236,19 @@ def _far_off(stray: Stray, quantity: Quantity) -> str:
     )
 
 
-def _map(board: Board, number: int) -> HeatMap | None:
+def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
     """``None`` where no pair that used a cable has a figure."""
 
     def values_of(*, inside: bool) -> tuple[tuple[float | None, ...], ...]:
         return tuple(
             tuple(
-                spot.value
-                if (spot := board.spots.get((client, server))) and spot.inside is inside
+                pair_value.value
+                if (pair_value := pair_matrix.spots.get((client, server)))
+                and pair_value.inside is inside
                 else None
-                for server in board.roles
+                for server in pair_matrix.roles
             )
-            for client in board.roles
+            for client in pair_matrix.roles
         )
 
     values = values_of(inside=False)
@@ -247,10 +256,10 @@ def _map(board: Board, number: int) -> HeatMap | None:
         return None
     return HeatMap(
         name=f"every-host-with-every-other-{number}",
-        title=board.title,
-        unit=board.quantity.unit,
-        rows=board.roles,
-        columns=board.roles,
+        title=pair_matrix.title,
+        unit=pair_matrix.quantity.unit,
+        rows=pair_matrix.roles,
+        columns=pair_matrix.roles,
         values=values,
         inside=values_of(inside=True),
     )

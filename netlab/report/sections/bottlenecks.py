@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.host_counters import HOSTS, PLACES
 from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Notes, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
@@ -45,7 +45,7 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Sheet | None:
             places = _places(key, measured, notes)
             if any(place.text for place in places):
                 host = name_of(key, measured)
-                lines.append(Line(f"{size}, {host}", places))
+                lines.append(SheetLine(f"{size}, {host}", places))
     if not lines:
         return None
     return Sheet(
@@ -96,7 +96,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
     )
 
 
-def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
+def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
     shared = any(reading.values.get("one_machine") is True for reading in measured)
     letters = notes([_SHARED]) if shared else ()
     busy = mean_of(f"{key}_busy_share", measured, 100)
@@ -105,10 +105,10 @@ def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[Place,
     which = ", ".join(f"CPU {number:.0f}" for number in sorted(c for c in cores if c is not None))
     dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
     return (
-        Place("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
-        Place("" if core is None else figure(core), core, "%", letters if core else ()),
-        Place(which),
-        *(Place("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
+        SheetCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
+        SheetCell("" if core is None else figure(core), core, "%", letters if core else ()),
+        SheetCell(which),
+        *(SheetCell("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
     )
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from netlab.compare.align import lay_cells
+from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.kinds import Level
-from netlab.report.tables.elements import Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
 from netlab.results.readings import Reading
-from netlab.stats import Comparison as Verdict
+from netlab.stats import ComparisonResult as Verdict
 
 NAME = "comparisons"
 TITLE = "Comparisons"
@@ -33,9 +33,9 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
     """A table a comparison, and its sentence; ``None`` where nothing is to be compared."""
     if not comparisons:
         return None
-    laid = [lay_cells(asked, readings) for asked in comparisons]
+    aligned = [align_cells(asked, readings) for asked in comparisons]
     sheets, said = [], []
-    for asked, rows in zip(comparisons, judge_groups(laid), strict=True):
+    for asked, rows in zip(comparisons, judge_groups(aligned), strict=True):
         if not rows:
             said.append(f"{asked.name}: no two cells of this run differ in that alone.")
             continue
@@ -58,9 +58,9 @@ def side_words(side: Mapping[str, Level]) -> str:
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Sheet:
     """A line a pair of cells and quantity; ``rows`` are paired, or none of them is."""
     notes = Notes()
-    quantities = dict.fromkeys(each.laid.quantity.name for each in rows)
+    quantities = dict.fromkeys(each.aligned.quantity.name for each in rows)
     what = next(iter(quantities)) if len(quantities) == 1 else "mean"
-    paired = all(each.laid.paired for each in rows)
+    paired = all(each.aligned.paired for each in rows)
     return Sheet(
         title=f"{title}: {what}, {sides}",
         corner="cell",
@@ -70,25 +70,35 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Sheet:
     )
 
 
-def _line(row: Judged, notes: Notes, *, several: bool) -> Line:
-    laid, verdict = row.laid, row.verdict
-    letters, unit = notes(laid.why_not), laid.quantity.unit
+def _line(row: Judged, notes: Notes, *, several: bool) -> SheetLine:
+    aligned, verdict = row.aligned, row.verdict
+    letters, unit = notes(aligned.why_not), aligned.quantity.unit
     old, new = (
-        Place(notes=letters)
+        SheetCell(notes=letters)
         if mean is None
-        else Place(f"{figure(mean)} {unit}", mean, unit, letters)
-        for mean in laid.means
+        else SheetCell(f"{figure(mean)} {unit}", mean, unit, letters)
+        for mean in aligned.means
     )
-    n = str(verdict.n) if laid.paired else " and ".join(str(len(side)) for side in laid.figures)
-    return Line(
-        f"{laid.label}, {laid.quantity.name}" if several else laid.label,
+    n = (
+        str(verdict.n)
+        if aligned.paired
+        else " and ".join(str(len(side)) for side in aligned.figures)
+    )
+    return SheetLine(
+        f"{aligned.label}, {aligned.quantity.name}" if several else aligned.label,
         (
             old,
             new,
-            Place() if verdict.ratio is None else Place(figure(verdict.ratio, 3), verdict.ratio),
-            Place(interval_words(verdict)),
-            Place(n, float(verdict.n)),
-            Place(in_words(verdict, laid.quantity, taken_back=row.taken_back, paired=laid.paired)),
+            SheetCell()
+            if verdict.ratio is None
+            else SheetCell(figure(verdict.ratio, 3), verdict.ratio),
+            SheetCell(interval_words(verdict)),
+            SheetCell(n, float(verdict.n)),
+            SheetCell(
+                in_words(
+                    verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired
+                )
+            ),
         ),
     )
 
@@ -103,12 +113,12 @@ def interval_words(judged: Verdict) -> str:
 def _sentences(asked: Comparison, rows: Sequence[Judged]) -> list[str]:
     """One sentence a quantity, where there are few enough cells for one."""
     said = []
-    for quantity in dict.fromkeys(each.laid.quantity for each in rows):
-        those = [each for each in rows if each.laid.quantity is quantity]
+    for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
+        those = [each for each in rows if each.aligned.quantity is quantity]
         if len(those) <= _SAID:
             words = "; ".join(
                 f"{in_words(each.verdict, quantity, taken_back=each.taken_back)} for "
-                f"{each.laid.label}"
+                f"{each.aligned.label}"
                 for each in those
             )
             said.append(f"{asked.name}, {quantity.name}: {words}.")

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.pairings import is_by_name
-from netlab.report.tables.elements import Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.labels import count, figure
 from netlab.results.quantities import names_of
-from netlab.results.readings import Flow, Reading
+from netlab.results.readings import FlowReading, Reading
 from netlab.stats import mean
 
 MOST_DRIFT = 1e-3
@@ -35,7 +35,7 @@ class AtOnce:
     readings: tuple[Reading, ...]
 
     @property
-    def flows(self) -> tuple[Flow, ...]:
+    def flows(self) -> tuple[FlowReading, ...]:
         """Each way in which data went."""
         return tuple(flow for reading in self.readings for flow in reading.flows.values())
 
@@ -115,18 +115,18 @@ def _paragraphs(rounds: Sequence[AtOnce]) -> tuple[str, ...]:
     )
 
 
-def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> Line:
+def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> SheetLine:
     sums = [bit_per_s / 1e6 for each in rounds if (bit_per_s := each.bit_per_s) is not None]
     why = notes(reason for each in rounds if (reason := each.why_not) is not None)
-    added = Place(f"{len(sums)} of {len(rounds)}", float(len(sums)), "rounds", why)
-    places = [Place(notes=why)] * 3
+    added = SheetCell(f"{len(sums)} of {len(rounds)}", float(len(sums)), "rounds", why)
+    places = [SheetCell(notes=why)] * 3
     if sums:
         places = [_mbit_per_s(value) for value in (mean(sums), min(sums), max(sums))]
-    return Line(label, (Place(str(flows), float(flows), "flows"), added, *places))
+    return SheetLine(label, (SheetCell(str(flows), float(flows), "flows"), added, *places))
 
 
-def _mbit_per_s(value: float) -> Place:
-    return Place(figure(value), value, "Mbit/s")
+def _mbit_per_s(value: float) -> SheetCell:
+    return SheetCell(figure(value), value, "Mbit/s")
 
 
 def _label(each: AtOnce, names: Mapping[str, str]) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.pairings import labels_of, role_of
 from netlab.report.sections.comparisons import in_words, interval_words
-from netlab.report.tables.elements import Line, Notes, Place, Sheet
+from netlab.report.tables.elements import Notes, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, quantities_of
 from netlab.results.readings import Reading
-from netlab.stats import Comparison as Judged
+from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
 MAX_LINES = 60
@@ -42,15 +42,15 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sh
     rated = [
         (
             verdict,
-            Line(
+            SheetLine(
                 f"{label}: {one} ↔ {other}" if several else f"{one} ↔ {other}",
                 (
                     _geometric(there, quantity),
                     _geometric(back, quantity),
-                    Place(figure(verdict.ratio or 0, 3), verdict.ratio),
-                    Place(interval_words(verdict)),
-                    Place(str(verdict.n), float(verdict.n)),
-                    Place(_words(verdict, quantity, before=by_itself)),
+                    SheetCell(figure(verdict.ratio or 0, 3), verdict.ratio),
+                    SheetCell(interval_words(verdict)),
+                    SheetCell(str(verdict.n), float(verdict.n)),
+                    SheetCell(_words(verdict, quantity, before=by_itself)),
                 ),
             ),
         )
@@ -99,9 +99,9 @@ def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
     return (server, client) if direction == "server-sends" else (client, server)
 
 
-def _geometric(figures: Mapping[int, float], quantity: Quantity) -> Place:
+def _geometric(figures: Mapping[int, float], quantity: Quantity) -> SheetCell:
     value = math.exp(mean([math.log(each) for each in figures.values()]))
-    return Place(f"{figure(value)} {quantity.unit}", value, quantity.unit)
+    return SheetCell(f"{figure(value)} {quantity.unit}", value, quantity.unit)
 
 
 def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
@@ -141,7 +141,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Shee
     )
 
 
-def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> Line:
+def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> SheetLine:
     """``names`` is empty where all lines are of one setup."""
     ends = " → ".join(_sender_and_receiver(trials[0]) or ())
     setup = names.get(trials[0].cell)
@@ -153,7 +153,7 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
         if (value := flow.throughput_bit_per_s) is not None
     ]
     lost = _lost_share(trials)
-    return Line(
+    return SheetLine(
         ends if setup is None else f"{setup}: {ends}",
         (
             _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
@@ -192,8 +192,8 @@ def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:
     return [value / scale for value in found if value is not None]
 
 
-def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> Place:
+def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> SheetCell:
     if not values:
-        return Place(notes=why_not)
+        return SheetCell(notes=why_not)
     value = mean(values)
-    return Place(figure(value), value, unit)
+    return SheetCell(figure(value), value, unit)

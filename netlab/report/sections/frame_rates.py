@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.ethernet import GAP_BYTES, packet_wire_bytes
+from netlab.experiment.matrix import Link
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
-from netlab.report.tables.elements import Line, Notes, Place, Sheet
+from netlab.report.tables.elements import Notes, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
-from netlab.store.plan import LinkLike
 
 _COLUMNS = ("bytes a message", "byte/s", "Mbit/s", "share of the link, %")
 
 
-def framing_sheet(title: str, trials: Sequence[Reading], link: LinkLike | None) -> Sheet | None:
+def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Sheet | None:
     """Payload and frames a second, over the elapsed time of all repeats together.
 
     ``None`` for what is no stream one way with a known time.
@@ -35,16 +35,18 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: LinkLike | None) 
     received = sum(_received_bytes(reading) or 0 for reading in known)
     sent, counted = _sent_bytes(known, received)
     lines = [
-        Line("payload received", _places(float(size), received / seconds, link, notes)),
+        SheetLine("payload received", _places(float(size), received / seconds, link, notes)),
     ]
     for label, gaps in ((_WITHOUT, False), (_WITH, True)):
         share = _frames_share(known[0], link, gaps=gaps)
         if isinstance(share, str):
-            blank = Place(notes=notes([share]))
-            lines.append(Line(label, (blank,) * len(_COLUMNS)))
+            blank = SheetCell(notes=notes([share]))
+            lines.append(SheetLine(label, (blank,) * len(_COLUMNS)))
         else:
             message_bytes = round(size * share, 6)
-            lines.append(Line(label, _places(message_bytes, share * sent / seconds, link, notes)))
+            lines.append(
+                SheetLine(label, _places(message_bytes, share * sent / seconds, link, notes))
+            )
     how = "" if counted else "; frames are those of the payload that was received"
     return Sheet(
         title=f"{title}: throughput over all repeats, as it is counted{how}",
@@ -89,7 +91,7 @@ def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bo
     return sum(size * (n or 0) for size, n in zip(sizes, counts, strict=True)), True
 
 
-def _frames_share(reading: Reading, link: LinkLike | None, *, gaps: bool) -> float | str:
+def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float | str:
     """Bytes on the link a byte of payload, or why that is not known."""
     if reading.same_host:
         return SAME_HOST
@@ -106,18 +108,18 @@ def _frames_share(reading: Reading, link: LinkLike | None, *, gaps: bool) -> flo
 
 
 def _places(
-    message_bytes: float, bytes_per_s: float, link: LinkLike | None, notes: Notes
-) -> tuple[Place, ...]:
+    message_bytes: float, bytes_per_s: float, link: Link | None, notes: Notes
+) -> tuple[SheetCell, ...]:
     whole = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
     mbit = 8 * bytes_per_s / 1e6
     if link is None:
-        share = Place(notes=notes([NO_LINK]))
+        share = SheetCell(notes=notes([NO_LINK]))
     else:
         percent = 800 * bytes_per_s / link.rate_bit_per_s
-        share = Place(figure(percent), percent, "%")
+        share = SheetCell(figure(percent), percent, "%")
     return (
-        Place(whole or figure(message_bytes), message_bytes, "byte"),
-        Place(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
-        Place(figure(mbit), mbit, "Mbit/s"),
+        SheetCell(whole or figure(message_bytes), message_bytes, "byte"),
+        SheetCell(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
+        SheetCell(figure(mbit), mbit, "Mbit/s"),
         share,
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.experiment.pairings import is_by_name
-from netlab.report.tables.elements import Chart, Curve, Line, Part, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Part, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
-from netlab.results.layout import Column, Grid, lay_out
+from netlab.results.layout import BinGrid, TableColumn, lay_out
 from netlab.results.readings import FLOWS, Reading
 from netlab.stats import mean
 
@@ -21,7 +21,7 @@ MAX_SHOWN_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadColumn:
     """One column: a figure in per cent of one trial; ``None`` where it is not known."""
 
     label: str
@@ -42,7 +42,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
         corner="messages, bytes",
         columns=tuple(_LOADS[index].label for index in known),
         lines=tuple(
-            Line(line.label, tuple(line.places[index] for index in known)) for line in lines
+            SheetLine(line.label, tuple(line.places[index] for index in known)) for line in lines
         ),
     )
     drawn = [chart for chart in _charts(grids) if chart is not None]
@@ -59,19 +59,19 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _line(grid: Grid, column: Column) -> Line:
+def _line(grid: BinGrid, column: TableColumn) -> SheetLine:
     places = []
     for load in _LOADS:
         value = _mean_of(grid, column, load)
-        places.append(Place() if value is None else Place(figure(value), value, "%"))
-    return Line(f"{grid.title} {column.words}", tuple(places))
+        places.append(SheetCell() if value is None else SheetCell(figure(value), value, "%"))
+    return SheetLine(f"{grid.title} {column.words}", tuple(places))
 
 
-def _has(line: Line, index: int) -> bool:
+def _has(line: SheetLine, index: int) -> bool:
     return line.places[index].value is not None
 
 
-def _mean_of(grid: Grid, column: Column, load: Load) -> float | None:
+def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | None:
     """Over the trials that know it."""
     found = [
         value
@@ -82,7 +82,7 @@ def _mean_of(grid: Grid, column: Column, load: Load) -> float | None:
     return mean(found) if found else None
 
 
-def _charts(grids: Sequence[Grid]) -> list[Chart | None]:
+def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
     """Over the message size: CPU a chart a protocol, loss of UDP; for each combination apart."""
     drawn: list[Chart | None] = []
     for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
@@ -100,7 +100,7 @@ def _charts(grids: Sequence[Grid]) -> list[Chart | None]:
 
 
 def _chart(
-    grids: Sequence[Grid], protocol: str, loads: Sequence[Load], name: str, title: str
+    grids: Sequence[BinGrid], protocol: str, loads: Sequence[LoadColumn], name: str, title: str
 ) -> Chart | None:
     columns = sorted({c for grid in grids for c in grid.columns if c.protocol == protocol})
     sizes = sorted({column.message_bytes for column in columns})
@@ -109,7 +109,7 @@ def _chart(
         for flow in dict.fromkeys(column.flow for column in columns):
             for load in loads:
                 points = tuple(
-                    (float(size), _mean_of(grid, Column(protocol, size, flow), load))
+                    (float(size), _mean_of(grid, TableColumn(protocol, size, flow), load))
                     for size in sizes
                 )
                 who = load.label.partition("’s")[0] if len(loads) > 1 else ""
@@ -154,18 +154,18 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
     return None if value is None else 100 * value
 
 
-_LOST = (Load("lost, %", _lost),)
+_LOST = (LoadColumn("lost, %", _lost),)
 _CPU = (
-    Load("sender’s CPU, %", partial(_cpu, "sender")),
-    Load("receiver’s CPU, %", partial(_cpu, "receiver")),
+    LoadColumn("sender’s CPU, %", partial(_cpu, "sender")),
+    LoadColumn("receiver’s CPU, %", partial(_cpu, "receiver")),
 )
 _LOADS = (
     *_LOST,
     *_CPU,
-    Load("sender’s host busy, %", partial(_share, "host_busy_share", "sender")),
-    Load("its busiest core, %", partial(_share, "host_busiest_core_share", "sender")),
-    Load("receiver’s host busy, %", partial(_share, "host_busy_share", "receiver")),
-    Load("busiest core there, %", partial(_share, "host_busiest_core_share", "receiver")),
+    LoadColumn("sender’s host busy, %", partial(_share, "host_busy_share", "sender")),
+    LoadColumn("its busiest core, %", partial(_share, "host_busiest_core_share", "sender")),
+    LoadColumn("receiver’s host busy, %", partial(_share, "host_busy_share", "receiver")),
+    LoadColumn("busiest core there, %", partial(_share, "host_busiest_core_share", "receiver")),
 )
 
 _MEANING = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
-from netlab.report.tables.elements import Chart, Curve, Line, Notes, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Notes, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 from netlab.stats import mean
@@ -14,7 +14,7 @@ _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
 _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
 """Verdicts of trials whose loss says nothing of the device at that rate."""
 
-Losses = Mapping[float, list[float]]
+LossesByRate = Mapping[float, list[float]]
 """Share of the line rate → the share lost in each trial at it, in per cent."""
 
 
@@ -27,7 +27,7 @@ def sheet(name: str, readings: Sequence[Reading]) -> Sheet | None:
         losses, ours = _losses(trials)
         if losses or ours:
             places = tuple(_place(losses, ours, share, notes) for share in _TENTHS)
-            lines.append(Line(str(size), places))
+            lines.append(SheetLine(str(size), places))
     if not lines:
         return None
     return Sheet(
@@ -74,7 +74,7 @@ def _of_size(readings: Sequence[Reading], size: int) -> list[Reading]:
     return [r for r in readings if r.settings.get("frame_bytes") == size and r.status == "ok"]
 
 
-def _losses(readings: Sequence[Reading]) -> tuple[Losses, set[float]]:
+def _losses(readings: Sequence[Reading]) -> tuple[LossesByRate, set[float]]:
     """What was lost at each rate, and the rates at which a trial says nothing of the device."""
     losses: dict[float, list[float]] = {}
     ours: set[float] = set()
@@ -89,12 +89,12 @@ def _losses(readings: Sequence[Reading]) -> tuple[Losses, set[float]]:
     return losses, ours
 
 
-def _place(losses: Losses, ours: set[float], share: float, notes: Notes) -> Place:
+def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -> SheetCell:
     letters = notes([_OURS]) if share in ours else ()
     if share not in losses:
-        return Place(notes=letters)
+        return SheetCell(notes=letters)
     value = mean(losses[share])
-    return Place(figure(value), value, "%", letters)
+    return SheetCell(figure(value), value, "%", letters)
 
 
 _OURS = (

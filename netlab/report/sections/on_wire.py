@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from netlab.ethernet import IpVersion, packets
+from netlab.experiment.matrix import Link
 from netlab.results.readings import Reading
-from netlab.store.plan import LinkLike
 
 SAME_HOST = "server and client are one host: no cable was touched."
 NO_LINK = "the link was not stated."
 
 
-def packets_of(reading: Reading, size_bytes: int | None, link: LinkLike) -> tuple[int, ...] | str:
+def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[int, ...] | str:
     """Sizes of the IP packets of one message of ``size_bytes`` sent as ``reading`` was; ``None``
     is a full segment of TCP, or the reading's own message of UDP. A sentence where that cannot be
     known.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s
+from netlab.experiment.matrix import Link
 from netlab.report.tables.charts import curve_sizes
-from netlab.report.tables.elements import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
-from netlab.store.plan import LinkLike
 
 _FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
 _COLUMNS = (
@@ -33,7 +33,7 @@ _EVIDENCE = {
 }
 
 
-def part(readings: Sequence[Reading], link: LinkLike | None) -> Part | None:
+def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
     """What the searches found; ``None`` where the run has none."""
     those = [reading for reading in readings if reading.test == "payload_search"]
     if not those:
@@ -65,7 +65,7 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
         places.append(_numbers(tried, letters))
         if captured:
             places += [_frames(measured, name, notes) for name in _FRAMES.values()]
-        lines.append(Line(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
+        lines.append(SheetLine(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
     return Sheet(
         title="The most payload that travels in one frame, bytes",
         corner="cell",
@@ -77,29 +77,29 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
 
 def _values(
     measured: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
-) -> Place:
+) -> SheetCell:
     """What the trials found; where they differ, all of it."""
     if not measured:
-        return Place(notes=letters)
+        return SheetCell(notes=letters)
     found = [reading.values[name] for reading in measured if name in reading.values]
     if not found:
-        return Place(notes=notes(["the host’s system does not tell."]))
+        return SheetCell(notes=notes(["the host’s system does not tell."]))
     if name.endswith("_evidence"):
         words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
-        return Place("; ".join(words))
+        return SheetCell("; ".join(words))
     return _numbers([float(each) for each in found], ())
 
 
-def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> Place:
+def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> SheetCell:
     """Lengths of the frames that a capture saw, without their FCS: ``38 and 1514``."""
     if not measured:
-        return Place()
+        return SheetCell()
     lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
     if lengths:
-        return Place(" and ".join(map(str, lengths)))
+        return SheetCell(" and ".join(map(str, lengths)))
     reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
     said = "; ".join(reason for reason in reasons if reason)
-    return Place(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
+    return SheetCell(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
 
 
 def _unswept(measured: Sequence[Reading]) -> list[str]:
@@ -108,15 +108,15 @@ def _unswept(measured: Sequence[Reading]) -> list[str]:
     return [f"the sweep has no result at {', '.join(f'{s:.0f}' for s in sizes)}."] if sizes else []
 
 
-def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> Place:
+def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> SheetCell:
     differing = sorted(set(values))
     text = ", ".join(f"{value:.0f}" for value in differing)
     value = differing[0] if len(differing) == 1 else None
-    return Place(text, value, "byte" if value is not None else "", letters)
+    return SheetCell(text, value, "byte" if value is not None else "", letters)
 
 
 def _charts(
-    readings: Sequence[Reading], names: dict[str, str], link: LinkLike | None
+    readings: Sequence[Reading], names: dict[str, str], link: Link | None
 ) -> tuple[Chart, ...]:
     """Throughput over message size where it was swept: a chart a protocol and IP version."""
     groups: dict[tuple[str, int], list[Reading]] = {}
@@ -135,7 +135,7 @@ def _chart(
     ip_version: IpVersion,
     group: Sequence[Reading],
     names: dict[str, str],
-    link: LinkLike | None,
+    link: Link | None,
 ) -> Chart:
     lines = []
     for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
@@ -174,7 +174,7 @@ def _ceilings(
     ip_version: IpVersion,
     group: Sequence[Reading],
     sizes: Sequence[int],
-    link: LinkLike | None,
+    link: Link | None,
 ) -> tuple[Curve, ...]:
     """What framing leaves, message size by message size, on the MTU that was found."""
     if link is None or any(reading.same_host for reading in group):

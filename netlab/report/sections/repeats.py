@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from netlab.experiment.matrix import Link
 from netlab.report.sections.frame_rates import framing_sheet
-from netlab.report.tables.elements import Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.labels import count, figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
-from netlab.store.plan import LinkLike
 
 MAX_SHOWN = 6
 """So many cells have their tables on the open page; of more they are folded away."""
@@ -29,7 +29,7 @@ _SUMMARY = ("mean", "standard deviation", "variance", "mean absolute deviation")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FigureRow:
     """One kind of figure, repeat by repeat."""
 
     label: str
@@ -41,7 +41,7 @@ class _Row:
 
 def part(
     readings: Sequence[Reading],
-    link: LinkLike | None,
+    link: Link | None,
     *,
     imported: bool,
     never_tight: Sequence[str] = (),
@@ -99,7 +99,7 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[S
                 for value, reading in zip(values, part_of, strict=True)
             ]
             places += _summaries(row, notes) if last else []
-            lines.append(Line(row.label, tuple(places)))
+            lines.append(SheetLine(row.label, tuple(places)))
         more = " (continued)" if start else ""
         sheets.append(
             Sheet(
@@ -113,7 +113,7 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[S
     return sheets
 
 
-def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_Row]:
+def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
     """Elapsed time first, then what is known of at least one repeat."""
     seconds = 2 if imported else 3
     rows = [_row("elapsed, s", "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
@@ -143,9 +143,9 @@ def _row(
     trials: Sequence[Reading],
     of: Callable[[Reading], float | None],
     decimals: tuple[int, int, int],
-) -> _Row:
+) -> _FigureRow:
     values = tuple(of(reading) if reading.status == "ok" else None for reading in trials)
-    return _Row(label, unit, values, decimals)
+    return _FigureRow(label, unit, values, decimals)
 
 
 def _seconds(name: str) -> Callable[[Reading], float | None]:
@@ -168,21 +168,25 @@ def _each_us(reading: Reading) -> float | None:
     return elapsed / done / 1e3
 
 
-def _place(value: float | None, decimals: int, unit: str, notes: Notes, reading: Reading) -> Place:
+def _place(
+    value: float | None, decimals: int, unit: str, notes: Notes, reading: Reading
+) -> SheetCell:
     if value is not None:
-        return Place(figure(value, decimals), value, unit)
-    return Place(notes=notes([reading.why_blank if reading.status != "ok" else "not recorded."]))
+        return SheetCell(figure(value, decimals), value, unit)
+    return SheetCell(
+        notes=notes([reading.why_blank if reading.status != "ok" else "not recorded."])
+    )
 
 
-def _summaries(row: _Row, notes: Notes) -> list[Place]:
+def _summaries(row: _FigureRow, notes: Notes) -> list[SheetCell]:
     values = [value for value in row.values if value is not None]
     _, of_mean, of_deviation = row.decimals
     if not values:
-        return [Place()] * len(_SUMMARY)
+        return [SheetCell()] * len(_SUMMARY)
     middle = mean(values)
-    found = [Place(figure(middle, of_mean), middle, row.unit)]
+    found = [SheetCell(figure(middle, of_mean), middle, row.unit)]
     if len(values) < 2:
-        blank = Place(notes=notes(["one value has no deviation."]))
+        blank = SheetCell(notes=notes(["one value has no deviation."]))
         return [*found, *([blank] * (len(_SUMMARY) - 1))]
     square = f"{row.unit}²" if row.unit else ""
     for value, unit in (
@@ -190,7 +194,7 @@ def _summaries(row: _Row, notes: Notes) -> list[Place]:
         (variance(values), square),
         (mean_absolute_deviation(values), row.unit),
     ):
-        found.append(Place(figure(value, of_deviation), value, unit))
+        found.append(SheetCell(figure(value, of_deviation), value, unit))
     return found
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from netlab.experiment.matrix import Link
 from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
-from netlab.report.tables.elements import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
-from netlab.store.plan import LinkLike
 
 TITLES = {"round_trip": "Round trips", "connect": "Connections"}
 _WHAT = {"round_trip": "round trip", "connect": "transaction"}
@@ -29,9 +29,7 @@ _LOG_FROM = 20
 _SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
 
-def parts(
-    readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
-) -> tuple[Part, ...]:
+def parts(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> tuple[Part, ...]:
     """A part for round trips and one for connections, where the run has such tests."""
     found = []
     for test, title in TITLES.items():
@@ -42,7 +40,7 @@ def parts(
 
 
 def _part(
-    test: str, title: str, readings: Sequence[Reading], link: LinkLike | None, *, imported: bool
+    test: str, title: str, readings: Sequence[Reading], link: Link | None, *, imported: bool
 ) -> Part:
     names = names_of(readings)
     pairings = dict.fromkeys(reading.pairing for reading in readings)
@@ -83,7 +81,7 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         places += [_longest(measured, notes), _lost(measured, notes)]
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
-        lines.append(Line(names[cell], tuple(places), cell))
+        lines.append(SheetLine(names[cell], tuple(places), cell))
     return Sheet(
         title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
         corner="cell",
@@ -115,60 +113,64 @@ def _mean(values: Sequence[float]) -> float | None:
     return mean(values) if values else None
 
 
-def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> Place:
-    return Place(text, value, unit, notes)
+def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> SheetCell:
+    return SheetCell(text, value, unit, notes)
 
 
-def _us(value_ns: float | None) -> Place:
-    return Place() if value_ns is None else Place(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+def _us(value_ns: float | None) -> SheetCell:
+    return (
+        SheetCell() if value_ns is None else SheetCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+    )
 
 
-def _rate(measured: Sequence[Reading]) -> Place:
+def _rate(measured: Sequence[Reading]) -> SheetCell:
     value = _mean(_numbers(measured, "transactions_per_s"))
-    return Place() if value is None else Place(figure(value), value, "1/s")
+    return SheetCell() if value is None else SheetCell(figure(value), value, "1/s")
 
 
-def _means(measured: Sequence[Reading], notes: Notes) -> list[Place]:
+def _means(measured: Sequence[Reading], notes: Notes) -> list[SheetCell]:
     """The mean of the trials' means, and how far it is certain."""
     means = _numbers(measured, "rtt_mean_ns")
     if not means:
-        return [Place(), Place()]
+        return [SheetCell(), SheetCell()]
     if len(means) < MIN_TRIALS:
         few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return [_us(mean(means)), Place(notes=notes([few]))]
+        return [_us(mean(means)), SheetCell(notes=notes([few]))]
     return [_us(mean(means)), _us(interval(means).half_width)]
 
 
-def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[Place]:
+def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[SheetCell]:
     """Of the round trips of all trials together."""
     histogram = pooled(measured)
     places = []
     for word, share in PERCENTILES.items():
         if histogram is None:
-            places.append(Place(notes=notes([_NO_SINGLES] if measured else [])))
+            places.append(SheetCell(notes=notes([_NO_SINGLES] if measured else [])))
             continue
         value = histogram.percentile(share)
         few = (
             f"{_SHARES[word]} cannot be told from fewer than {int(1 / (1 - share)):,} round trips."
         )
-        places.append(_us(value) if value is not None else Place(notes=notes([few])))
+        places.append(_us(value) if value is not None else SheetCell(notes=notes([few])))
     return places
 
 
-def _longest(measured: Sequence[Reading], notes: Notes) -> Place:
+def _longest(measured: Sequence[Reading], notes: Notes) -> SheetCell:
     value = max(_numbers(measured, "rtt_max_ns"), default=None)
-    return Place(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
+    return (
+        SheetCell(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
+    )
 
 
-def _lost(measured: Sequence[Reading], notes: Notes) -> Place:
+def _lost(measured: Sequence[Reading], notes: Notes) -> SheetCell:
     """Requests that timed out, as a share of all that ended."""
     pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
     known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
     total = sum(lost + done for lost, done in known)
     if not total:
-        return Place(notes=notes(["not counted."] if measured else []))
+        return SheetCell(notes=notes(["not counted."] if measured else []))
     share = 100 * sum(lost for lost, _ in known) / total
-    return Place(figure(share), share, "%")
+    return SheetCell(figure(share), share, "%")
 
 
 def _curves(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.host_limits import DELIVERED
-from netlab.findings.sending import Sending
-from netlab.report.tables.elements import Line, Part, Place, Sheet
+from netlab.findings.sample import StreamSample
+from netlab.report.tables.elements import Part, Sheet, SheetCell, SheetLine
 from netlab.report.text import summary
 from netlab.report.text.stream_findings import CALLED, shown_by
 from netlab.stats import rounded
@@ -33,12 +33,12 @@ _MEANS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LimitRow:
     """One limit of the groups of one pairing, protocol and direction."""
 
     groups: tuple[Group, ...]
     kind: Kind | None
-    sendings: tuple[Sending, ...]
+    samples: tuple[StreamSample, ...]
     of_cells: int
     """How many cells that have a result these groups have."""
     finding: Finding | None
@@ -46,7 +46,7 @@ class _Row:
     @property
     def cells(self) -> int:
         """How many of them it is said of."""
-        return len({sending.cell for sending in self.sendings})
+        return len({sample.cell for sample in self.samples})
 
     @property
     def label(self) -> str:
@@ -55,7 +55,7 @@ class _Row:
         sizes = ", ".join(str(group.message_bytes) for group in self.groups)
         return " ".join(w for w in (first.pairing, first.protocol, sizes, first.flow) if w)
 
-    def joins(self, other: _Row) -> bool:
+    def joins(self, other: _LimitRow) -> bool:
         """Whether both are one line: all cells, the same limit, and no figures of their own."""
         mine, its = self.groups[-1], other.groups[0]
         return (
@@ -76,7 +76,7 @@ def parts(run: Analysis) -> tuple[Part, ...]:
 
 
 def _limited(run: Analysis) -> Part | None:
-    unpaced = [sending for sending in run.sendings if not sending.paced]
+    unpaced = [sample for sample in run.samples if not sample.paced]
     found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
     if not found:
         return None
@@ -91,57 +91,57 @@ def _limited(run: Analysis) -> Part | None:
     return Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,))
 
 
-def _rows(unpaced: Sequence[Sending], found: Iterable[Finding]) -> list[_Row]:
+def _rows(unpaced: Sequence[StreamSample], found: Iterable[Finding]) -> list[_LimitRow]:
     """A row a group and limit, those that say the same joined."""
-    groups: dict[Group, list[Sending]] = {}
+    groups: dict[Group, list[StreamSample]] = {}
     for each in unpaced:
         groups.setdefault(each.group, []).append(each)
     by_group: dict[Group, list[Finding]] = {}
     for finding in found:
         by_group.setdefault(finding.group, []).append(finding)
-    rows: list[_Row] = []
+    rows: list[_LimitRow] = []
     for group, those in groups.items():
         of_cells = len({each.cell for each in those})
         for finding in by_group.get(group, ()):
             its = tuple(each for each in those if each.cell in finding.cells)
-            _add(rows, _Row((group,), finding.kind, its, of_cells, finding))
+            _add(rows, _LimitRow((group,), finding.kind, its, of_cells, finding))
         shown = {cell for finding in by_group.get(group, ()) for cell in finding.cells}
         rest = tuple(each for each in those if each.cell not in shown)
         if rest:
-            _add(rows, _Row((group,), None, rest, of_cells, None))
+            _add(rows, _LimitRow((group,), None, rest, of_cells, None))
     return rows
 
 
-def _add(rows: list[_Row], row: _Row) -> None:
+def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
     if rows and rows[-1].joins(row):
         last = rows.pop()
-        row = _Row(
+        row = _LimitRow(
             (*last.groups, *row.groups),
             row.kind,
-            (*last.sendings, *row.sendings),
+            (*last.samples, *row.samples),
             last.of_cells + row.of_cells,
             None,
         )
     rows.append(row)
 
 
-def _line(row: _Row) -> Line:
-    shares = [each.ceiling_share for each in row.sendings if each.ceiling_share is not None]
-    return Line(
+def _line(row: _LimitRow) -> SheetLine:
+    shares = [each.ceiling_share for each in row.samples if each.ceiling_share is not None]
+    return SheetLine(
         row.label,
         (
-            Place(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-            Place(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
-            Place(_span(shares)),
-            Place(_evidence(row)),
+            SheetCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
+            SheetCell(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
+            SheetCell(_span(shares)),
+            SheetCell(_evidence(row)),
         ),
     )
 
 
-def _evidence(row: _Row) -> str:
+def _evidence(row: _LimitRow) -> str:
     if row.kind is not None and row.finding is not None:
         return shown_by(row.kind, row.finding.evidence)
-    datagrams = [each for each in row.sendings if each.protocol == "UDP"]
+    datagrams = [each for each in row.samples if each.protocol == "UDP"]
     arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
     if row.kind is None and arrived and min(arrived) < DELIVERED:
         return f"{_span([min(1.0, each) for each in arrived])} % of what was sent arrived"

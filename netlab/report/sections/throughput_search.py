@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from netlab.ethernet import frames_per_s
 from netlab.report.sections import bottlenecks, loss_curve, rates_tried, under_load
 from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Line, Notes, Part, Place, Sheet
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
@@ -79,7 +79,7 @@ def _all_of(by_size: _BySize) -> list[Reading]:
 
 def _sheet(name: str, by_size: _BySize) -> Sheet:
     notes = Notes()
-    lines = [Line(str(size), _places(trials, notes)) for size, trials in by_size.items()]
+    lines = [SheetLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
     accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
     lossy = [format_share(each) for each in sorted(accepted) if isinstance(each, float) and each]
     bearing = f"with a loss of {' or '.join(lossy)} at most" if lossy else "without loss"
@@ -92,12 +92,12 @@ def _sheet(name: str, by_size: _BySize) -> Sheet:
     )
 
 
-def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
+def _places(trials: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
     measured = [reading for reading in trials if reading.status == "ok"]
     letters = notes(_why_blank(reading) for reading in trials if reading.status != "ok")
-    counted = Place(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
+    counted = SheetCell(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
     if not measured:
-        return (counted, *([Place(notes=letters)] * (len(_COLUMNS) - 1)))
+        return (counted, *([SheetCell(notes=letters)] * (len(_COLUMNS) - 1)))
     found = [reading for reading in measured if reading.number("frames_per_s") is not None]
     none = [_NONE] if len(found) < len(measured) else []
     jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in found) else []
@@ -111,8 +111,8 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[Place, ...]:
         _mean(found, "line_share", "%", notes(faster), 100),
         _mean(measured, "line_frames_per_s", "1/s", ()),
         _mean(measured, "upper_frames_per_s", "1/s", ()),
-        Place("; ".join(limits)),
-        Place(figure(tried, 0), tried, ""),
+        SheetCell("; ".join(limits)),
+        SheetCell(figure(tried, 0), tried, ""),
     )
 
 
@@ -129,12 +129,12 @@ def _mean(
     unit: str,
     letters: tuple[str, ...],
     factor: float = 1,
-) -> Place:
+) -> SheetCell:
     """The mean of the trials that have the figure; a blank where none has."""
     value = mean_of(name, readings, factor)
     if value is None:
-        return Place(notes=letters)
-    return Place(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
+        return SheetCell(notes=letters)
+    return SheetCell(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
@@ -216,14 +216,14 @@ def _frame_bytes(reading: Reading) -> int:
 
 def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     """How it was measured, with what the standard asks for where it was not followed."""
-    terms = {
+    criteria = {
         "trials of {}": _all(readings, "duration_s", _seconds),
         "an acceptable loss of {}": _all(readings, "acceptable_loss", format_share),
         "steps of {} of the line rate": _all(readings, "resolution", format_share),
         "{} for residual frames": _all(readings, "residual_s", _seconds),
         "{} between two trials": _all(readings, "settle_s", _seconds),
     }
-    said = ", ".join(words.format(value) for words, value in terms.items() if value)
+    said = ", ".join(words.format(value) for words, value in criteria.items() if value)
     paragraphs = [_MEANING, f"Measured with {said}. {_LEARNING}"]
     if any(reading.series("loss_line_share") for reading in readings):
         paragraphs.append(_LOSSES)

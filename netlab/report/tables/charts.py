@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments
+from netlab.experiment.matrix import Link
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import setting_name, setting_value
-from netlab.results.layout import Bin, Column, Grid, Layout, Level
+from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn
 from netlab.results.readings import FLOWS
 from netlab.stats import MIN_TRIALS, interval, mean
-from netlab.store.plan import LinkLike
 
 MAX_CHARTS = 32
 """A matrix with many settings has many diagrams; the tables hold what these leave out."""
@@ -25,7 +25,7 @@ _EVEN_STEPS = 3
 """Rows whose steps differ by more than this factor stand side by side, not at their values."""
 
 
-def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], int]:
+def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
     """The diagrams of a run, and how many more there would be beyond ``MAX_CHARTS``.
 
     For each combination of settings: mean throughput over message size, a chart a protocol; then
@@ -42,7 +42,7 @@ def charts(layout: Layout, link: LinkLike | None) -> tuple[tuple[Chart, ...], in
     return tuple(found.values())[:MAX_CHARTS], max(0, len(found) - MAX_CHARTS)
 
 
-def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
+def _all(layout: Layout, link: Link | None) -> Iterator[Chart]:
     combinations = dict.fromkeys(grid.conditions for grid in layout.grids)
     groups = [
         [grid for grid in layout.grids if grid.conditions == conditions]
@@ -64,16 +64,16 @@ def _all(layout: Layout, link: LinkLike | None) -> Iterator[Chart]:
 
 def _over_message_size(
     protocol: str,
-    columns: Sequence[Column],
-    grids: Sequence[Grid],
+    columns: Sequence[TableColumn],
+    grids: Sequence[BinGrid],
     pairings: Sequence[str],
-    link: LinkLike | None,
+    link: Link | None,
 ) -> Chart:
     sizes = sorted({column.message_bytes for column in columns})
     lines = []
     for grid in grids:
         for flow in dict.fromkeys(column.flow for column in columns):
-            those = [Column(protocol, size, flow) for size in sizes]
+            those = [TableColumn(protocol, size, flow) for size in sizes]
             means = [_mean_of_cells(grid, column) for column in those]
             points = list(zip(map(float, sizes), means, strict=True))
             bars = [_half_width(grid.column(column)) for column in those]
@@ -91,10 +91,10 @@ def _over_message_size(
 
 
 def _over_rows(
-    columns: Sequence[Column],
-    grids: Sequence[Grid],
+    columns: Sequence[TableColumn],
+    grids: Sequence[BinGrid],
     pairings: Sequence[str],
-    link: LinkLike | None,
+    link: Link | None,
 ) -> Chart:
     first, name = columns[0], grids[0].row_setting
     rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
@@ -123,7 +123,7 @@ def _over_rows(
     )
 
 
-def _places(rows: Sequence[Level]) -> dict[Level, float]:
+def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
     """Where each row stands on the x axis: at its value, or side by side where it has none.
 
     A level without a number among numbers, such as ``auto``, stands one step to their right.
@@ -135,13 +135,13 @@ def _places(rows: Sequence[Level]) -> dict[Level, float]:
     steps = [after - before for before, after in pairwise(numbers)]
     if not steps or len(others) > 1 or max(steps) > _EVEN_STEPS * min(steps):
         return {row: float(index) for index, row in enumerate([*numbers, *others])}
-    places: dict[Level, float] = {row: float(row) for row in numbers}
+    places: dict[LevelValue, float] = {row: float(row) for row in numbers}
     places |= dict.fromkeys(others, numbers[-1] + 1.5 * steps[-1])
     return places
 
 
 def _points(
-    grid: Grid, places: dict[Level, float], column: Column
+    grid: BinGrid, places: dict[LevelValue, float], column: TableColumn
 ) -> list[tuple[float, float | None]]:
     """The figures of a column from left to right; no line leads to a level that is no number."""
     points: list[tuple[float, float | None]] = []
@@ -152,13 +152,13 @@ def _points(
     return points
 
 
-def _figure(grid: Grid, row: Level, column: Column) -> float | None:
+def _figure(grid: BinGrid, row: LevelValue, column: TableColumn) -> float | None:
     place = grid.bins.get((row, column))
     figures = place.throughputs_bit_per_s if place else ()
     return mean(figures) / 1e6 if figures else None
 
 
-def _mean_of_cells(grid: Grid, column: Column) -> float | None:
+def _mean_of_cells(grid: BinGrid, column: TableColumn) -> float | None:
     figures = [_figure(grid, row, column) for row in grid.rows]
     present = [each for each in figures if each is not None]
     return mean(present) if present else None
@@ -171,7 +171,7 @@ def _half_width(places: Sequence[Bin]) -> float | None:
 
 
 def _line(
-    grid: Grid,
+    grid: BinGrid,
     flow: str,
     pairings: Sequence[str],
     points: Sequence[tuple[float, float | None]],
@@ -200,7 +200,10 @@ def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
 
 
 def _curves(
-    columns: Sequence[Column], sizes: Sequence[int], grids: Sequence[Grid], link: LinkLike | None
+    columns: Sequence[TableColumn],
+    sizes: Sequence[int],
+    grids: Sequence[BinGrid],
+    link: Link | None,
 ) -> tuple[Curve, ...]:
     """The ceiling as a curve over the message size; level for TCP, teeth of fragments for UDP."""
     places = [place for grid in grids for column in columns for place in grid.column(column)]

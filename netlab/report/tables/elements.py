@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from netlab.results.labels import count, figure
-from netlab.results.layout import Column
+from netlab.results.layout import TableColumn
 
-Kind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
+TableKind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
 Unit = Literal["Mbit/s", "%"]
 
 
@@ -31,11 +31,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EntryRow:
     """One row: its heading and an entry a column."""
 
     label: str
-    kind: Kind
+    kind: TableKind
     unit: Unit
     entries: tuple[Entry, ...]
     decimal_marker: str = "."
@@ -58,8 +58,8 @@ class Table:
     """What its figures are, with their unit."""
     corner: str
     """Heading of the rows."""
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[TableColumn, ...]
+    rows: tuple[EntryRow, ...]
     footnotes: tuple[tuple[str, str], ...]
     """(letter, sentence), in the order of their first use."""
 
@@ -77,7 +77,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SheetCell:
     """One place of a sheet; a blank has no text, and notes that say why."""
 
     text: str = ""
@@ -91,11 +91,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SheetLine:
     """One row of a sheet: its heading and a place a column."""
 
     label: str
-    places: tuple[Place, ...]
+    places: tuple[SheetCell, ...]
     cell: str = ""
     """Key of the one cell that the line is of; empty where it is of several."""
 
@@ -108,7 +108,7 @@ class Sheet:
     corner: str
     """Heading of the rows."""
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[SheetLine, ...]
     footnotes: tuple[tuple[str, str], ...] = ()
     """(letter, sentence), in the order of their first use."""
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.ethernet import above_tolerance
-from netlab.report.tables.elements import Entry, Kind, Notes, Row, Table, Unit
+from netlab.experiment.matrix import Link
+from netlab.report.tables.elements import Entry, EntryRow, Notes, Table, TableKind, Unit
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
-from netlab.results.layout import Bin, Column, Grid, Layout
+from netlab.results.layout import Bin, BinGrid, Layout, TableColumn
 from netlab.stats import MIN_TRIALS, interval, mean, median
-from netlab.store.plan import LinkLike
 
 MAX_COLUMNS = 10
 """More of them do not fit on a printed page: then each protocol has a table of its own."""
@@ -20,19 +20,19 @@ NOT_PLANNED = "not asked for by the matrix."
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TableSection:
     """All tables of one pairing under one combination of settings."""
 
-    grid: Grid
+    grid: BinGrid
     subtitle: str
     """Systems and hosts at both ends."""
     tables: tuple[Table, ...]
 
 
-def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[Section, ...]:
+def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[TableSection, ...]:
     """The tables of each pairing: throughput, and beside it loss and intervals where there are."""
     return tuple(
-        Section(
+        TableSection(
             grid,
             _ends(grid),
             tuple(
@@ -50,17 +50,17 @@ def sections(layout: Layout, link: LinkLike | None, *, imported: bool) -> tuple[
     )
 
 
-def overviews(layout: Layout, link: LinkLike | None = None) -> tuple[Table, ...]:
+def overviews(layout: Layout, link: Link | None = None) -> tuple[Table, ...]:
     """The means of all pairings, each with its n; then the mean over all that used a cable.
 
     With a ``link`` each has its share of the wire ceiling beside it.
 
     One table, unless combinations of settings have other columns (``direction: both``).
     """
-    combinations: dict[str, list[Grid]] = {}
+    combinations: dict[str, list[BinGrid]] = {}
     for grid in layout.grids:
         combinations.setdefault(grid.conditions, []).append(grid)
-    alike: dict[tuple[Column, ...], list[list[Grid]]] = {}
+    alike: dict[tuple[TableColumn, ...], list[list[BinGrid]]] = {}
     for grids in combinations.values():
         columns = tuple(sorted({column for grid in grids for column in grid.columns}))
         alike.setdefault(columns, []).append(grids)
@@ -72,20 +72,20 @@ def overviews(layout: Layout, link: LinkLike | None = None) -> tuple[Table, ...]
 
 
 def _overview(
-    columns: tuple[Column, ...], groups: Sequence[Sequence[Grid]], link: LinkLike | None
+    columns: tuple[TableColumn, ...], groups: Sequence[Sequence[BinGrid]], link: Link | None
 ) -> Table:
     notes = Notes()
-    rows: list[Row] = []
+    rows: list[EntryRow] = []
     for grids in groups:
         for grid in grids:
             label = f"{grid.title} (same host)" if grid.same_host else grid.title
             means = tuple(_mean_of([grid], column, link, notes) for column in columns)
-            rows.append(Row(label, "mean", "Mbit/s", means))
+            rows.append(EntryRow(label, "mean", "Mbit/s", means))
         wired = [grid for grid in grids if not grid.same_host]
         if len(wired) > 1:
             label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
             means = tuple(_mean_of(wired, column, link, notes) for column in columns)
-            rows.append(Row(label, "all", "Mbit/s", means))
+            rows.append(EntryRow(label, "all", "Mbit/s", means))
     return Table(
         pairing="",
         conditions="",
@@ -97,12 +97,12 @@ def _overview(
     )
 
 
-def _narrow(grid: Grid) -> list[Grid]:
+def _narrow(grid: BinGrid) -> list[BinGrid]:
     """The grid, or several of no more columns than a printed page is wide."""
     return [_with_columns(grid, part) for part in _parts(grid.columns)]
 
 
-def _parts(columns: tuple[Column, ...]) -> list[tuple[Column, ...]]:
+def _parts(columns: tuple[TableColumn, ...]) -> list[tuple[TableColumn, ...]]:
     if len(columns) <= MAX_COLUMNS:
         return [columns]
     protocols = dict.fromkeys(column.protocol for column in columns)
@@ -114,12 +114,14 @@ def _parts(columns: tuple[Column, ...]) -> list[tuple[Column, ...]]:
     ]
 
 
-def _with_columns(grid: Grid, columns: tuple[Column, ...]) -> Grid:
+def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
     bins = {(row, column): found for (row, column), found in grid.bins.items() if column in columns}
     return replace(grid, columns=columns, bins=bins)
 
 
-def _mean_of(grids: Sequence[Grid], column: Column, link: LinkLike | None, notes: Notes) -> Entry:
+def _mean_of(
+    grids: Sequence[BinGrid], column: TableColumn, link: Link | None, notes: Notes
+) -> Entry:
     """The mean over the cells that have a figure; a blank tells why none has."""
     places = [place for grid in grids for place in grid.column(column)]
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
@@ -131,12 +133,12 @@ def _mean_of(grids: Sequence[Grid], column: Column, link: LinkLike | None, notes
     return Entry(None, 0, notes(reasons or [NOT_PLANNED]))
 
 
-def _throughput(grid: Grid, link: LinkLike | None, *, imported: bool) -> Table:
+def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> Table:
     notes = Notes()
     ceilings = {c: ceiling_of(c, grid.column(c), link) for c in grid.columns}
     repeated = any(len(place.readings) > 1 for place in grid.bins.values())
 
-    def entry(place: Bin, column: Column) -> Entry:
+    def entry(place: Bin, column: TableColumn) -> Entry:
         figures = place.throughputs_bit_per_s
         value = mean(figures) if figures else None
         sentences = _why(place)
@@ -159,11 +161,11 @@ def _throughput(grid: Grid, link: LinkLike | None, *, imported: bool) -> Table:
 
 def _summary(
     label: str,
-    kind: Kind,
+    kind: TableKind,
     of: Callable[[Sequence[float]], float],
-    body: Sequence[Row],
+    body: Sequence[EntryRow],
     notes: Notes,
-) -> Row:
+) -> EntryRow:
     """A row that sums up each column over the cells that have a figure, with their number."""
     entries = []
     for column in zip(*(row.entries for row in body), strict=True):
@@ -173,10 +175,12 @@ def _summary(
         else:
             letters = dict.fromkeys(letter for entry in column for letter in entry.notes)
             entries.append(Entry(None, 0, tuple(letters)))
-    return Row(label, kind, "Mbit/s", tuple(entries))
+    return EntryRow(label, kind, "Mbit/s", tuple(entries))
 
 
-def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: Notes) -> list[Row]:
+def _ceiling_rows(
+    ceilings: Sequence[Ceiling | None], means: EntryRow, notes: Notes
+) -> list[EntryRow]:
     ceiling_entries, efficiency_entries = [], []
     for ceiling, entry in zip(ceilings, means.entries, strict=True):
         if ceiling is None:
@@ -189,12 +193,12 @@ def _ceiling_rows(ceilings: Sequence[Ceiling | None], means: Row, notes: Notes) 
         share = None if entry.value is None else 100 * entry.value / ceiling.highest_bit_per_s
         efficiency_entries.append(Entry(share, entry.n, () if share is not None else entry.notes))
     return [
-        Row("wire ceiling", "ceiling", "Mbit/s", tuple(ceiling_entries)),
-        Row("mean / ceiling, %", "efficiency", "%", tuple(efficiency_entries)),
+        EntryRow("wire ceiling", "ceiling", "Mbit/s", tuple(ceiling_entries)),
+        EntryRow("mean / ceiling, %", "efficiency", "%", tuple(efficiency_entries)),
     ]
 
 
-def _lost(grid: Grid) -> Table | None:
+def _lost(grid: BinGrid) -> Table | None:
     """The share of the sent messages that was lost; ``None`` where nothing was."""
     columns = tuple(column for column in grid.columns if column.protocol == "UDP")
     if not any(
@@ -203,7 +207,7 @@ def _lost(grid: Grid) -> Table | None:
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: Column) -> Entry:
+    def entry(place: Bin, _: TableColumn) -> Entry:
         counts = [
             (flow.lost_messages, flow.sent_messages)
             for flow in place.flows
@@ -219,13 +223,13 @@ def _lost(grid: Grid) -> Table | None:
     return _table(narrow, "lost, % of the messages sent", rows, notes)
 
 
-def _half_widths(grid: Grid) -> Table | None:
+def _half_widths(grid: BinGrid) -> Table | None:
     """How far the mean of repeated trials is certain; ``None`` where no cell has enough."""
     if not any(len(p.throughputs_bit_per_s) >= MIN_TRIALS for p in grid.bins.values()):
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: Column) -> Entry:
+    def entry(place: Bin, _: TableColumn) -> Entry:
         figures = place.throughputs_bit_per_s
         if len(figures) >= MIN_TRIALS:
             return Entry(interval(figures).half_width, len(figures), shows_n=True)
@@ -237,7 +241,9 @@ def _half_widths(grid: Grid) -> Table | None:
     return _table(grid, quantity, rows, notes)
 
 
-def _body(grid: Grid, unit: Unit, notes: Notes, entry: Callable[[Bin, Column], Entry]) -> list[Row]:
+def _body(
+    grid: BinGrid, unit: Unit, notes: Notes, entry: Callable[[Bin, TableColumn], Entry]
+) -> list[EntryRow]:
     """A row a level; a place that the matrix left out says so."""
     rows = []
     for row in grid.rows:
@@ -246,11 +252,11 @@ def _body(grid: Grid, unit: Unit, notes: Notes, entry: Callable[[Bin, Column], E
             place = grid.bins.get((row, column))
             left_out = Entry(None, 0) if place else Entry(None, 0, notes([NOT_PLANNED]))
             entries.append(entry(place, column) if place else left_out)
-        rows.append(Row(setting_value(grid.row_setting, row), "value", unit, tuple(entries)))
+        rows.append(EntryRow(setting_value(grid.row_setting, row), "value", unit, tuple(entries)))
     return rows
 
 
-def _table(grid: Grid, quantity: str, rows: Sequence[Row], notes: Notes) -> Table:
+def _table(grid: BinGrid, quantity: str, rows: Sequence[EntryRow], notes: Notes) -> Table:
     return Table(
         pairing=f"{grid.pairing} (same host)" if grid.same_host else grid.pairing,
         conditions=grid.conditions,
@@ -274,7 +280,7 @@ def _why(place: Bin) -> list[str]:
     ]
 
 
-def _ends(grid: Grid) -> str:
+def _ends(grid: BinGrid) -> str:
     """Who is at both ends, as far as it is known."""
     hosts = dict.fromkeys((r.server, r.client) for r in grid.readings if r.server and r.client)
     words = [systems(grid.pairing)] if systems(grid.pairing) else []

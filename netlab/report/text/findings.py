@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping
 
 from netlab.experiment.records import REASONS
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.report.text.run_index import Speaker
+from netlab.report.text.run_index import RunIndex
 from netlab.report.text.stream_findings import said_of_stream
 from netlab.results.labels import count, figure, setting
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
 
 
-def sentence(finding: Finding, speaker: Speaker) -> str:
+def sentence(finding: Finding, index: RunIndex) -> str:
     """What it states, of what, and by which figures: one sentence with its full stop."""
     words = _WORDS.get(finding.kind)
     of_stream = said_of_stream(finding) or finding.kind.replace("-", " ")
-    said = of_stream if words is None else words(finding, speaker)
+    said = of_stream if words is None else words(finding, index)
     where = "" if finding.kind is Kind.UNREPEATED else of_what(finding.group)
     return f"{where}: {said}." if where else f"{said[:1].upper()}{said[1:]}."
 
@@ -28,25 +28,25 @@ def of_what(group: Group) -> str:
     return ", ".join(word for word in (str(group), *words) if word)
 
 
-def _in_cells(finding: Finding, speaker: Speaker) -> str:
+def _in_cells(finding: Finding, index: RunIndex) -> str:
     """``in 7 of 13 cells (socket buffers up to 44 KiB, but for 32 KiB)``."""
-    every, those = speaker.cells_beside(finding.cells[0]), set(finding.cells)
+    every, those = index.cells_beside(finding.cells[0]), set(finding.cells)
     if len(every) <= len(those):
         return "in every cell" if len(those) > 1 else ""
     said = f"in {len(those)} of {count(len(every), 'cell')}"
-    sized = [cell for cell in every if speaker.buffer_bytes(cell) is not None]
+    sized = [cell for cell in every if index.buffer_bytes(cell) is not None]
     its = [at for at, cell in enumerate(sized) if cell in those]
     # Where one buffer stands for several cells, which differ otherwise, it names none of them.
-    one_each = len({speaker.buffer_bytes(cell) for cell in sized}) == len(sized)
+    one_each = len({index.buffer_bytes(cell) for cell in sized}) == len(sized)
     if not its or len(its) < len(those) or not one_each:
         return said
     if its[0] == 0:
-        inside, edge = sized[: its[-1] + 1], f"up to {_buffer(sized[its[-1]], speaker)}"
+        inside, edge = sized[: its[-1] + 1], f"up to {_buffer(sized[its[-1]], index)}"
     elif its[-1] == len(sized) - 1:
-        inside, edge = sized[its[0] :], f"from {_buffer(sized[its[0]], speaker)} on"
+        inside, edge = sized[its[0] :], f"from {_buffer(sized[its[0]], index)} on"
     else:
         return said
-    holes = [_buffer(cell, speaker) for cell in inside if cell not in those]
+    holes = [_buffer(cell, index) for cell in inside if cell not in those]
     but = f", but for {', '.join(holes)}" if holes else ""
     return f"{said} (socket buffers {edge}{but})" if len(holes) <= 2 else said
 
@@ -59,15 +59,15 @@ def amount(quantity: str, value: float) -> str:
     return f"{figure(value / 1e6)} Mbit/s"
 
 
-def _buffer(cell: str, speaker: Speaker) -> str:
-    size = speaker.buffer_bytes(cell)
+def _buffer(cell: str, index: RunIndex) -> str:
+    size = index.buffer_bytes(cell)
     return "the system’s tuning" if size is None else format_bytes(size)
 
 
-def _at(finding: Finding, speaker: Speaker) -> str:
+def _at(finding: Finding, index: RunIndex) -> str:
     """`` at a socket buffer of 60 KiB``; empty where that is the system's own."""
-    known = speaker.buffer_bytes(finding.cells[0]) is not None
-    return f" at a socket buffer of {_buffer(finding.cells[0], speaker)}" if known else ""
+    known = index.buffer_bytes(finding.cells[0]) is not None
+    return f" at a socket buffer of {_buffer(finding.cells[0], index)}" if known else ""
 
 
 def _quantity(finding: Finding) -> str:
@@ -84,64 +84,64 @@ def _means(finding: Finding) -> str:
     return ", ".join([*words, f"median {amount(quantity, said['median'])}"])
 
 
-def outlier_briefly(finding: Finding, speaker: Speaker) -> str:
+def outlier_briefly(finding: Finding, index: RunIndex) -> str:
     """One of several, without saying again what it is."""
     said, quantity = finding.evidence, _quantity(finding)
     return (
-        f"{of_what(finding.group)} at {_buffer(finding.cells[0], speaker)}, "
+        f"{of_what(finding.group)} at {_buffer(finding.cells[0], index)}, "
         f"{amount(quantity, said[quantity])} where its neighbours have "
         f"{amount(quantity, said['expected'])} ({_means(finding)})"
     )
 
 
-def _outlier(finding: Finding, speaker: Speaker) -> str:
+def _outlier(finding: Finding, index: RunIndex) -> str:
     said, quantity = finding.evidence, _quantity(finding)
     return (
-        f"{amount(quantity, said[quantity])}{_at(finding, speaker)} is an outlier; its neighbours "
+        f"{amount(quantity, said[quantity])}{_at(finding, index)} is an outlier; its neighbours "
         f"have {amount(quantity, said['expected'])} ({_means(finding)})"
     )
 
 
-def _step(finding: Finding, speaker: Speaker) -> str:
+def _step(finding: Finding, index: RunIndex) -> str:
     said, quantity = finding.evidence, _quantity(finding)
-    sizes = " and ".join(_buffer(cell, speaker) for cell in finding.cells)
+    sizes = " and ".join(_buffer(cell, index) for cell in finding.cells)
     return (
         f"a step to {amount(quantity, said[quantity])} at socket buffers of {sizes}; the cells "
         f"beside have {amount(quantity, said['expected'])}"
     )
 
 
-def _stray_trial(finding: Finding, speaker: Speaker) -> str:
+def _stray_trial(finding: Finding, index: RunIndex) -> str:
     said, quantity = finding.evidence, _quantity(finding)
     more = said["stray_trials"] - 1
     others = f", nor do {more:.0f} others" if more else ""
     return (
-        f"trial {said['trial']:.0f} of {said['trials']:.0f}{_at(finding, speaker)} does not go "
+        f"trial {said['trial']:.0f} of {said['trials']:.0f}{_at(finding, index)} does not go "
         f"with the others{others}: {amount(quantity, said[quantity])}, they have "
         f"{amount(quantity, said['expected'])} ({_means(finding)})"
     )
 
 
-def _wire(finding: Finding, speaker: Speaker) -> str:
+def _wire(finding: Finding, index: RunIndex) -> str:
     ceiling = finding.evidence.get("ceiling_bit_per_s")
     of = "of its ceiling" if ceiling is None else f"of {amount('', ceiling)}"
     least = "96" if finding.group.flow else "98"
-    where = _in_cells(finding, speaker)
+    where = _in_cells(finding, index)
     said = f"at the wire’s limit, {least} % and more {of}"
     return f"{said}, {where}" if where else said
 
 
-def fall(finding: Finding, speaker: Speaker) -> str:
+def fall(finding: Finding, index: RunIndex) -> str:
     """Where it begins, and how deep it goes."""
     said = finding.evidence
     return (
-        f"from a socket buffer of {_buffer(finding.cells[0], speaker)} on it falls from "
+        f"from a socket buffer of {_buffer(finding.cells[0], index)} on it falls from "
         f"{amount('', said['expected'])} to {amount('', said['least'])}, which the data do not "
         "explain"
     )
 
 
-def _no_timestamps(finding: Finding, _: Speaker) -> str:
+def _no_timestamps(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"{amount('', said['throughput_bit_per_s'])} is consistent with no TCP timestamps (ceiling "
@@ -150,7 +150,7 @@ def _no_timestamps(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _no_effect(finding: Finding, _: Speaker) -> str:
+def _no_effect(finding: Finding, _: RunIndex) -> str:
     said, quantity = finding.evidence, finding.words["quantity"]
     but = f", but for {count(int(said['outliers']), 'outlier')}" if said["outliers"] else ""
     return (
@@ -160,7 +160,7 @@ def _no_effect(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _capped(finding: Finding, _: Speaker) -> str:
+def _capped(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     most = said.get("most_effective_bytes")
     effect = "" if most is None else f"; {_size(most)} is the most in effect"
@@ -170,14 +170,14 @@ def _capped(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _doubled(finding: Finding, _: Speaker) -> str:
+def _doubled(finding: Finding, _: RunIndex) -> str:
     return (
         f"socket buffers of {_sizes(finding.evidence)} were doubled by the system of the "
         f"{finding.words['ends'].replace(', ', ' and of the ')}"
     )
 
 
-def _same_buffer(finding: Finding, _: Speaker) -> str:
+def _same_buffer(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"socket buffers of {_sizes(said)} came to one of {_size(said['effective_bytes'])} in "
@@ -185,7 +185,7 @@ def _same_buffer(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _fragmented(finding: Finding, _: Speaker) -> str:
+def _fragmented(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"each message is {said['fragments']:.0f} fragments at an MTU of {said['mtu_bytes']:.0f} "
@@ -193,7 +193,7 @@ def _fragmented(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _far_below(finding: Finding, _: Speaker) -> str:
+def _far_below(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     others = said.get("others_ceiling_share")
     beside = "" if others is None else f", of which other pairings reach {_percent(others)}"
@@ -205,7 +205,7 @@ def _far_below(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _one_way(finding: Finding, _: Speaker) -> str:
+def _one_way(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     ratio = said["ratio"]
     return (
@@ -215,7 +215,7 @@ def _one_way(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _link_speed(finding: Finding, _: Speaker) -> str:
+def _link_speed(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"{finding.words['interface'] or 'its interface'} runs at "
@@ -224,7 +224,7 @@ def _link_speed(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _link_mtu(finding: Finding, _: Speaker) -> str:
+def _link_mtu(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"{finding.words['interface'] or 'its interface'} has an MTU of "
@@ -233,22 +233,22 @@ def _link_mtu(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _duplex(finding: Finding, _: Speaker) -> str:
+def _duplex(finding: Finding, _: RunIndex) -> str:
     return f"{finding.words['interface'] or 'its interface'} runs at half duplex"
 
 
-def _changed(finding: Finding, _: Speaker) -> str:
+def _changed(finding: Finding, _: RunIndex) -> str:
     changes = [f"{name.replace('_', ' ')} {said}" for name, said in finding.words.items()]
     more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
     return f"its facts changed in the course of the run: {'; '.join(changes[:3])}{more}"
 
 
-def _virtual(finding: Finding, _: Speaker) -> str:
+def _virtual(finding: Finding, _: RunIndex) -> str:
     words = finding.words
     return f"virtual, under {words['hypervisor']}: {words['hosts']}"
 
 
-def _off_time(finding: Finding, _: Speaker) -> str:
+def _off_time(finding: Finding, _: RunIndex) -> str:
     """How long trials took, and who says so."""
     said = finding.evidence
     span = f"{format_seconds(said['shortest_s'])} to {format_seconds(said['longest_s'])}"
@@ -258,12 +258,12 @@ def _off_time(finding: Finding, _: Speaker) -> str:
     return f"trials took {asked} ({finding.words['source']})"
 
 
-def _failed(finding: Finding, _: Speaker) -> str:
+def _failed(finding: Finding, _: RunIndex) -> str:
     trials = count(int(finding.evidence["trials"]), "trial")
     return f"{trials} failed{_of_sizes(finding)}: {why(finding)}"
 
 
-def _missing(finding: Finding, _: Speaker) -> str:
+def _missing(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"{said['cells']:.0f} of {count(int(said['of_cells']), 'cell')} without a result"
@@ -271,7 +271,7 @@ def _missing(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _fewer(finding: Finding, _: Speaker) -> str:
+def _fewer(finding: Finding, _: RunIndex) -> str:
     said = finding.evidence
     return (
         f"its mean rests on {count(int(said['cells']), 'cell')}, others beside it on "
@@ -279,7 +279,7 @@ def _fewer(finding: Finding, _: Speaker) -> str:
     )
 
 
-def _unrepeated(finding: Finding, _: Speaker) -> str:
+def _unrepeated(finding: Finding, _: RunIndex) -> str:
     """Which two, and how little lies between them."""
     said, group = finding.evidence, finding.group
     least, most = said["least_difference_bit_per_s"], said["most_difference_bit_per_s"]
@@ -317,7 +317,7 @@ def _percent(share: float) -> str:
     return f"{float(f'{100 * share:.3g}'):g} %"
 
 
-_WORDS: Mapping[Kind, Callable[[Finding, Speaker], str]] = {
+_WORDS: Mapping[Kind, Callable[[Finding, RunIndex], str]] = {
     Kind.OUTLIER: _outlier,
     Kind.STEP: _step,
     Kind.STRAY_TRIAL: _stray_trial,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Speaker:
+class RunIndex:
     """What the words of findings need to know of their run."""
 
     run: Run

@@ -35,7 +35,7 @@ CALLED: Mapping[Kind, str] = {
 }
 """Kind of limit → how it is called."""
 
-Said = Mapping[str, float]
+Figures = Mapping[str, float]
 
 
 def said_of_stream(finding: Finding) -> str | None:
@@ -53,45 +53,45 @@ def said_of_stream(finding: Finding) -> str | None:
     return f"limited by {called}{at}" + (f": {figures}" if figures else "")
 
 
-def shown_by(kind: Kind, evidence: Said) -> str:
+def shown_by(kind: Kind, evidence: Figures) -> str:
     """The figures behind a limit, in words; empty where it has none of its own."""
     say = _SHOWN.get(kind)
     return "" if say is None else say(evidence)
 
 
-def _call_rate(said: Said) -> str:
+def _call_rate(said: Figures) -> str:
     return f"{thousands(said['calls_per_s'])} calls a second{_each_takes(said)}"
 
 
-def _each_takes(said: Said) -> str:
+def _each_takes(said: Figures) -> str:
     half_ns, p90_ns = said["send_call_median_ns"], said["send_call_p90_ns"]
     if p90_ns <= 2 * half_ns:
         return f", each takes {_time(half_ns)}"
     return f" of {_time(half_ns)} (nine of ten: {_time(p90_ns)})"
 
 
-def _on_cpu(said: Said) -> str:
+def _on_cpu(said: Figures) -> str:
     calls = said.get("calls_per_s")
     often = "" if calls is None else f", {thousands(calls)} calls a second"
     return f"its thread {_percent(said['thread_share'])} on a CPU{often}"
 
 
-def _quota(end: str) -> Callable[[Said], str]:
+def _quota(end: str) -> Callable[[Figures], str]:
     return lambda said: f"throttled in {_percent(said[f'{end}_throttled_share'])} of its periods"
 
 
-def _starved(end: str) -> Callable[[Said], str]:
+def _starved(end: str) -> Callable[[Figures], str]:
     return lambda said: (
         f"ready to run and without a CPU {_time_share(said[f'{end}_run_queue_share'])}"
     )
 
 
-def _stolen(said: Said) -> str:
+def _stolen(said: Figures) -> str:
     shares = [said[name] for name in ("sender_steal_share", "receiver_steal_share") if name in said]
     return f"{_percent(max(shares))} of the CPUs’ time"
 
 
-def _window(said: Said) -> str:
+def _window(said: Figures) -> str:
     window, rtt = said["window_bytes"], said["min_rtt_us"]
     limit = format_rate(float(f"{said['window_limit_bit_per_s']:.3g}"))
     return (
@@ -100,40 +100,40 @@ def _window(said: Said) -> str:
     )
 
 
-def _buffer(said: Said) -> str:
+def _buffer(said: Figures) -> str:
     size = said.get("send_buffer_bytes")
     of = "" if size is None else f" of {format_bytes(round(size))}"
     return f"TCP waited for a buffer{of} {_time_share(said['sndbuf_limited_share'])}"
 
 
-def _queue(said: Said) -> str:
+def _queue(said: Figures) -> str:
     return f"its queue full at {_percent(said['queue_full_share'])} of the looks"
 
 
-def _core(said: Said) -> str:
+def _core(said: Figures) -> str:
     names = ("sender_busiest_core_share", "receiver_busiest_core_share")
     return f"busy {_percent(max(said[name] for name in names if name in said))}"
 
 
-def _congestion(said: Said) -> str:
+def _congestion(said: Figures) -> str:
     times = rounded(said["retransmissions"], 0)
     return f"{times} segments sent again, held back {_time_share(said['cwnd_limited_share'])}"
 
 
-def _lost(said: Said) -> str:
+def _lost(said: Figures) -> str:
     return f"{_percent(said['lost_share'], 1)} lost"
 
 
-def _lost_in_queue(said: Said) -> str:
+def _lost_in_queue(said: Figures) -> str:
     share = min(1.0, said["receive_queue_drops"] / said["lost_messages"])
     return f"{_lost(said)}, {_percent(share)} of that in the socket"
 
 
-def _frames(said: Said) -> str:
+def _frames(said: Figures) -> str:
     return f"{thousands(said['frames_per_s'])} frames a second, as with other sizes"
 
 
-_SHOWN: Mapping[Kind, Callable[[Said], str]] = {
+_SHOWN: Mapping[Kind, Callable[[Figures], str]] = {
     Kind.SENDER_CALL_RATE: _call_rate,
     Kind.SENDER_CPU: _on_cpu,
     Kind.SENDER_QUOTA: _quota("sender"),

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind
-from netlab.report.tables.elements import Line, Part, Place, Sheet
+from netlab.report.tables.elements import Part, Sheet, SheetCell, SheetLine
 from netlab.report.text.findings import fall, of_what, outlier_briefly, sentence, why
-from netlab.report.text.run_index import Speaker
+from netlab.report.text.run_index import RunIndex
 from netlab.results.labels import count
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def leading(run: Analysis) -> tuple[str, ...]:
     """The three to five sentences that matter most, the most important first; fewer where less was
     found, none where nothing was.
     """
-    speaker = Speaker(run)
+    index = RunIndex(run)
     kinds: dict[Kind, list[Finding]] = {}
     for finding in run.findings:
         kinds.setdefault(finding.kind, []).append(finding)
@@ -53,15 +53,15 @@ def leading(run: Analysis) -> tuple[str, ...]:
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.FALL)
     telling = [kind for kind in kinds if kind not in _NEVER]
     ordered = sorted(telling, key=lambda kind: _place(kind, kinds[kind]))
-    return tuple(_together(kind, kinds[kind], speaker) for kind in ordered[:MOST_LEADING])
+    return tuple(_together(kind, kinds[kind], index) for kind in ordered[:MOST_LEADING])
 
 
 def sentences_of(run: Analysis) -> dict[str, tuple[str, ...]]:
     """Key of a cell → what is said of it, a sentence a finding."""
-    speaker = Speaker(run)
+    index = RunIndex(run)
     said: dict[str, list[str]] = {}
     for finding in run.findings:
-        words = sentence(finding, speaker)
+        words = sentence(finding, index)
         for cell in finding.cells:
             said.setdefault(cell, []).append(words)
     return {cell: tuple(sentences) for cell, sentences in said.items()}
@@ -72,7 +72,7 @@ def all_findings(run: Analysis) -> Part | None:
     found = run.findings
     if not found:
         return None
-    speaker = Speaker(run)
+    index = RunIndex(run)
     warnings = sum(each.severity == "warning" for each in found)
     said = [f"{count(warnings, 'warning')}, {count(len(found) - warnings, 'note')}."]
     if len(found) > MOST_LISTED:
@@ -81,7 +81,7 @@ def all_findings(run: Analysis) -> Part | None:
         title="What the records show",
         corner="of",
         columns=("severity", "finding", "what to do"),
-        lines=tuple(_line(each, speaker) for each in found[:MOST_LISTED]),
+        lines=tuple(_line(each, index) for each in found[:MOST_LISTED]),
     )
     return Part(
         name=NAME,
@@ -103,7 +103,9 @@ def stated(run: Analysis) -> Part | None:
         corner="pairings",
         columns=("statement", "source"),
         lines=tuple(
-            Line(", ".join(each.pairings) or "all", (Place(each.text), Place(each.source)))
+            SheetLine(
+                ", ".join(each.pairings) or "all", (SheetCell(each.text), SheetCell(each.source))
+            )
             for each in remarks
         ),
     )
@@ -121,12 +123,16 @@ _MEANS = (
 )
 
 
-def _line(finding: Finding, speaker: Speaker) -> Line:
+def _line(finding: Finding, index: RunIndex) -> SheetLine:
     where = of_what(finding.group) or "the run"
-    whole = sentence(finding, speaker).removeprefix(f"{where}: ")
+    whole = sentence(finding, index).removeprefix(f"{where}: ")
     advice = f"{finding.advice[:1].upper()}{finding.advice[1:]}."
-    places = (Place(finding.severity), Place(f"{whole[:1].upper()}{whole[1:]}"), Place(advice))
-    return Line(where, places)
+    places = (
+        SheetCell(finding.severity),
+        SheetCell(f"{whole[:1].upper()}{whole[1:]}"),
+        SheetCell(advice),
+    )
+    return SheetLine(where, places)
 
 
 def _place(kind: Kind, found: Sequence[Finding]) -> tuple[int, int]:
@@ -137,46 +143,46 @@ def _place(kind: Kind, found: Sequence[Finding]) -> tuple[int, int]:
     return (1, 0) if found[0].severity == "warning" else (3, 0)
 
 
-def _together(kind: Kind, found: Sequence[Finding], speaker: Speaker) -> str:
+def _together(kind: Kind, found: Sequence[Finding], index: RunIndex) -> str:
     """One sentence for all findings of a kind."""
     words = _TOGETHER.get(kind)
     if len(found) == 1 and kind is not Kind.UNREPEATED:
-        return sentence(found[0], speaker)
-    return _in_turn(found, speaker) if words is None else words(found, speaker)
+        return sentence(found[0], index)
+    return _in_turn(found, index) if words is None else words(found, index)
 
 
-def _in_turn(found: Sequence[Finding], speaker: Speaker) -> str:
+def _in_turn(found: Sequence[Finding], index: RunIndex) -> str:
     """The first with its figures; those that say the same of others with it, the rest by name."""
-    first = sentence(found[0], speaker)
+    first = sentence(found[0], index)
     where = of_what(found[0].group)
     said = first.removeprefix(f"{where}: ")
     same: list[str] = [where]
     others: list[str] = []
     for each in found[1:]:
         its = of_what(each.group)
-        alike = where and sentence(each, speaker).removeprefix(f"{its}: ") == said
+        alike = where and sentence(each, index).removeprefix(f"{its}: ") == said
         (same if alike else others).append(its)
     head = f"{_named(same)}: {said}" if len(same) > 1 else first
     return f"{head} Likewise, with other figures: {_named(others)}." if any(others) else head
 
 
-def _blanks(found: Sequence[Finding], speaker: Speaker) -> str:
+def _blanks(found: Sequence[Finding], index: RunIndex) -> str:
     """All cells of one reason together: their names stand in the table."""
     reasons: dict[str, set[str]] = {}
     for each in found:
         reasons.setdefault(why(each), set()).update(each.cells)
     said = [f"{len(cells)}, {reason[:1].lower()}{reason[1:]}" for reason, cells in reasons.items()]
-    return f"Of {count(len(speaker.cells), 'cell')} without a result: {'; '.join(said)}."
+    return f"Of {count(len(index.cells), 'cell')} without a result: {'; '.join(said)}."
 
 
-def _outliers(found: Sequence[Finding], speaker: Speaker) -> str:
-    told = [outlier_briefly(each, speaker) for each in found[:MOST_TOGETHER]]
+def _outliers(found: Sequence[Finding], index: RunIndex) -> str:
+    told = [outlier_briefly(each, index) for each in found[:MOST_TOGETHER]]
     more = len(found) - len(told)
     rest = f"; and {count(more, 'other cell')}" if more else ""
     return f"{count(len(found), 'outlier')}: {'; '.join(told)}{rest}."
 
 
-def _ceiling(found: Sequence[Finding], speaker: Speaker) -> str:
+def _ceiling(found: Sequence[Finding], index: RunIndex) -> str:
     """The group that framing leaves least, where the author of a table may blame a host for it;
     first of those that fall off the ceiling.
     """
@@ -189,9 +195,9 @@ def _ceiling(found: Sequence[Finding], speaker: Speaker) -> str:
             each.evidence.get("ceiling_bit_per_s", float("inf")),
         ),
     )
-    said = sentence(least, speaker).removesuffix(".")
+    said = sentence(least, index).removesuffix(".")
     if _names(least) in falls:
-        said += f"; {fall(falls[_names(least)], speaker)}"
+        said += f"; {fall(falls[_names(least)], index)}"
     others = len({each.group for each in full}) - 1
     beside = "" if not others else f" The wire is the limit of {_groups(others)} as well."
     return f"{said}.{beside}"
@@ -207,10 +213,10 @@ def _names(finding: Finding) -> tuple[object, ...]:
     return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
-def _comparisons(found: Sequence[Finding], speaker: Speaker) -> str:
+def _comparisons(found: Sequence[Finding], index: RunIndex) -> str:
     """The two pairings that lie closest: there it matters most that nobody can tell."""
     closest = min(found, key=_apart)
-    said = sentence(closest, speaker)
+    said = sentence(closest, index)
     rest = len(found) - 1
     return said if not rest else f"{said} Nor can any other comparison of pairings: one trial each."
 
@@ -225,7 +231,7 @@ def _named(names: Iterable[str]) -> str:
     return shown if len(kept) <= 8 else f"{shown} and {len(kept) - 8} more"
 
 
-_TOGETHER: dict[Kind, Callable[[Sequence[Finding], Speaker], str]] = {
+_TOGETHER: dict[Kind, Callable[[Sequence[Finding], RunIndex], str]] = {
     Kind.OUTLIER: _outliers,
     Kind.MISSING: _blanks,
     Kind.WIRE_CEILING: _ceiling,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from netlab.report.tables.elements import Entry, Part, Place, Sheet, Table
+from netlab.report.tables.elements import Entry, Part, Sheet, SheetCell, Table
 from netlab.report.write.latex_escape import latex_text, shown_characters
 
 TEXT_WIDTH_PT = 485.0
@@ -63,7 +63,7 @@ _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, luala
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _LatexCell:
     """One place: a figure with what follows it, or words."""
 
     text: str
@@ -79,7 +79,7 @@ class _Column:
 
     group: str
     head: str
-    cells: tuple[_Cell, ...]
+    cells: tuple[_LatexCell, ...]
     figures: tuple[str | None, ...]
     """Each place as digits with a decimal point, where it is a number; ``None``: it is none."""
     paragraph: int = 30
@@ -156,7 +156,7 @@ def document(
 
 
 def _of_table(table: Table, marker: str) -> _Grid:
-    labels = tuple(_Cell(row.label) for row in table.rows)
+    labels = tuple(_LatexCell(row.label) for row in table.rows)
     columns = []
     for index, column in enumerate(table.columns):
         cells = tuple(_cell(row.text(row.entries[index]), row.entries[index]) for row in table.rows)
@@ -176,7 +176,7 @@ def _of_table(table: Table, marker: str) -> _Grid:
 
 
 def _of_sheet(sheet: Sheet, marker: str) -> _Grid:
-    labels = tuple(_Cell(line.label) for line in sheet.lines)
+    labels = tuple(_LatexCell(line.label) for line in sheet.lines)
     columns = tuple(
         _column("", head, tuple(_place(line.places[index]) for line in sheet.lines), marker)
         for index, head in enumerate(sheet.columns)
@@ -190,24 +190,24 @@ def _of_sheet(sheet: Sheet, marker: str) -> _Grid:
     )
 
 
-def _cell(text: str, entry: Entry) -> _Cell:
+def _cell(text: str, entry: Entry) -> _LatexCell:
     return _with_marks(text, f"({entry.n})" if text and entry.shows_n else "", entry.notes)
 
 
-def _place(place: Place) -> _Cell:
+def _place(place: SheetCell) -> _LatexCell:
     """``94.10 (13)`` is a figure with a number behind it, here as in a table."""
     match = re.fullmatch(r"(\S+) (\(\d+\))", place.text)
     text, number = match.groups() if match else (place.text, "")
     return _with_marks(text, number, place.notes)
 
 
-def _with_marks(text: str, number: str, letters: tuple[str, ...]) -> _Cell:
+def _with_marks(text: str, number: str, letters: tuple[str, ...]) -> _LatexCell:
     marks = ",".join(letters)
     behind = (rf"\,{number}" if number else "") + (rf"\textsuperscript{{{marks}}}" if marks else "")
-    return _Cell(text, behind, 1.2 * len(number) + _RAISED * len(marks), letters)
+    return _LatexCell(text, behind, 1.2 * len(number) + _RAISED * len(marks), letters)
 
 
-def _column(group: str, head: str, cells: tuple[_Cell, ...], marker: str) -> _Column:
+def _column(group: str, head: str, cells: tuple[_LatexCell, ...], marker: str) -> _Column:
     return _Column(group, head, cells, tuple(_digits(cell.text, marker) for cell in cells))
 
 
@@ -279,7 +279,7 @@ def _table(grid: _Grid, size: _Size) -> str:
     return "\n".join([*lines, r"\bigskip}", ""])
 
 
-def _cell_characters(cell: _Cell) -> float:
+def _cell_characters(cell: _LatexCell) -> float:
     return shown_characters(cell.text) + cell.behind_characters
 
 

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from netlab.report.tables.elements import Entry, Part, Place, Row, Sheet, Table
+from netlab.report.tables.elements import Entry, EntryRow, Part, Sheet, SheetCell, Table
 from netlab.results.export import harmless
 from netlab.results.labels import printable
 
@@ -134,7 +134,7 @@ def _cell(text: str) -> str:
     return harmless(printable(text).lstrip())
 
 
-def _notes_of(table: Table, row: Row) -> str:
+def _notes_of(table: Table, row: EntryRow) -> str:
     sentences = dict(table.footnotes)
     return " ".join(
         f"{column.words}: {sentences[letter]}"
@@ -181,11 +181,11 @@ def _plain_block(caption: str, lines: list[list[str]], footnotes: Sequence[tuple
     return "\n".join([printable(caption), *body, *said])
 
 
-def _marks(entry: Entry | Place) -> list[str]:
+def _marks(entry: Entry | SheetCell) -> list[str]:
     return [f" {','.join(entry.notes)}"] if entry.notes else []
 
 
-def _words(row: Row, entry: Entry) -> str:
+def _words(row: EntryRow, entry: Entry) -> str:
     """``94.10 (13)``; empty for a blank."""
     text = row.text(entry)
     return f"{text} ({entry.n})" if text and entry.shows_n else text

@@ -19,7 +19,7 @@ SAMPLES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class StreamEnd:
     """What one end said of itself and of its host, over its own window; ``None`` is not known."""
 
     host: str = ""
@@ -99,7 +99,7 @@ class Losses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
+class StreamSample:
     """The messages that went one way in one trial that is ok; ``None`` is not known."""
 
     cell: str
@@ -127,8 +127,8 @@ class Sending:
     offered_bit_per_s: float | None = None
     """Where it was paced: what was to be sent."""
     streams: int = 1
-    sender: End = End()
-    receiver: End = End()
+    sender: StreamEnd = StreamEnd()
+    receiver: StreamEnd = StreamEnd()
     calls: int | None = None
     """Send calls in the sender's window, of all streams."""
     call_times: Histogram | None = None
@@ -161,7 +161,7 @@ class Sending:
         return Group(self.pairing, self.protocol, self.message_bytes, self.flow)
 
     @property
-    def ends(self) -> tuple[End, End]:
+    def ends(self) -> tuple[StreamEnd, StreamEnd]:
         """The sender and the receiver."""
         return self.sender, self.receiver
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from netlab.findings.sending import End, Losses, Sending, TcpAccount
+from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
 
 SECOND_NS = 1_000_000_000
 CEILING = 95_708_713.0
-IDLE = End(
+IDLE = StreamEnd(
     host="a",
     window_ns=SECOND_NS,
     thread_ns=300_000_000,
@@ -29,7 +29,7 @@ ACCOUNT = TcpAccount(
 )
 
 
-def udp(**other: Any) -> Sending:
+def udp(**other: Any) -> StreamSample:
     """Half of the ceiling sent, all of it arrived, and nothing shows why it was not more."""
     sent = other.pop("sent", 4_000)
     lost = other.pop("lost", 0)
@@ -50,10 +50,10 @@ def udp(**other: Any) -> Sending:
         "losses": Losses(sent=sent, lost=lost, receive_queue=0, local=0),
         "packets_a_message": 1,
     }
-    return Sending(**(known | other))
+    return StreamSample(**(known | other))
 
 
-def tcp(**other: Any) -> Sending:
+def tcp(**other: Any) -> StreamSample:
     """The same over TCP."""
     known = {"protocol": "TCP", "losses": Losses(), "packets_a_message": None, "tcp": ACCOUNT}
     return udp(**(known | other))
