@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
-    from netlab.report.language.base import Wording
+    from netlab.report.language.wording import Wording
     from netlab.report.tables.elements import Part, Table
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
@@ -149,7 +149,7 @@ def write_report(
     run: Analysis, wording: Wording | None = None, *, reload_s: int | None = None
 ) -> Path:
     """Write the report of a run: see ``Report.write``."""
-    from netlab.report.language.base import Wording
+    from netlab.report.language.wording import Wording
 
     return Report(run, wording or Wording()).write(reload_s=reload_s)
 
@@ -165,7 +165,7 @@ def reloading(html: str, seconds: int | None) -> str:
 
 def overview_text(run: Analysis, wording: Wording | None = None) -> str:
     """The means of a run for a terminal: see ``Report.overview_text``."""
-    from netlab.report.language.base import Wording
+    from netlab.report.language.wording import Wording
 
     return Report(run, wording or Wording()).overview_text()
 

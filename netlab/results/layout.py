@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netlab.experiment.cells import DEFAULTS
 from netlab.experiment.records import Value
@@ -28,11 +28,13 @@ class TableColumn:
     message_bytes: int
     flow: str = ""
     """A name of ``FLOWS``."""
+    way: str = field(default="", compare=False)
+    """What that is called in the report's language; empty: as in ``FLOWS``."""
 
     @property
     def label(self) -> str:
         """The message size, and the way where a test sends both ways."""
-        return f"{self.message_bytes} {FLOWS[self.flow]}".rstrip()
+        return f"{self.message_bytes} {self.way or FLOWS[self.flow]}".rstrip()
 
     @property
     def words(self) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import REASONS, Value
+from netlab.messages import _
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -28,7 +29,11 @@ SERIES = (
 )
 """Values that are lists of numbers."""
 
-FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+FLOWS: Mapping[str, str] = {
+    "": "",
+    "to_server_": _("to server"),
+    "to_client_": _("to client"),
+}
 """Prefix of a flow's columns → how it is called where a test sends both ways."""
 
 _BUSY = ("host_busy_share", "host_busiest_core_share")

@@ -19,8 +19,9 @@ from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report
 from netlab.report.language import wording_in
-from netlab.report.language.base import Wording
-from netlab.report.language.german import German, names_in, spelled
+from netlab.report.language.german import German, spelled
+from netlab.report.language.names import names_in
+from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts
 from netlab.report.tables.tables import overviews, sections

@@ -19,7 +19,8 @@ from netlab.report.draw import parallel
 from netlab.report.draw.parallel import draw, drawing
 from netlab.report.draw.plot import figure_of, style
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
-from netlab.report.language.german import German, names_in
+from netlab.report.language.german import German
+from netlab.report.language.names import names_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts
 from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
-from netlab.report.language.base import Wording
+from netlab.report.language.wording import Wording
 
 
 def wording_in(language: str, run: Run) -> Wording:
@@ -15,7 +15,8 @@ def wording_in(language: str, run: Run) -> Wording:
     Names that the run gives to hosts and pairings are kept, whatever they mean as words.
     """
     if language == "de":
-        from netlab.report.language.german import German, names_in
+        from netlab.report.language.german import German
+        from netlab.report.language.names import names_in
 
         return German(names_in(run))
     return Wording()

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from netlab.results.labels import count, figure
+from netlab.messages import _, counted, joined, sentence_case
+from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
 TableKind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
@@ -72,8 +73,8 @@ class Table:
     @property
     def caption(self) -> str:
         """``LL, streams 4: throughput, Mbit/s``."""
-        words = ", ".join(word for word in (self.pairing, self.conditions) if word)
-        return f"{words}: {self.quantity}" if words else self.quantity
+        words = joined(", ", [word for word in (self.pairing, self.conditions) if word])
+        return joined(": ", [words, self.quantity]) if words else self.quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,24 +141,34 @@ class Chart:
     log_x: bool
     lines: tuple[Curve, ...]
     ceilings: tuple[Curve, ...] = ()
-    quantity: str = "throughput"
+    quantity: str = _("throughput")
     unit: str = "Mbit/s"
     log_y: bool = False
     from_zero: bool = True
     decimal_marker: str = "."
     as_bars: bool = False
     """Bars side by side at each tick of the axis, which are a whole number apart."""
+    told: str = ""
+    """``alt`` in the report's language."""
 
     @property
     def alt(self) -> str:
         """What a reader who does not see the diagram is told."""
-        kind = "Bar" if self.as_bars else "Line"
-        ceiling = " The wire ceiling is drawn beside them." if self.ceilings else ""
-        bars = " Bars are the 95 % interval of each mean." if self.has_bars else ""
-        return (
-            f"{kind} chart: {self.title}, in {self.unit}, over {self.x_label}. "
-            f"{_named(self.lines)}.{ceiling}{bars} The tables hold the same figures."
-        )
+        words = {"title": self.title, "unit": self.unit, "x_label": self.x_label}
+        lines = joined(", ", [line.label for line in self.lines])
+        said = [
+            _("Bar chart: {title}, in {unit}, over {x_label}.", **words)
+            if self.as_bars
+            else _("Line chart: {title}, in {unit}, over {x_label}.", **words),
+            counted(
+                "{number} line: {lines}.", "{number} lines: {lines}.", len(self.lines), lines=lines
+            ),
+        ]
+        if self.ceilings:
+            said.append(_("The wire ceiling is drawn beside them."))
+        if self.has_bars:
+            said.append(_("Bars are the 95 % interval of each mean."))
+        return self.told or joined(" ", [*said, _("The tables hold the same figures.")])
 
     @property
     def has_bars(self) -> bool:
@@ -183,15 +194,19 @@ class Strip:
     x_label: str
     panels: tuple[Panel, ...]
     decimal_marker: str = "."
+    told: str = ""
 
     @property
     def alt(self) -> str:
         """What a reader who does not see the diagrams is told."""
-        names = "; ".join(f"{panel.title}, {panel.unit}" for panel in self.panels)
-        return (
-            f"Line charts: {self.title}, over {self.x_label}. {count(len(self.panels), 'panel')}: "
-            f"{names}. The exported table holds the same figures."
+        if self.told:
+            return self.told
+        names = joined("; ", [joined(", ", [panel.title, panel.unit]) for panel in self.panels])
+        head = _("Line charts: {title}, over {x_label}.", title=self.title, x_label=self.x_label)
+        panels = counted(
+            "{number} panel: {names}.", "{number} panels: {names}.", len(self.panels), names=names
         )
+        return joined(" ", [head, panels, _("The exported table holds the same figures.")])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,17 +224,22 @@ class HeatMap:
     """A figure a row and column; these make the scale of the colours."""
     inside: tuple[tuple[float | None, ...], ...]
     """Figures that are not to be compared with those: shown, without a colour."""
-    x_label: str = "server"
-    y_label: str = "client"
-    inside_label: str = "grey: within one machine, not on the scale"
+    x_label: str = _("server")
+    y_label: str = _("client")
+    inside_label: str = _("grey: within one machine, not on the scale")
     decimal_marker: str = "."
+    told: str = ""
 
     @property
     def alt(self) -> str:
         """What a reader who does not see the map is told."""
-        return (
-            f"Map of colours: {self.title}, {count(len(self.rows), 'client')} by "
-            f"{count(len(self.columns), 'server')}. The table holds the same figures."
+        clients = counted("{number} client", "{number} clients", len(self.rows))
+        servers = counted("{number} server", "{number} servers", len(self.columns))
+        return self.told or _(
+            "Map of colours: {title}, {clients} by {servers}. The table holds the same figures.",
+            title=self.title,
+            clients=clients,
+            servers=servers,
         )
 
 
@@ -246,7 +266,7 @@ class Notes:
     def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
         """The letters of these sentences, in the letters' order; a new one gets the next."""
         letters = [
-            self.letters.setdefault(each[:1].upper() + each[1:], _letter(len(self.letters)))
+            self.letters.setdefault(sentence_case(each), _letter(len(self.letters)))
             for each in dict.fromkeys(sentences)
         ]
         return tuple(sorted(letters, key=lambda letter: (len(letter), letter)))
@@ -255,10 +275,6 @@ class Notes:
     def footnotes(self) -> tuple[tuple[str, str], ...]:
         """(letter, sentence), in the order of their first use."""
         return tuple((letter, sentence) for sentence, letter in self.letters.items())
-
-
-def _named(lines: tuple[Curve, ...]) -> str:
-    return f"{count(len(lines), 'line')}: {', '.join(line.label for line in lines)}"
 
 
 def _letter(index: int) -> str:

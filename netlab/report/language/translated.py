@@ -1,0 +1,180 @@
+"""A report in another language: its messages by a catalogue, its figures as that language does.
+
+Catalogues are gettext's, one file ``CODE.po`` a language (docs/extending.md); Babel reads them and
+knows how a language writes figures. A message that the catalogue lacks stays English.
+"""
+
+from __future__ import annotations
+
+import gettext
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netlab.messages import Message
+from netlab.report.language.wording import Wording
+from netlab.report.tables.elements import (
+    Chart,
+    Curve,
+    EntryRow,
+    HeatMap,
+    Part,
+    Sheet,
+    SheetLine,
+    Strip,
+    Table,
+)
+from netlab.report.tables.tables import TableSection
+from netlab.results.layout import TableColumn
+from netlab.results.readings import FLOWS
+
+_FOLDER = Path(__file__).parent
+_FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [^\W\d]\S*| %)?)")
+"""A figure, with its unit or without one."""
+
+
+class Translated(Wording):
+    """Every text of a report in the language of a catalogue."""
+
+    def __init__(self, language: str, catalogue: gettext.NullTranslations) -> None:
+        from babel.numbers import get_decimal_symbol, get_group_symbol
+
+        self.language = language
+        self.decimal_marker = get_decimal_symbol(language)
+        self.table = catalogue.gettext("Table")
+        self._catalogue = catalogue
+        self._marks = str.maketrans(",.", get_group_symbol(language) + self.decimal_marker)
+
+    def text(self, words: str) -> str:
+        """A message in this language, a figure as it is written there; anything else as it is."""
+        if not isinstance(words, Message):
+            return _FIGURE.sub(self._spelled, words) if _FIGURE.fullmatch(words) else words
+        if words.many:
+            template = self._catalogue.ngettext(words.id, words.many, words.number)
+        else:
+            template = self._catalogue.gettext(words.id) if words.id else ""
+        values = {name: self._value(each) for name, each in words.values.items()}
+        said = template.format(**values) if values else template
+        return said[:1].upper() + said[1:] if words.begins else said
+
+    def _value(self, value: Any) -> Any:
+        return self.text(value) if isinstance(value, str) else value
+
+    def _spelled(self, figure: re.Match[str]) -> str:
+        return figure[1].translate(self._marks) + figure[2]
+
+    def of_table(self, table: Table) -> Table:
+        """Headings, captions, footnotes, and how its figures are written."""
+        return replace(
+            table,
+            pairing=self.text(table.pairing),
+            conditions=self.text(table.conditions),
+            quantity=self.text(table.quantity),
+            corner=self.text(table.corner),
+            columns=tuple(map(self._column, table.columns)),
+            rows=tuple(map(self._row, table.rows)),
+            footnotes=self._footnotes(table.footnotes),
+        )
+
+    def of_section(self, section: TableSection) -> TableSection:
+        """Its tables, and who is at both ends."""
+        return replace(
+            section,
+            grid=replace(section.grid, conditions=self.text(section.grid.conditions)),
+            subtitle=self.text(section.subtitle),
+            tables=tuple(map(self.of_table, section.tables)),
+        )
+
+    def of_part(self, part: Part) -> Part:
+        """Its title, paragraphs, sheets and charts."""
+        return replace(
+            part,
+            title=self.text(part.title),
+            paragraphs=tuple(map(self.text, part.paragraphs)),
+            sheets=tuple(map(self._sheet, part.sheets)),
+            charts=tuple(map(self.of_chart, part.charts)),
+            details=tuple(map(self._sheet, part.details)),
+        )
+
+    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
+        """Title, axes, legend, and what a reader is told who does not see it."""
+        common: dict[str, Any] = {
+            "title": self.text(chart.title),
+            "x_label": self.text(chart.x_label),
+            "decimal_marker": self.decimal_marker,
+            "told": self.text(chart.alt),
+        }
+        match chart:
+            case Strip():
+                panels = tuple(
+                    replace(
+                        panel,
+                        title=self.text(panel.title),
+                        unit=self.text(panel.unit),
+                        lines=self._curves(panel.lines),
+                    )
+                    for panel in chart.panels
+                )
+                return replace(chart, panels=panels, **common)
+            case HeatMap():
+                return replace(
+                    chart,
+                    unit=self.text(chart.unit),
+                    y_label=self.text(chart.y_label),
+                    inside_label=self.text(chart.inside_label),
+                    **common,
+                )
+            case _:
+                return replace(
+                    chart,
+                    x_ticks=tuple((x, self.text(label)) for x, label in chart.x_ticks),
+                    lines=self._curves(chart.lines),
+                    ceilings=self._curves(chart.ceilings),
+                    quantity=self.text(chart.quantity),
+                    unit=self.text(chart.unit),
+                    **common,
+                )
+
+    def _column(self, column: TableColumn) -> TableColumn:
+        return replace(column, way=self.text(FLOWS[column.flow]))
+
+    def _row(self, row: EntryRow) -> EntryRow:
+        return replace(row, label=self.text(row.label), decimal_marker=self.decimal_marker)
+
+    def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((letter, self.text(sentence)) for letter, sentence in footnotes)
+
+    def _sheet(self, sheet: Sheet) -> Sheet:
+        return replace(
+            sheet,
+            title=self.text(sheet.title),
+            corner=self.text(sheet.corner),
+            columns=tuple(map(self.text, sheet.columns)),
+            lines=tuple(map(self._line, sheet.lines)),
+            footnotes=self._footnotes(sheet.footnotes),
+        )
+
+    def _line(self, line: SheetLine) -> SheetLine:
+        places = tuple(replace(place, text=self.text(place.text)) for place in line.places)
+        return replace(line, label=self.text(line.label), places=places)
+
+    def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:
+        return tuple(replace(curve, label=self.text(curve.label)) for curve in curves)
+
+
+@cache
+def catalogue_of(language: str) -> gettext.NullTranslations:
+    """The catalogue ``CODE.po`` beside this file."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with (_FOLDER / f"{language}.po").open("rb") as file:
+        read = read_po(file, locale=language)
+    compiled = io.BytesIO()
+    write_mo(compiled, read)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
