@@ -5,6 +5,7 @@ The first line names the columns, in any order; fields may be quoted; LF and CRL
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
 import stat
@@ -25,24 +26,23 @@ MAX_FAULTS = 200
 MAX_MBIT_PER_S = Decimal(10**8)
 """100 Tbit/s: more is a slip of the pen, or an attack."""
 
-_FIELD = re.compile(r'\s*("(?:[^"]|"")*"|[^,"]*?)\s*(,|$)')
+_WRITTEN = re.compile(r'(?:^|,)((?:[^,"]|"[^"]*"?)*)')
+"""A field as it is written in its line: where a fault is, which csv does not say."""
 
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 _WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
-
-Texts = dict[str, tuple[int, str]]
-"""Column name → (place in the line from 1, its text) of one row."""
+_WHOLE = re.compile(r"[0-9]{1,12}")
 
 Row = TypeVar("Row")
+Wrong = Callable[[str], Iterable[str]]
+"""What is wrong with a value, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[Row]):
     """What a table's columns are, and how a row is read."""
 
-    columns: Sequence[str]
-    wrong: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]]
-    """(column, what is wrong with it) of one row."""
+    columns: Mapping[str, Wrong]
     row: Callable[[int, Mapping[str, str]], Row]
     """A row in which nothing is wrong, by its line from 1."""
     key: Callable[[Row], str]
@@ -50,6 +50,8 @@ class Form(Generic[Row]):
     same: str = "the same cell"
     optional: Collection[str] = ()
     """Columns that may be missing."""
+    across: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]] = lambda _: ()
+    """(column, what is wrong with it) where that depends on other columns of the row."""
 
 
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
@@ -60,19 +62,20 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     seen: dict[str, int] = {}
     for number, line in _lines(text, file):
         if order is None:
-            order = _header(line, number, file, form.columns, form.optional)
+            order = _header(line, number, file, tuple(form.columns), form.optional)
             continue
         if len(rows) + len(faults) >= MAX_ROWS:
             faults.append(Fault(file, number, 1, "", f"more than {MAX_ROWS} rows"))
             break
-        found = _row(line, number, file, order, form)
-        if isinstance(found, list):
-            faults += found
-        elif (key := form.key(found)) in seen:
-            faults.append(Fault(file, number, 1, "", f"{form.same} as in line {seen[key]}"))
+        try:
+            row = _row(line, number, file, order, form)
+        except MatrixError as error:
+            faults += error.faults
         else:
-            seen[key] = number
-            rows.append(found)
+            if (first := seen.setdefault(form.key(row), number)) == number:
+                rows.append(row)
+            else:
+                faults.append(Fault(file, number, 1, "", f"{form.same} as in line {first}"))
         if len(faults) >= MAX_FAULTS:
             faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; not read further"))
             break
@@ -83,19 +86,6 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     if faults:
         raise MatrixError(faults)
     return tuple(rows)
-
-
-def _row(
-    line: str, number: int, file: str, order: dict[str, int], form: Form[Row]
-) -> Row | list[Fault]:
-    placed = _texts(line, number, file, order)
-    if isinstance(placed, list):
-        return placed
-    texts = {name: text for name, (_, text) in placed.items()}
-    faults = [
-        Fault(file, number, placed[name][0], name, message) for name, message in form.wrong(texts)
-    ]
-    return faults or form.row(number, texts)
 
 
 def read_table(path: Path) -> bytes:
@@ -137,32 +127,41 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
-def _fields(line: str) -> list[tuple[int, str]] | int:
-    """(column from 1, text) of each field; or the column at which the quoting goes wrong."""
-    found: list[tuple[int, str]] = []
-    position = 0
-    while True:
-        match = _FIELD.match(line, position)
-        if match is None:
-            return position + 1
-        raw = match.group(1)
-        text = raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
-        found.append((match.start(1) + 1, text))
-        position = match.end()
-        if not match.group(2):
-            return found
+def _read(text: str) -> list[str] | None:
+    """The fields of a text as csv reads them, the spaces around them gone; ``None``: it refuses."""
+    written = [each[1].strip() for each in _WRITTEN.finditer(text)]
+    if any('"' in field and field[0] != '"' for field in written):
+        return None  # csv would take these quotes for text
+    try:
+        return next(csv.reader([",".join(written)], strict=True), [])
+    except csv.Error:
+        return None
+
+
+def _fields(line: str, number: int, file: str) -> list[str]:
+    """The fields of a line; MatrixError with the place of the first that csv refuses."""
+    fields = _read(line)
+    if fields is None:
+        wrong = next(each for each in _WRITTEN.finditer(line) if _read(each[1]) is None)
+        lone = "a carriage return by itself; LF or CRLF ends a line"
+        message = "the quotes do not match" if '"' in wrong[1] else lone
+        raise MatrixError([Fault(file, number, wrong.start(1) + 1, "", message)])
+    return fields
+
+
+def _columns(line: str) -> list[int]:
+    """The column, from 1, at which each field's own text begins."""
+    return [each.end() - len(each[1].lstrip()) + 1 for each in _WRITTEN.finditer(line)]
 
 
 def _header(
     line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
 ) -> dict[str, int]:
     """Column name → its place. Nothing below can be read without it: faults are raised."""
-    fields = _fields(line)
-    if isinstance(fields, int):
-        raise MatrixError([Fault(file, number, fields, "", "the quotes do not match")])
     faults: list[Fault] = []
     order: dict[str, int] = {}
-    for place, (column, name) in enumerate(fields):
+    fields = _fields(line, number, file)
+    for place, (column, name) in enumerate(zip(_columns(line), fields, strict=True)):
         if name in order:
             faults.append(Fault(file, number, column, name, "this column is here twice"))
         elif name not in columns:
@@ -181,21 +180,44 @@ def _header(
     return order
 
 
-def _texts(line: str, number: int, file: str, order: dict[str, int]) -> Texts | list[Fault]:
-    fields = _fields(line)
-    if isinstance(fields, int):
-        return [Fault(file, number, fields, "", "the quotes do not match")]
+def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
+    """A row of the table; MatrixError with all that is wrong with it."""
+    fields = _fields(line, number, file)
     if len(fields) != len(order):
         message = f"{len(fields)} values for {len(order)} columns"
-        if len(fields) == len(order) + 1 and all(text.isdigit() for _, text in fields[-2:]):
+        if len(fields) == len(order) + 1 and all(text.isdigit() for text in fields[-2:]):
             message += "; a decimal point is meant, not a comma"
-        return [Fault(file, number, fields[-1][0], "", message)]
-    return {name: fields[place] for name, place in order.items()}
+        raise MatrixError([Fault(file, number, _columns(line)[-1], "", message)])
+    texts = {name: fields[place] for name, place in order.items()}
+    wrong = [(name, each) for name, text in texts.items() for each in form.columns[name](text)]
+    if wrong := [*wrong, *form.across(texts)]:
+        columns = _columns(line)
+        raise MatrixError(
+            [Fault(file, number, columns[order[name]], name, each) for name, each in wrong]
+        )
+    return form.row(number, texts)
 
 
 def shown(text: str) -> str:
     """A value as a message shows it."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def whole(text: str) -> int | None:
+    """A whole number of at most 12 digits; ``None`` where the text is none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def wrong_whole(text: str, most: int, what: str = "number") -> Iterator[str]:
+    """What is wrong with a whole number from 1 to ``most``; nothing where it is one."""
+    if not 1 <= (whole(text) or 0) <= most:
+        yield f"{shown(text)} is not a whole {what} from 1 to {most}"
+
+
+def wrong_protocol(text: str) -> Iterator[str]:
+    """What is wrong with a protocol; nothing where it is one."""
+    if text not in ("TCP", "UDP"):
+        yield f"{shown(text)} is neither TCP nor UDP"
 
 
 def wrong_decimal(text: str, what: str) -> Iterator[str]:

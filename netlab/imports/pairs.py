@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import named, role_of
 from netlab.experiment.records import Record, Value
-from netlab.imports.csv_table import Form, bit_per_s, parse, shown, throughput, wrong_rate
-from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
+from netlab.imports import CommandOption, Importer
+from netlab.imports.csv_table import Form, bit_per_s, parse, throughput, wrong_protocol, wrong_rate
+from netlab.imports.run_writer import TableContext, cell_of, read_source, record_of, write_run
 from netlab.store.plan import PlannedCell
 
-COLUMNS = ("protocol", "offered_mbit_per_s", "client", "server", "mbit_per_s")
 TEST = "stream"
 
 
@@ -53,22 +53,17 @@ def import_pairs(
     into: Path,
     *,
     machines: Mapping[str, str] | None = None,
-    title: str | None = None,
-    link: Link | None = None,
-    facts: Path | None = None,
-    imported_at: str | None = None,
+    **known: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of hosts against hosts; returns ``into``.
 
     ``machines`` names the machine of each host that is one with others; a host that it does not
-    name is a machine of its own. ``facts`` is a file of what the document states beside the table
-    (see docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the wall clock where the
-    same bytes are wanted again. Importing the same table again into its folder changes nothing.
+    name is a machine of its own.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
     names a host that is not in it; ``into`` holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    source = read_source(csv_path, **known)
     rows = parse_pairs(source.text, source.name)
     one_of = dict(sorted((machines or {}).items()))
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
@@ -102,22 +97,21 @@ def _row(_: int, texts: Mapping[str, str]) -> PairRow:
     )
 
 
-def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(column, what is wrong with it) of one row."""
-    if texts["protocol"] not in ("TCP", "UDP"):
-        yield "protocol", f"{shown(texts['protocol'])} is neither TCP nor UDP"
-    for end in ("client", "server"):
-        try:
-            role_of(texts[end])
-        except ValueError as error:
-            yield end, str(error)
-    for name in ("offered_mbit_per_s", "mbit_per_s"):
-        yield from ((name, sentence) for sentence in wrong_rate(texts.get(name, "")))
+def _wrong_host(text: str) -> Iterator[str]:
+    try:
+        role_of(text)
+    except ValueError as error:
+        yield str(error)
 
 
 _FORM = Form(
-    COLUMNS,
-    wrong=_wrong,
+    {
+        "protocol": wrong_protocol,
+        "offered_mbit_per_s": wrong_rate,
+        "client": _wrong_host,
+        "server": _wrong_host,
+        "mbit_per_s": wrong_rate,
+    },
     row=_row,
     key=lambda row: row.cell.key,
     optional={"offered_mbit_per_s"},
@@ -127,3 +121,34 @@ _FORM = Form(
 def _record(row: PairRow, *, one_machine: bool) -> Record:
     values: dict[str, Value] = {"same_host": one_machine, **throughput(row.printed)}
     return record_of(row.cell, values, printed=row.printed, server=row.server, client=row.client)
+
+
+def _machines(words: tuple[str, ...]) -> dict[str, str]:
+    """Host → its machine, out of NAME=HOST,HOST…"""
+    machines: dict[str, str] = {}
+    for word in words:
+        name, equals, hosts = word.partition("=")
+        if not name or not equals or not all(hosts.split(",")):
+            raise ValueError(f"{word!r} is not NAME=HOST,HOST…, such as pc=guest,desk")
+        machines |= dict.fromkeys(hosts.split(","), name)
+    return machines
+
+
+IMPORTER = Importer(
+    read=import_pairs,
+    help="""Make a run folder out of a TABLE of hosts against hosts, and its report.
+
+    The columns of the CSV file: protocol, client, server, mbit_per_s (10^6 bit/s),
+    offered_mbit_per_s (where a rate was offered). An empty value was not measured.
+    """,
+    options=(
+        CommandOption(
+            "machines",
+            "--machine",
+            "Hosts that are one machine (may be given again): no cable was between them.",
+            metavar="NAME=HOST,HOST…",
+            repeated=True,
+            convert=_machines,
+        ),
+    ),
+)

@@ -9,21 +9,20 @@ and the mean round trip are derived from it, as the document does. An empty time
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, Unpack
 
 from netlab.errors import UsageError
 from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
-from netlab.imports.csv_table import Form, parse, shown, wrong_decimal
-from netlab.imports.run_writer import cell_of, read_source, record_of, write_run
+from netlab.imports import CommandOption, Importer
+from netlab.imports.csv_table import Form, parse, shown, whole, wrong_decimal, wrong_whole
+from netlab.imports.run_writer import TableContext, cell_of, read_source, record_of, write_run
 from netlab.store.plan import PlannedCell
-
-COLUMNS = ("test", "message_bytes", "messages", "trial", "elapsed_s", "lost_packets")
 
 TESTS: Mapping[str, tuple[str, str]] = {
     "tcp_ping": ("round_trip", "TCP"),
@@ -35,8 +34,6 @@ TESTS: Mapping[str, tuple[str, str]] = {
 
 MAX_TRIAL = 1000
 MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
-
-_WHOLE = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +60,19 @@ def import_repeats(
     into: Path,
     *,
     pairing: str = "LL",
-    title: str | None = None,
-    link: Link | None = None,
     mss_bytes: int | None = None,
-    facts: Path | None = None,
-    imported_at: str | None = None,
+    **known: Unpack[TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
     The table does not name the systems, the link or the segment size of TCP: ``pairing`` (server
-    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere, and ``facts`` is a
-    file of what else it states (see docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the
-    wall clock where the same bytes are wanted again. Importing the same table again into its folder
-    changes nothing.
+    first), ``link`` and ``mss_bytes`` do, where the document says it elsewhere.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    source = read_source(csv_path, **known)
+    link = source.link
     rows = parse_repeats(source.text, source.name)
     _check_mss(mss_bytes, link)
     repeats = max(row.trial for row in rows)
@@ -115,36 +107,45 @@ def _row(_: int, texts: Mapping[str, str]) -> Repeat:
     )
 
 
-def _key(row: Repeat) -> str:
-    return repr((row.place, row.trial))
+def _wrong_test(text: str) -> Iterator[str]:
+    if text not in TESTS:
+        yield f"{shown(text)} is none of {', '.join(TESTS)}"
 
 
-def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(column, what is wrong with it) of one row."""
-    test, lost, elapsed = texts["test"], texts.get("lost_packets", ""), texts["elapsed_s"]
-    if test not in TESTS:
-        yield "test", f"{shown(test)} is none of {', '.join(TESTS)}"
-    for name, most in (("message_bytes", 2**24), ("messages", 10**12), ("trial", MAX_TRIAL)):
-        if not _WHOLE.fullmatch(texts[name]) or not 1 <= int(texts[name]) <= most:
-            yield name, f"{shown(texts[name])} is not a whole number from 1 to {most}"
-    faults = list(wrong_decimal(elapsed, "seconds")) if elapsed else []
-    yield from (("elapsed_s", sentence) for sentence in faults)
-    if elapsed and not faults and not MIN_ELAPSED_S <= Decimal(elapsed) <= MAX_ELAPSED_S:
-        yield "elapsed_s", f"{elapsed} s is no time that a test takes; leave it empty where unknown"
-    if lost:
-        yield from _wrong_loss(lost, test, texts["messages"])
+def _wrong_time(text: str) -> Iterator[str]:
+    faults = list(wrong_decimal(text, "seconds")) if text else []
+    yield from faults
+    if text and not faults and not MIN_ELAPSED_S <= Decimal(text) <= MAX_ELAPSED_S:
+        yield f"{text} s is no time that a test takes; leave it empty where unknown"
 
 
-def _wrong_loss(lost: str, test: str, messages: str) -> Iterator[tuple[str, str]]:
-    if TESTS.get(test, ("", "UDP"))[1] != "UDP":
+def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    lost, sent = texts.get("lost_packets", ""), whole(texts["messages"])
+    if not lost:
+        return
+    if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
         yield "lost_packets", "TCP delivers everything: leave it empty"
-    elif not _WHOLE.fullmatch(lost):
+    elif (number := whole(lost)) is None:
         yield "lost_packets", f"{shown(lost)} is not a whole number"
-    elif _WHOLE.fullmatch(messages) and int(lost) > int(messages):
-        yield "lost_packets", f"{lost} lost of {messages} sent"
+    elif sent is not None and number > sent:
+        yield "lost_packets", f"{lost} lost of {texts['messages']} sent"
 
 
-_FORM = Form(COLUMNS, _wrong, _row, _key, same="the same trial", optional={"lost_packets"})
+_FORM = Form(
+    {
+        "test": _wrong_test,
+        "message_bytes": lambda text: wrong_whole(text, 2**24),
+        "messages": lambda text: wrong_whole(text, 10**12),
+        "trial": lambda text: wrong_whole(text, MAX_TRIAL),
+        "elapsed_s": _wrong_time,
+        "lost_packets": lambda _: (),
+    },
+    row=_row,
+    key=lambda row: repr((row.place, row.trial)),
+    same="the same trial",
+    optional={"lost_packets"},
+    across=_wrong_loss,
+)
 
 
 def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
@@ -206,3 +207,40 @@ def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
     if lost is not None or cell.settings["protocol"] == "TCP":
         values["throughput_bit_per_s"] = 8 * row.message_bytes * arrived * 10**9 / elapsed_ns
     return values
+
+
+def _systems(pairing: str) -> str:
+    if len(pairing) != 2 or not pairing.isascii() or not pairing.isupper():
+        raise UsageError(f"--pairing {pairing}: two capitals, server first, such as WL")
+    return pairing
+
+
+def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **known: Any) -> Path:
+    return import_repeats(csv_path, into, link=replace(link, hops=hops), **known)
+
+
+IMPORTER = Importer(
+    read=_read,
+    help="""Make a run folder out of a TABLE of repeats with their times, and its report.
+
+    The columns of the CSV file: test (tcp_ping, udp_ping, tcp_blast, udp_blast), message_bytes,
+    messages, trial, elapsed_s, lost_packets (UDP). An empty time was not measured.
+    """,
+    options=(
+        CommandOption("hops", "--hops", "Routers between the hosts.", limits=(0, 16), default=0),
+        CommandOption(
+            "pairing",
+            "--pairing",
+            "Systems of server and client, server first.",
+            metavar="XY",
+            default="LL",
+            convert=_systems,
+        ),
+        CommandOption(
+            "mss_bytes",
+            "--mss",
+            "Bytes of a full TCP segment, where it is known.",
+            limits=(1, 65495),
+        ),
+    ),
+)

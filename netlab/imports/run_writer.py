@@ -7,15 +7,29 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.imports.csv_table import read_table, text_of
+from netlab.results.columns import columns_of
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import KEY, STATED, Stated
+
+
+class TableContext(TypedDict, total=False):
+    """What is known of a table beside it. Every importer takes it."""
+
+    title: str | None
+    """Without it the table's name."""
+    link: Link | None
+    """It was measured on; without its rate there are no wire ceilings."""
+    facts: Path | None
+    """The file of what the document states beside the table (docs/run-folder.md)."""
+    imported_at: str | None
+    """ISO 8601: stands for the wall clock where the same bytes are wanted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +41,8 @@ class Source:
     title: str
     link: Link | None
     facts: Path | None
-    """The file of what the document states beside the table."""
     stated: Stated
     imported_at: str | None
-    """ISO 8601: stands for the wall clock where the same bytes are wanted again."""
 
     @property
     def name(self) -> str:
@@ -49,16 +61,10 @@ class Source:
         return frozenset(file.name for file in files if file.parent.resolve() == here)
 
 
-def read_source(
-    path: Path,
-    *,
-    title: str | None,
-    link: Link | None,
-    facts: Path | None,
-    imported_at: str | None,
-) -> Source:
+def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
     """Read a table and its facts. UsageError where there is none, MatrixError for wrong facts."""
     data = read_table(path)
+    facts = known.get("facts")
     stated = Stated()
     if facts is not None:
         from netlab.imports.facts_file import read_stated
@@ -67,11 +73,11 @@ def read_source(
     return Source(
         path=path,
         data=data,
-        title=title or path.stem,
-        link=link,
+        title=known.get("title") or path.stem,
+        link=known.get("link"),
         facts=facts,
         stated=stated,
-        imported_at=imported_at,
+        imported_at=known.get("imported_at"),
     )
 
 
@@ -87,9 +93,13 @@ def write_run(
     """Make the run folder ``into``, or go on with it; returns ``into``.
 
     ``content`` is what makes two imports of the same table different, as plain JSON data.
+    Importing the same table again into its folder changes nothing.
+
     Raises UsageError (the facts name a pairing that the table lacks; ``into`` holds something
-    else), StoreError, LockedError.
+    else), StoreError, LockedError; ValueError where a record has a name that is no column.
     """
+    for record in records:
+        _check_names(record)
     plan = _plan(source, tuple(cells), content, repeats)
     pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
     for stranger in source.stated.strangers(pairings):
@@ -151,6 +161,14 @@ def record_of(
         settings=cell.settings,
         values=values,
     )
+
+
+def _check_names(record: Record) -> None:
+    """An importer may write what findings and reports read, and nothing else."""
+    columns = columns_of([record.test])
+    strange = sorted({*record.settings, *record.values} - columns.keys())
+    if strange:
+        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {strange}")
 
 
 def _plan(

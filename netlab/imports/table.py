@@ -14,22 +14,32 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
-from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
-from netlab.imports.csv_table import Form, parse, shown, throughput, wrong_rate
-from netlab.imports.run_writer import read_source, record_of, write_run
+from netlab.imports import Importer
+from netlab.imports.csv_table import (
+    Form,
+    Wrong,
+    parse,
+    shown,
+    throughput,
+    whole,
+    wrong_protocol,
+    wrong_rate,
+    wrong_whole,
+)
+from netlab.imports.run_writer import TableContext, read_source, record_of, write_run
 from netlab.store.plan import PlannedCell
 
-COLUMNS = ("pairing", "protocol", "message_bytes", "socket_buffer_bytes", "mbit_per_s")
 TEST = "stream"
+MAX_MESSAGE_BYTES = 2**24
 
 MAX_UDP_BYTES = 65527
 """What UDP over IPv6 can carry; over IPv4 it is 65507."""
 
-_WHOLE = re.compile(r"[0-9]{1,10}")
 _PAIRING = re.compile(r"[A-Z]{2}")
 
 
@@ -67,28 +77,13 @@ class TableRow:
         return PlannedCell(whole.key, self.pairing, TEST, said)
 
 
-def import_table(
-    csv_path: Path,
-    into: Path,
-    *,
-    title: str | None = None,
-    rate_bit_per_s: float | None = None,
-    mtu_bytes: int = 1500,
-    facts: Path | None = None,
-    imported_at: str | None = None,
-) -> Path:
+def import_table(csv_path: Path, into: Path, **known: Unpack[TableContext]) -> Path:
     """Make the run folder ``into`` out of a printed table; returns ``into``.
-
-    ``rate_bit_per_s`` and ``mtu_bytes`` describe the link it was measured on; without a rate there
-    are no wire ceilings. ``facts`` is a file of what the document states beside the table (see
-    docs/run-folder.md). ``imported_at`` (ISO 8601) stands for the wall clock where the same bytes
-    are wanted again. Importing the same table again into its folder changes nothing.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
     holds something else), StoreError, LockedError.
     """
-    link = Link(rate_bit_per_s, mtu_bytes) if rate_bit_per_s is not None else None
-    source = read_source(csv_path, title=title, link=link, facts=facts, imported_at=imported_at)
+    source = read_source(csv_path, **known)
     rows = parse_table(source.text, source.name)
     cells = {row.line: row.cell for row in rows}
     return write_run(
@@ -116,25 +111,32 @@ def _row(line: int, texts: Mapping[str, str]) -> TableRow:
     )
 
 
-def _key(row: TableRow) -> str:
-    return row.cell.key
+def _wrong_pairing(text: str) -> Iterator[str]:
+    if not _PAIRING.fullmatch(text):
+        yield f"{shown(text)} is not two capitals, server first, like WL"
 
 
-def _wrong(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(column, what is wrong with it) of one row."""
-    protocol = texts["protocol"]
-    if not _PAIRING.fullmatch(texts["pairing"]):
-        yield "pairing", f"{shown(texts['pairing'])} is not two capitals, server first, like WL"
-    if protocol not in ("TCP", "UDP"):
-        yield "protocol", f"{shown(protocol)} is neither TCP nor UDP"
-    for name, most in (("message_bytes", 2**24), ("socket_buffer_bytes", 2**31 - 1)):
-        text = texts[name]
-        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= most:
-            yield name, f"{shown(text)} is not a whole number of bytes from 1 to {most}"
-        elif name == "message_bytes" and protocol == "UDP" and int(text) > MAX_UDP_BYTES:
-            yield name, f"UDP cannot carry {text} bytes; {MAX_UDP_BYTES} is the most"
-    for sentence in wrong_rate(texts["mbit_per_s"]):
-        yield "mbit_per_s", sentence
+def _wrong_datagram(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    size = whole(texts["message_bytes"]) or 0
+    if texts["protocol"] == "UDP" and MAX_UDP_BYTES < size <= MAX_MESSAGE_BYTES:
+        sentence = f"UDP cannot carry {texts['message_bytes']} bytes; {MAX_UDP_BYTES} is the most"
+        yield "message_bytes", sentence
 
 
-_FORM = Form(COLUMNS, wrong=_wrong, row=_row, key=_key)
+COLUMNS: Mapping[str, Wrong] = {
+    "pairing": _wrong_pairing,
+    "protocol": wrong_protocol,
+    "message_bytes": lambda text: wrong_whole(text, MAX_MESSAGE_BYTES, "number of bytes"),
+    "socket_buffer_bytes": lambda text: wrong_whole(text, 2**31 - 1, "number of bytes"),
+    "mbit_per_s": wrong_rate,
+}
+_FORM = Form(COLUMNS, row=_row, key=lambda row: row.cell.key, across=_wrong_datagram)
+
+IMPORTER = Importer(
+    read=import_table,
+    help="""Make a run folder out of a printed TABLE, and its report.
+
+    The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,
+    mbit_per_s (10^6 bit/s). An empty value was not measured, and stays blank.
+    """,
+)

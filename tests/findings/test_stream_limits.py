@@ -208,7 +208,7 @@ def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    "sendings",
+    "samples",
     [
         at_rate(4_000, (64, 128)),
         at_rate(4_000, (64, 128, 250)),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from netlab.cli import cli
 from netlab.errors import LockedError, MatrixError, UsageError
+from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.facts_file import read_stated
@@ -35,7 +36,7 @@ Column = tuple[str, str, int]
 @pytest.fixture(scope="module")
 def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     into = tmp_path_factory.mktemp("imported") / "run"
-    import_table(TABLE, into, title="NIC lab report", rate_bit_per_s=1e8, mtu_bytes=1500)
+    import_table(TABLE, into, title="NIC lab report", link=Link(1e8, 1500))
     return load(into)
 
 
@@ -227,7 +228,7 @@ def test_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"another matrix: table\.sha256: "):
         import_table(table, tmp_path / "run")
     with pytest.raises(UsageError, match="link: nothing there"):
-        import_table(TABLE, tmp_path / "run", rate_bit_per_s=1e8)
+        import_table(TABLE, tmp_path / "run", link=Link(1e8, 1500))
 
 
 def test_the_table_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> None:

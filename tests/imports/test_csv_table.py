@@ -1,0 +1,107 @@
+"""csv_table.py: what csv reads out of a line, and the place of every fault in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from netlab.errors import Fault, MatrixError
+from netlab.imports.csv_table import Form, parse
+
+NAMES = ("a", "b", "c")
+HEADER = ",".join(NAMES) + "\n"
+
+values = st.text(st.characters(exclude_characters="\r\n", codec="utf-8"), max_size=20)
+rows = st.tuples(values, values, values)
+spaces = st.text(" \t\xa0", max_size=3)
+
+
+def faults_of(line: str) -> list[Fault]:
+    """Of a table's second line, each of whose values is a fault that shows it."""
+    form = Form(
+        dict.fromkeys(NAMES, lambda text: [text]), row=lambda number, _: number, key=lambda _: ""
+    )
+    with pytest.raises(MatrixError) as caught:
+        parse(HEADER + line + "\n", "t.csv", form)
+    return caught.value.faults
+
+
+def quoted(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+def bare(value: str) -> str:
+    """Without quotes where it can be."""
+    return quoted(value) if set(value) & set(',"') or value != value.strip() else value
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[str, str, int]:
+    """A value, how it is written, and how many spaces are in front of it."""
+    value, before, after = draw(values), draw(spaces), draw(spaces)
+    text = draw(st.sampled_from([quoted, bare]))(value)
+    return value, before + text + after, len(before + after if not text else before)
+
+
+@given(st.tuples(written(), written(), written()))
+def test_every_value_is_read_as_it_is_written_and_has_its_place(
+    fields: tuple[tuple[str, str, int], ...],
+) -> None:
+    line = ",".join(text for _, text, _ in fields)
+    assume(line.strip())
+    expected, column = [], 1
+    for name, (value, text, before) in zip(NAMES, fields, strict=True):
+        expected.append(Fault("t.csv", 2, column + before, name, value))
+        column += len(text) + 1
+    assert faults_of(line) == expected
+
+
+@given(
+    st.lists(written(), max_size=4),
+    spaces,
+    st.sampled_from(['"', '"x', 'x"', 'x"y', '"x"y', '"x" "y"', 'x "y"', '""x', '"x"""y']),
+    st.lists(st.text('",x '), max_size=2),
+)
+def test_the_first_field_whose_quotes_do_not_match_is_named(
+    right: list[tuple[str, str, int]], before: str, wrong: str, others: list[str]
+) -> None:
+    start = "".join(text + "," for _, text, _ in right)
+    # What follows must not make a right field of it: after an open quote anything might.
+    assume(wrong.count('"') % 2 == 0 or not any('"' in other for other in others))
+    (fault,) = faults_of(",".join([start + before + wrong, *others]))
+    assert fault == Fault("t.csv", 2, len(start) + 1, "", "the quotes do not match")
+
+
+@given(rows)
+def test_what_csv_writes_is_read_back(row: tuple[str, ...]) -> None:
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(row)
+    assert [fault.message for fault in faults_of(text.getvalue().rstrip("\r\n"))] == list(row)
+
+
+@pytest.mark.parametrize(
+    ("line", "faults"),
+    [
+        ('"x\ny",1,2', ["2:1: the quotes do not match", "3:1: the quotes do not match"]),
+        ("1,x\ry,2", ["2:3: a carriage return by itself; LF or CRLF ends a line"]),
+        ("1,\r2\r,3\r", ["2:1: a: 1", "2:4: b: 2", "2:7: c: 3"]),
+        ('1,"x\ry",3', ["2:1: a: 1", "2:3: b: x\ry", "2:9: c: 3"]),
+        ("1,\0,3", ["2:1: a: 1", "2:3: b: \0", "2:5: c: 3"]),
+        ("1,2,3,", ["2:7: 4 values for 3 columns"]),
+        ('"' + "x" * 4094, ["2:1: the quotes do not match"]),
+        ('"' + "x" * 4096, ["2:4097: longer than 4096 characters"]),
+        (" " * 4095 + "x", ["2:4096: 1 values for 3 columns"]),
+        ("," * 4096, ["2:4097: 4097 values for 3 columns"]),
+    ],
+)
+def test_no_line_does_worse_than_a_fault_with_its_place(line: str, faults: list[str]) -> None:
+    assert [str(fault) for fault in faults_of(line)] == [f"t.csv:{fault}" for fault in faults]
+
+
+def test_a_table_whose_lines_end_in_cr_alone_is_told_so() -> None:
+    with pytest.raises(MatrixError, match=r"^t\.csv:1:5: a carriage return by itself"):
+        parse("a,b,c\r1,2,3\r", "t.csv", Form({}, row=lambda number, _: number, key=str))
