@@ -35,9 +35,10 @@ test-further: $(VENV)/further probe ## the other tests: as root, with all that t
 test-all: $(VENV)/further probe ## both: every test that this machine can run
 	$(call pytest)
 
-lint: $(VENV)/tests ## formatter and linter, changing nothing
+lint: $(VENV)/tests ## formatter, linter, and who may import whom; changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports --no-cache --config pyproject.toml
 
 types: $(VENV)/tests ## type checker, strict
 	@$(BIN)/mypy
