@@ -1,19 +1,20 @@
-"""Writes what is made from the code into the texts: the code map, and the commands' help.
+"""Writes what is made from the code into the texts: the packages, the files, the commands' help.
 
-``python docs/code_map.py`` (``make docs``) brings ARCHITECTURE.md and docs/commands.md up to date;
-the tests check that they are.
+``python docs/code_map.py`` (``make docs``) brings ARCHITECTURE.md, docs/files.md, docs/commands.md
+and the drawing of docs/storeys.py up to date; the tests check that they are.
 """
 
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- code map: made by docs/code_map.py -->", "<!-- end of the code map -->"
+BEGIN, END = "<!-- made by docs/code_map.py -->", "<!-- end -->"
 HELP_WIDTH = 100
 
 
@@ -21,36 +22,42 @@ def first_line(path: Path) -> str:
     """What a file says of itself in its first sentence."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        found = re.match(r'\A(?:#!.*\n)?"""(.*?)(?:"""|\n)', text)
+        found = re.match(r'\A(?:#!.*\n)?"""(.*?\.)(?:"""|\s)', text, re.DOTALL)
     else:
         # A comment's first sentence, which may go over several lines.
         found = re.match(r"\A/\*\s*(.*?[.:])(?:\s|\*/)", text, re.DOTALL)
     return re.sub(r"\s+\*?\s*", " ", found[1]).strip() if found else ""
 
 
-def code_map() -> str:
-    """A line a file: the rooms of netlab, then those of the probe."""
-    lines = []
-    packages = [ROOT / "netlab"]
-    packages += sorted(path.parent for path in (ROOT / "netlab").glob("*/**/__init__.py"))
-    for package in packages:
-        name = package.relative_to(ROOT).as_posix()
-        lines += [f"### `{name}/`", "", "| file | what it is for |", "|---|---|"]
-        lines += [
-            f"| `{path.name}` | {first_line(path)} |"
-            for path in sorted(package.glob("*.py"))
-            if path.name != "__main__.py"
-        ]
-        lines.append("")
+def folders() -> list[Path]:
+    """The packages of netlab, then the folders of the probe."""
+    packages = sorted(path.parent for path in (ROOT / "netlab").rglob("__init__.py"))
     source = ROOT / "probes" / "src"
-    for folder in [source, *sorted(path for path in source.rglob("*") if path.is_dir())]:
-        name = folder.relative_to(ROOT).as_posix()
-        lines += [f"### `{name}/`", "", "| file | what it is for |", "|---|---|"]
-        for path in sorted(folder.glob("*.[ch]")):
-            if path.suffix == ".h" or not path.with_suffix(".h").exists():
-                both = path.suffix == ".h" and path.with_suffix(".c").exists()
-                ending = ".c, .h" if both else path.suffix
-                lines.append(f"| `{path.stem}{ending}` | {first_line(path)} |")
+    return [*packages, source, *sorted(path for path in source.rglob("*") if path.is_dir())]
+
+
+def packages() -> str:
+    """A line a package."""
+    lines = ["| package | what it is for |", "|---|---|"]
+    for folder in folders():
+        if (folder / "__init__.py").exists() and folder.parent == ROOT / "netlab":
+            lines.append(f"| `{folder.name}/` | {first_line(folder / '__init__.py')} |")
+    return "\n".join(lines) + "\n"
+
+
+def files() -> str:
+    """A line a file, by folder."""
+    lines = ["# The files", "", "Made from the files' own first sentences by `make docs`.", ""]
+    for folder in folders():
+        lines += [f"## `{folder.relative_to(ROOT).as_posix()}/`", "", "| file | what it is for |"]
+        lines.append("|---|---|")
+        for path in sorted([*folder.glob("*.py"), *folder.glob("*.[ch]")]):
+            if path.suffix == ".c" and path.with_suffix(".h").exists():
+                continue
+            both = path.suffix == ".h" and path.with_suffix(".c").exists()
+            lines.append(
+                f"| `{path.stem + '.c, .h' if both else path.name}` | {first_line(path)} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -79,17 +86,24 @@ def commands() -> str:
 
 
 def architecture() -> str:
-    """ARCHITECTURE.md with a code map that is true."""
+    """ARCHITECTURE.md with packages that are true."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{code_map()}{END}{after}"
+    return f"{before}{BEGIN}\n{packages()}{END}{after}"
+
+
+def drawing() -> str:
+    """The picture of who imports whom."""
+    return str(runpy.run_path(str(ROOT / "docs" / "storeys.py"))["picture"]())
 
 
 def main() -> None:
-    """Write both."""
+    """Write all of them."""
     (ROOT / "ARCHITECTURE.md").write_text(architecture(), encoding="utf-8")
+    (ROOT / "docs" / "files.md").write_text(files(), encoding="utf-8")
     (ROOT / "docs" / "commands.md").write_text(commands(), encoding="utf-8")
+    (ROOT / "docs" / "pictures" / "storeys.svg").write_text(drawing(), encoding="utf-8")
 
 
 if __name__ == "__main__":

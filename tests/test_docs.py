@@ -22,13 +22,31 @@ def made() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs" / "code_map.py"))
 
 
-def test_the_code_map_names_every_file_with_what_it_says_of_itself(made: dict[str, Any]) -> None:
+def test_the_packages_and_the_files_are_named_with_what_they_say_of_themselves(
+    made: dict[str, Any],
+) -> None:
     assert (ROOT / "ARCHITECTURE.md").read_text() == made["architecture"](), "run `make docs`"
+    assert (ROOT / "docs" / "files.md").read_text() == made["files"](), "run `make docs`"
 
 
-def test_every_file_says_what_it_is_for(made: dict[str, Any]) -> None:
-    silent = [line for line in made["code_map"]().splitlines() if line.endswith("|  |")]
-    assert silent == []
+def test_the_drawing_of_who_imports_whom_is_of_this_code(made: dict[str, Any]) -> None:
+    drawn = ROOT / "docs" / "pictures" / "storeys.svg"
+    assert drawn.read_text() == made["drawing"](), "run `make docs`"
+    storeys = runpy.run_path(str(ROOT / "docs" / "storeys.py"))
+    assert 9 <= len(storeys["storeys"]()) <= 10
+    assert storeys["against"](storeys["storeys"](), storeys["imports"]()) == []
+    probe = [[name] for name in storeys["PROBE"]]
+    assert storeys["against"](probe, storeys["includes"]()) == []
+
+
+def test_every_file_says_what_it_is_for_in_a_sentence(made: dict[str, Any]) -> None:
+    lines = [line for line in made["files"]().splitlines() if line.startswith("| `")]
+    assert [line for line in lines if not re.search(r"[^ :]\. \|$", line)] == []
+    assert len(lines) > 250
+
+
+def test_the_architecture_takes_two_screens() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 90
 
 
 def test_the_commands_help_in_the_documentation_is_the_commands_own(made: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Before a run: do two hosts reach each other, and over the test cable?"""
+"""Tries, before a run, whether two hosts reach each other, also over the test cable."""
 
 from __future__ import annotations
 
