@@ -15,8 +15,12 @@ of their own, after all others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     """
     outside = [match for match in matches if not match.inside]
     inside = [match for match in matches if match.inside]
-    return (*_earliest_fit(_in_circle(outside)), *_earliest_fit(inside))
+    needs = attrgetter("needs")
+    return (*earliest_fit(_in_circle(outside), needs), *earliest_fit(inside, needs))
 
 
 def fewest(matches: Iterable[Match]) -> int:
@@ -94,20 +99,22 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
     return [match for _, match in keyed]
 
 
-def _earliest_fit(matches: Iterable[Match]) -> list[tuple[Match, ...]]:
-    """Each meeting in the earliest round in which all that it needs is free."""
-    busy: dict[tuple[str, str], int] = {}
-    """For each machine and share the rounds that it is busy in, as the bits of a number."""
-    rounds: list[list[Match]] = []
-    for match in matches:
-        taken = 0
-        for need in match.needs:
+def earliest_fit(
+    items: Iterable[Item], needs_of: Callable[[Item], Collection[Hashable]]
+) -> list[tuple[Item, ...]]:
+    """Each item, in its turn, in the earliest round in which all that it needs is free."""
+    busy: dict[Hashable, int] = {}
+    """For each need the rounds that it is busy in, as the bits of a number."""
+    rounds: list[list[Item]] = []
+    for item in items:
+        needs, taken = needs_of(item), 0
+        for need in needs:
             taken |= busy.get(need, 0)
         free = ~taken & (taken + 1)
-        for need in match.needs:
+        for need in needs:
             busy[need] = busy.get(need, 0) | free
         number = free.bit_length() - 1
         if number == len(rounds):
             rounds.append([])
-        rounds[number].append(match)
+        rounds[number].append(item)
     return [tuple(each) for each in rounds]

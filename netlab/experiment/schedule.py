@@ -1,14 +1,13 @@
 """Trials → Rounds: in which order, and which trials may run at the same time. Pure.
 
 The trials of one number are a **block**: every cell once, but for those that have had enough
-(repeats.py). Blocks follow each other, whatever the order within them, so that what drifts in the
+(stopping.py). Blocks follow each other, whatever the order within them, so that what drifts in the
 lab touches every cell alike.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +15,7 @@ from typing import Literal
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import is_together
 from netlab.experiment.pairings import is_by_name
-from netlab.experiment.round_robin import Match, rounds_of
+from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 
 Order = Literal["as-written", "shuffled"]
 
@@ -57,6 +56,10 @@ def rounds(
     one length.
     """
     made: list[Round] = []
+
+    def needs(trial: Trial) -> frozenset[str]:
+        return hosts_of(trial.cell)
+
     for block in _blocks(trials):
         ordered = block
         if order == "shuffled":
@@ -64,13 +67,13 @@ def rounds(
         if parallel and meeting_of is not None:
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
             by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
-            made += _packed(by_letter, hosts_of)
+            made += map(Round, earliest_fit(by_letter, needs))
             drawn = _drawn(by_name, meeting_of)
             if order == "shuffled":
                 drawn.sort(key=lambda each: min(_rank(seed, trial) for trial in each.trials))
             made += drawn
         elif parallel:
-            made += _packed(ordered, hosts_of)
+            made += map(Round, earliest_fit(ordered, needs))
         else:
             made += [Round((trial,)) for trial in ordered]
     return tuple(made)
@@ -97,24 +100,6 @@ def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 def _rank(seed: int, trial: Trial) -> bytes:
     return hashlib.sha256(f"{seed} {trial.number} {trial.cell.key}".encode()).digest()
-
-
-def _packed(
-    ordered: Sequence[Trial], hosts_of: Callable[[Cell], frozenset[str]]
-) -> Iterable[Round]:
-    """Greedy, in order. Trials of the same hosts wait in one queue: only its head can be next."""
-    queues: dict[frozenset[str], deque[tuple[int, Trial]]] = {}
-    for position, trial in enumerate(ordered):
-        queues.setdefault(hosts_of(trial.cell), deque()).append((position, trial))
-    while queues:
-        busy: set[str] = set()
-        taken: list[Trial] = []
-        for hosts in sorted(queues, key=lambda hosts: queues[hosts][0][0]):
-            if busy.isdisjoint(hosts):
-                busy |= hosts
-                taken.append(queues[hosts].popleft()[1])
-        queues = {hosts: queue for hosts, queue in queues.items() if queue}
-        yield Round(tuple(taken))
 
 
 def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:
