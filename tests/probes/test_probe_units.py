@@ -85,8 +85,8 @@ def test_the_fuzz_targets_find_nothing_in_many_made_up_inputs() -> None:
 @pytest.mark.parametrize(
     ("target", "room", "right", "wrong"),
     [
-        ("dataport", "src/pure/data_port.c", "length != DATAPORT_CONTROL", "length < 40"),
-        ("dataport", "src/pure/data_port.h", "length < 16 ||", "length < 8 ||"),
+        ("data_port", "src/pure/data_port.c", "length != DATAPORT_CONTROL", "length < 40"),
+        ("data_port", "src/pure/data_port.h", "length < 16 ||", "length < 8 ||"),
         (
             "request",
             "src/protocol/request.c",
@@ -246,11 +246,11 @@ def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -
     text = "\n".join(code(path) for path in sources() if path.name != "words.h")
     used = set(
         re.findall(
-            r"(?:test_fail\w*|complaint_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
+            r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
             text,
         )
     )
-    used |= set(re.findall(r"complaint_about\(\s*\"([a-z-]+)\"", text))
+    used |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))
     used |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
     assert len(used) > 10
     assert used - {"too-few-messages"} <= c_error_words()

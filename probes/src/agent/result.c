@@ -8,12 +8,12 @@
 
 /* ---- receiving ---- */
 
-uint64_t result_strangers(const struct test *test)
+uint64_t result_unexpected(const struct test *test)
 {
-    uint64_t strangers = test->strangers;
+    uint64_t unexpected = test->unexpected;
     for (unsigned i = 0; i < test->settings.streams; i++)
-        strangers += test->stream[i].strangers;
-    return strangers;
+        unexpected += test->stream[i].unexpected;
+    return unexpected;
 }
 
 void result_demand_marks(struct test *test)
@@ -107,7 +107,7 @@ void result_receiving(struct test *test, struct json *record)
                   samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
     }
-    json_u64(record, "strangers", result_strangers(test));
+    json_u64(record, "strangers", result_unexpected(test));
     add_resolution(test, record);
     json_u64(record, "drain_ns", test->drain_ns);
     if (samples->closing.drops)

@@ -17,6 +17,6 @@ void result_demand_marks(struct test *test);
 /* Fails an asking test that got no answer. */
 void result_demand_answers(struct test *test);
 /* All who came without the token. */
-uint64_t result_strangers(const struct test *test);
+uint64_t result_unexpected(const struct test *test);
 
 #endif

@@ -20,7 +20,7 @@ static void ask_count(struct test *test, uint64_t open_ns)
 }
 
 /* After the window its last answers are waited for; told to stop, no longer than a tail. */
-void conduct_asking(struct test *test)
+void supervise_asking(struct test *test)
 {
     await_begin(test);
     if (!await(test, await_all_begun, NEVER_NS)) {
@@ -42,7 +42,7 @@ static bool begun_or_told(const struct test *test)
 
 /* With no controller the peer's end is ours; of a mirror of connections every end is the
  * asker's. */
-void conduct_mirroring(struct test *test)
+void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;
     await_begin(test);

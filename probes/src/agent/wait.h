@@ -1,4 +1,4 @@
-/* The conductor's waiting: for an event, a time, a failure, the deadline; it prints progress on
+/* The supervisor's waiting: for an event, a time, a failure, the deadline; it prints progress on
  * the way. */
 #ifndef AWAIT_H
 #define AWAIT_H

@@ -71,7 +71,7 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     ask->until_ns = now_ns;
 }
 
-void ask_lost(struct loop *loop, const struct underway_request *request)
+void ask_lost(struct loop *loop, const struct in_flight_request *request)
 {
     if (!request->measured)
         return;
@@ -81,18 +81,18 @@ void ask_lost(struct loop *loop, const struct underway_request *request)
 
 void ask_match(struct loop *loop, uint64_t sequence)
 {
-    const struct underway_request *request;
-    switch (underway_answer(&loop->ask->underway, sequence, &request)) {
-    case UNDERWAY_ANSWERED:
+    const struct in_flight_request *request;
+    switch (in_flight_answer(&loop->ask->in_flight, sequence, &request)) {
+    case IN_FLIGHT_ANSWERED:
         ask_answered(loop->stream, request->from_ns, loop->now_ns, request->measured);
         break;
-    case UNDERWAY_LATE:
+    case IN_FLIGHT_LATE:
         loop->ask->late++;
         break;
-    case UNDERWAY_DUPLICATE:
+    case IN_FLIGHT_DUPLICATE:
         loop->ask->duplicates++;
         break;
-    case UNDERWAY_UNKNOWN:
+    case IN_FLIGHT_UNKNOWN:
         loop->stream->foreign++;
     }
 }
@@ -163,10 +163,10 @@ static bool send_one(struct loop *loop, uint64_t due_ns)
     struct ask *ask = loop->ask;
     const uint64_t sent_ns = loop->now_ns;
     const bool measured = due_ns >= ask->open_ns;
-    ptrdiff_t put = loop->way->put(loop, underway_next(&ask->underway), due_ns);
+    ptrdiff_t put = loop->way->put(loop, in_flight_next(&ask->in_flight), due_ns);
     if (put <= 0)
         return go_on_after(loop, (int)-put);
-    underway_sent(&ask->underway, due_ns, sent_ns, measured);
+    in_flight_sent(&ask->in_flight, due_ns, sent_ns, measured);
     ask_sent(loop->stream, sent_ns, measured);
     return true;
 }
@@ -177,7 +177,7 @@ static bool send_due(struct loop *loop)
     struct stream *stream = loop->stream;
     loop->next_due_ns = NEVER_NS;
     while (!loop->over && loop->unsent_bytes == 0 &&
-           loop->ask->underway.waiting < loop->settings->outstanding) {
+           loop->ask->in_flight.waiting < loop->settings->outstanding) {
         uint64_t due_ns = loop->now_ns = plat_now_ns();
         bool due = loop->settings->rate_numerator == 0 ||
                    pacing_now(&stream->pacing, loop->now_ns, &due_ns);
@@ -259,7 +259,7 @@ void ask_run(struct stream *stream)
     while (!test_halted(stream->test)) {
         if (!send_due(&loop))
             break;
-        if (loop.over && loop.ask->underway.waiting == 0)
+        if (loop.over && loop.ask->in_flight.waiting == 0)
             break;
         if (!hear(&loop))
             break;

@@ -39,6 +39,6 @@ void ask_match(struct loop *loop, uint64_t sequence);
 /* Bounds the blocking receive calls of a UDP socket by the time-out. */
 void ask_limit_receives(const struct loop *loop);
 /* A request of the window is lost. */
-void ask_lost(struct loop *loop, const struct underway_request *request);
+void ask_lost(struct loop *loop, const struct in_flight_request *request);
 
 #endif

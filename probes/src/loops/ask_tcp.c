@@ -69,18 +69,18 @@ static bool echoed_stream(struct loop *loop, size_t length)
 
 static void take_tcp(struct loop *loop, size_t length)
 {
-    struct underway *underway = &loop->ask->underway;
+    struct in_flight *in_flight = &loop->ask->in_flight;
     if (loop->settings->echo && !echoed_stream(loop, length)) {
         loop->ask->mismatched++;
         test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
         return;
     }
     loop->come_bytes += length;
-    while (loop->come_bytes >= loop->settings->response_bytes && underway->waiting > 0) {
+    while (loop->come_bytes >= loop->settings->response_bytes && in_flight->waiting > 0) {
         loop->come_bytes -= loop->settings->response_bytes;
-        ask_match(loop, underway->oldest);
+        ask_match(loop, in_flight->oldest);
     }
-    if (underway->waiting == 0 && loop->come_bytes > 0)
+    if (in_flight->waiting == 0 && loop->come_bytes > 0)
         test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
 }
 

@@ -45,10 +45,10 @@ static void take_udp(struct loop *loop, size_t length)
         /* No number: only one is under way, and late answers go to a port that is closed. */
         if (!dataport_bare_is(into, length, kind))
             stream->foreign++;
-        else if (loop->ask->underway.waiting == 0)
+        else if (loop->ask->in_flight.waiting == 0)
             loop->ask->duplicates++;
         else
-            ask_match(loop, loop->ask->underway.oldest);
+            ask_match(loop, loop->ask->in_flight.oldest);
     } else if (dataport_message_read(into, length, kind, stream->tag, &data) &&
                data.stream == stream->number) {
         ask_match(loop, data.sequence);
@@ -62,7 +62,7 @@ static void take_udp(struct loop *loop, size_t length)
 static bool refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;
-    const struct underway_request *request = underway_give_up(&loop->ask->underway);
+    const struct in_flight_request *request = in_flight_give_up(&loop->ask->in_flight);
     stream->refused++;
     if (request != NULL)
         ask_lost(loop, request);
@@ -89,9 +89,9 @@ static bool gone_udp(struct loop *loop, int error)
 
 static bool expire_udp(struct loop *loop)
 {
-    const struct underway_request *request;
-    while ((request = underway_lost(&loop->ask->underway, loop->now_ns,
-                                    loop->settings->timeout_ns)) != NULL) {
+    const struct in_flight_request *request;
+    while ((request = in_flight_lost(&loop->ask->in_flight, loop->now_ns,
+                                     loop->settings->timeout_ns)) != NULL) {
         ask_lost(loop, request);
         if (loop->settings->response_bytes >= 16)
             continue;

@@ -30,7 +30,7 @@ static void dismiss(struct hall *hall, unsigned index)
 {
     struct caller *caller = &hall->caller[index];
     if (!caller->trusted) {
-        hall->stream->test->strangers++;
+        hall->stream->test->unexpected++;
         plat_option_set(caller->socket, PLAT_RESET_ON_CLOSE, 1);
     }
     plat_close(caller->socket);

@@ -25,7 +25,7 @@ static void drop_pending(struct test *test, struct waiting_room *room, unsigned 
                          bool turned_away)
 {
     if (turned_away) {
-        test->strangers++;
+        test->unexpected++;
         plat_option_set(room->pending[index].socket, PLAT_RESET_ON_CLOSE, 1);
         plat_close(room->pending[index].socket);
     }

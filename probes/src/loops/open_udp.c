@@ -36,7 +36,7 @@ static void clear_queue(struct stream *stream, const struct plat_address *peer)
     unsigned char datagram[DATAPORT_CONTROL];
     struct plat_address from;
     while (plat_receive_from(stream->socket, datagram, sizeof datagram, &from) >= 0)
-        stream->strangers += !plat_address_equal(&from, peer);
+        stream->unexpected += !plat_address_equal(&from, peer);
 }
 
 /* The peer is known: the kernel keeps all others out from here on. */
@@ -66,7 +66,7 @@ bool open_udp_hear(struct test *test, struct stream *stream)
         if (dataport_control_read(datagram, (size_t)got, test->settings.token, &hello) &&
             hello.kind == DATAPORT_HELLO && hello.stream == stream->number)
             return bind_to_peer(test, stream, &from);
-        stream->strangers++;
+        stream->unexpected++;
     }
     return false;
 }

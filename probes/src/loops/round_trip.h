@@ -8,7 +8,7 @@
 
 /* An asker's. Written by its own thread, read by others once that has ended. */
 struct ask {
-    struct underway underway;
+    struct in_flight in_flight;
     struct histogram rtt; /* of the window's requests that were answered */
     uint64_t first_rtt_ns[KEEP_MAX];
     unsigned kept;

@@ -1,6 +1,6 @@
 /* The sending loop. One send call a message; the only clock read a message is the one that the
  * message carries, and two more around a call in 64, which is timed (calltime.h); behind one of 32
- * of these it is looked whether the socket has room. Windows are the conductor's: it reads the
+ * of these it is looked whether the socket has room. Windows are the supervisor's: it reads the
  * counters that stand here. Many messages a call: send_batch.c. */
 #include <string.h>
 

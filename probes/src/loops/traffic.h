@@ -12,7 +12,7 @@ size_t traffic_room(const struct settings *settings);
 unsigned traffic_batch(const struct settings *settings);
 /* This stream's part of `count`; UINT64_MAX where seconds bound the test. */
 uint64_t traffic_share(const struct stream *stream);
-/* The stream has sent or received its first message: tells the conductor. */
+/* The stream has sent or received its first message: tells the supervisor. */
 void traffic_begun(struct stream *stream);
 
 /* Until the settings' start_ns, or the test is halted. */

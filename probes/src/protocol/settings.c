@@ -29,12 +29,12 @@ const char *const settings_ask_keys[] = {
 const char *const settings_mirror_keys[] = {
     COMMON_KEYS, "response", "hold", "stamps", "no_checksum", NULL};
 
-struct complaint complaint_about(const char *word, const char *key, const char *detail)
+struct error error_about(const char *word, const char *key, const char *detail)
 {
-    struct complaint complaint = {.word = word};
-    snprintf(complaint.key, sizeof complaint.key, "%s", key);
-    snprintf(complaint.detail, sizeof complaint.detail, "%s", detail);
-    return complaint;
+    struct error error = {.word = word};
+    snprintf(error.key, sizeof error.key, "%s", key);
+    snprintf(error.detail, sizeof error.detail, "%s", detail);
+    return error;
 }
 
 /* ---- keys ---- */
@@ -42,7 +42,7 @@ struct complaint complaint_about(const char *word, const char *key, const char *
 void keys_note(struct keys *keys, const char *word, const char *key, const char *detail)
 {
     if (word != NULL && keys->first.word == NULL)
-        keys->first = complaint_about(word, key, detail);
+        keys->first = error_about(word, key, detail);
 }
 
 bool keys_given(const struct keys *keys, const char *key)
@@ -230,7 +230,7 @@ static void check_together(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
 }
 
-struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out)
+struct error settings_read(const struct request *request, bool by_hand, struct settings *out)
 {
     static const char *const protocols[] = {"tcp", "udp"};
     struct keys keys = {.request = request, .by_hand = by_hand, .first = {.word = NULL}};

@@ -73,19 +73,19 @@ struct settings {
 };
 
 /* What is wrong with a request: a word of docs/protocol.md, the key at fault, a sentence. */
-struct complaint {
+struct error {
     const char *word; /* NULL: nothing is wrong */
     char key[32];
     char detail[400];
-    int error; /* the system's number; 0: none */
+    int number; /* the system's number; 0: none */
 };
 
 /* All keys of `send` and `receive`, of `ask`, of `mirror`; NULL behind them. */
 extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
 
-struct complaint complaint_about(const char *word, const char *key, const char *detail);
+struct error error_about(const char *word, const char *key, const char *detail);
 
 /* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
-struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out);
+struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
 
 #endif

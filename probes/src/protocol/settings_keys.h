@@ -1,4 +1,4 @@
-/* Reading keys with their range and default; the first complaint is kept. Of settings*.c alone. */
+/* Reading keys with their range and default; the first error is kept. Of settings*.c alone. */
 #ifndef SETTINGS_KEYS_H
 #define SETTINGS_KEYS_H
 
@@ -7,10 +7,10 @@
 struct keys {
     const struct request *request;
     bool by_hand;
-    struct complaint first; /* word NULL: nothing is wrong so far */
+    struct error first; /* word NULL: nothing is wrong so far */
 };
 
-/* A NULL word is no complaint. */
+/* A NULL word is no error. */
 void keys_note(struct keys *keys, const char *word, const char *key, const char *detail);
 bool keys_given(const struct keys *keys, const char *key);
 

@@ -9,7 +9,7 @@ static void read_keys(struct keys *keys, struct settings *out)
 {
     static const char *const closes[] = {"reset", "orderly"};
     const struct key_range response = {"response", 1, MESSAGE_MAX_BYTES, out->message_bytes};
-    static const struct key_range outstanding = {"outstanding", 1, UNDERWAY_MAX, 1},
+    static const struct key_range outstanding = {"outstanding", 1, IN_FLIGHT_MAX, 1},
                                   keep = {"keep", 0, KEEP_MAX, 0},
                                   timeout = {"timeout", MILLISECOND_NS, 10000 * MILLISECOND_NS,
                                              1000 * MILLISECOND_NS},

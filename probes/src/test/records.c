@@ -67,20 +67,20 @@ void record_window(struct test *test)
     record_print(&record);
 }
 
-static void add_complaint(struct json *record, const struct complaint *complaint)
+static void record_add_error(struct json *record, const struct error *error)
 {
-    json_text(record, "error", complaint->word);
-    if (complaint->error > 0)
-        json_u64(record, "errno", (uint64_t)complaint->error);
-    json_text(record, "key", complaint->key[0] != 0 ? complaint->key : NULL);
-    json_text(record, "detail", complaint->detail[0] != 0 ? complaint->detail : NULL);
+    json_text(record, "error", error->word);
+    if (error->number > 0)
+        json_u64(record, "errno", (uint64_t)error->number);
+    json_text(record, "key", error->key[0] != 0 ? error->key : NULL);
+    json_text(record, "detail", error->detail[0] != 0 ? error->detail : NULL);
 }
 
-void record_error(const char *id, const struct complaint *complaint)
+void record_error(const char *id, const struct error *error)
 {
     struct json record;
     json_begin(&record, "error", id);
-    add_complaint(&record, complaint);
+    record_add_error(&record, error);
     record_print(&record);
 }
 
@@ -88,9 +88,9 @@ static void record_failure(struct test *test)
 {
     struct json record;
     json_begin(&record, "error", test->settings.id);
-    add_complaint(&record, &test->failure);
+    record_add_error(&record, &test->failure);
     if (strcmp(test->failure.word, "no-peer") == 0)
-        json_u64(&record, "strangers", result_strangers(test));
+        json_u64(&record, "strangers", result_unexpected(test));
     if (test->path_mtu_bytes > 0)
         json_u64(&record, "path_mtu_bytes", test->path_mtu_bytes);
     record_print(&record);

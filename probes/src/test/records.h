@@ -14,7 +14,7 @@ void record_window(struct test *test);
 /* The last record of a test: its result, or the error that ended it. */
 void record_end(struct test *test);
 /* An error that belongs to no test. */
-void record_error(const char *id, const struct complaint *complaint);
+void record_error(const char *id, const struct error *error);
 
 /* Ends the record and prints it. Where nobody reads any more, the process ends. */
 void record_print(struct json *record);

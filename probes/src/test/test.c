@@ -1,4 +1,4 @@
-/* Life of a test: prepare, open, run a thread a stream, conduct, close, report. */
+/* Life of a test: prepare, open, run a thread a stream, supervise, close, report. */
 #include "test/test.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ void test_fail_saying(struct test *test, const char *word, int error, const char
     plat_mutex_lock(&test->lock);
     if (test->failure.word == NULL) {
         test->failure.word = word;
-        test->failure.error = error;
+        test->failure.number = error;
         snprintf(test->failure.key, sizeof test->failure.key, "%s", key);
         snprintf(test->failure.detail, sizeof test->failure.detail, "%s", detail);
     }
@@ -218,24 +218,24 @@ static void close_streams(struct test *test)
     }
 }
 
-/* ---- the conductor ---- */
+/* ---- the supervisor ---- */
 
-static void conduct(void *argument)
+static void supervise(void *argument)
 {
     struct test *test = argument;
     struct fragments *fragments = &test->samples.fragments;
     fragments->told_before = plat_fragments(&fragments->before);
     if (prepare(test) && open_streams(test)) {
-        static void (*const conductors[])(struct test *) = {[ROLE_RECEIVE] = conduct_receiving,
-                                                            [ROLE_SEND] = conduct_sending,
-                                                            [ROLE_ASK] = conduct_asking,
-                                                            [ROLE_MIRROR] = conduct_mirroring};
+        static void (*const supervisors[])(struct test *) = {[ROLE_RECEIVE] = supervise_receiving,
+                                                             [ROLE_SEND] = supervise_sending,
+                                                             [ROLE_ASK] = supervise_asking,
+                                                             [ROLE_MIRROR] = supervise_mirroring};
         if (test->settings.role == ROLE_ASK)
             sample_opened(test, &test->samples.opened); /* what is timed next is not disturbed */
         if (test->settings.kind == KIND_CHECK)
-            conduct_check(test);
+            supervise_check(test);
         else if (start_streams(test))
-            conductors[test->settings.role](test);
+            supervisors[test->settings.role](test);
     }
     join_streams(test);
     if (!test_failed(test)) {
@@ -304,7 +304,7 @@ int test_start(struct test **out, const struct settings *settings, uint64_t requ
     *out = make_test(settings, requested_ns);
     if (*out == NULL)
         return -1;
-    error = plat_thread_start(&(*out)->thread, conduct, *out);
+    error = plat_thread_start(&(*out)->thread, supervise, *out);
     if (error != 0)
         free_test(*out);
     return error;
