@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 #include "pure/in_flight.h"
 #include "pure/sequence.h"
 

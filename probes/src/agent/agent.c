@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "agent/calibration.h"
+#include "agent/test_run.h"
 #include "platform/plat.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/json.h"
 #include "test/records.h"
-#include "test/test.h"
 #include "version.h"
 
 struct agent {

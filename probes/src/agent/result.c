@@ -1,9 +1,7 @@
 /* What a test measured, by role. What both roles say: result_both.c. */
 #include "agent/result.h"
 
-#include <string.h>
-
-#include "loops/methods.h"
+#include "agent/methods.h"
 #include "loops/send_loop.h"
 
 /* ---- receiving ---- */

@@ -1,8 +1,9 @@
 /* Waiting for the events of a test, and what is read when they come. */
 #include "agent/supervise.h"
 
+#include "agent/test_records.h"
 #include "agent/wait.h"
-#include "test/records.h"
+#include "test/sample.h"
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */

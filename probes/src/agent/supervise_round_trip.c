@@ -1,7 +1,7 @@
 /* Conducting round trips: the asker bounds the test, the mirror stays until it is told. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
-#include "loops/round_trip.h"
+#include "test/sample.h"
 
 static void ask_seconds(struct test *test, uint64_t open_ns)
 {

@@ -1,7 +1,7 @@
 /* Waiting on the test's condition. */
 #include "agent/wait.h"
 
-#include "test/records.h"
+#include "agent/test_records.h"
 
 bool await_all_begun(const struct test *test)
 {

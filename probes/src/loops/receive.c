@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "loops/traffic.h"
+#include "test/sample.h"
 
 /* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
  * much has room in a socket of the default size. */

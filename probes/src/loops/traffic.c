@@ -1,11 +1,6 @@
 /* What sending and receiving have in common. */
 #include "loops/traffic.h"
 
-#include <stdlib.h>
-
-#include "loops/round_trip.h"
-#include "loops/send_loop.h"
-
 #define BATCH_BYTES 65536
 #define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
@@ -25,22 +20,6 @@ unsigned traffic_batch(const struct settings *settings)
         return 1;
     size_t count = BATCH_BYTES / traffic_room(settings);
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
-}
-
-bool traffic_prepare(struct stream *stream)
-{
-    const struct settings *settings = &stream->test->settings;
-    const bool sends = settings->role == ROLE_SEND || settings->role == ROLE_ASK;
-    size_t size = sends ? settings->message_bytes
-                        : traffic_room(settings) * traffic_batch(settings);
-    stream->buffer = malloc(size);
-    /* Filled on the receiving side as well: its pages are to be there before the first message. */
-    if (stream->buffer != NULL)
-        dataport_fill(stream->buffer, size, stream->number);
-    return stream->buffer != NULL &&
-           (settings->method == METHOD_PLAIN || send_batch_prepare(stream)) &&
-           (settings->role != ROLE_ASK || ask_prepare(stream)) &&
-           (settings->role != ROLE_MIRROR || mirror_prepare(stream));
 }
 
 uint64_t traffic_share(const struct stream *stream)

@@ -4,8 +4,6 @@
 
 #include "test/test.h"
 
-/* Makes and fills the stream's buffer. False: no memory. */
-bool traffic_prepare(struct stream *stream);
 /* Room of the stream's buffer for one receive call; a datagram that is too long shows. */
 size_t traffic_room(const struct settings *settings);
 /* Datagrams that one call of a stream may bring, and the buffer has room for them all; or may take. */

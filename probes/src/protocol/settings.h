@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 #include "platform/plat.h"
+#include "protocol/data_port.h"
+#include "protocol/error.h"
 #include "protocol/request.h"
-#include "pure/data_port.h"
 
 #define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
 #define MESSAGE_MAX_BYTES 16777216u
@@ -72,20 +73,15 @@ struct settings {
     unsigned port_first, port_last;
 };
 
-/* What is wrong with a request: a word of docs/protocol.md, the key at fault, a sentence. */
-struct error {
-    const char *word; /* NULL: nothing is wrong */
-    char key[32];
-    char detail[400];
-    int number; /* the system's number; 0: none */
-};
-
 /* All keys of `send` and `receive`, of `ask`, of `mirror`; NULL behind them. */
 extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
 
-struct error error_about(const char *word, const char *key, const char *detail);
-
 /* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
 struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
+
+struct keys;
+/* The parts of settings_read. The last two need all that comes before them. */
+void settings_read_addresses(struct keys *keys, struct settings *out);
+void settings_read_round_trip(struct keys *keys, struct settings *out);
 
 #endif

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/settings_keys.h"
+#include "protocol/keys.h"
+#include "protocol/settings.h"
 
 /* `ADDRESS:PORT[,PORT…]`, IPv6 in brackets. */
 static bool parse_to(const char *text, struct settings *out)

@@ -1,8 +1,9 @@
 /* The keys that `ask` and `mirror` have for themselves, and what they exclude. */
-#include "protocol/settings_keys.h"
+#include "protocol/keys.h"
+#include "protocol/settings.h"
 #include "pure/in_flight.h"
+#include "pure/nanoseconds.h"
 
-#define MILLISECOND_NS UINT64_C(1000000)
 #define LEAST_WITH_HEADER_BYTES 16
 
 static void read_keys(struct keys *keys, struct settings *out)

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
+#include "pure/nanoseconds.h"
 
 struct quotient {
     uint64_t whole, rest;

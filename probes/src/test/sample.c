@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "test/test.h"
-
 static void sample_tcp(struct test *test, struct edge *edge)
 {
     const uint64_t bit = UINT64_C(1) << PLAT_TCP_BYTES_ACKED;

@@ -10,14 +10,13 @@
 #include "protocol/settings.h"
 #include "pure/call_time.h"
 #include "pure/low_water.h"
+#include "pure/nanoseconds.h"
 #include "pure/pacing.h"
 #include "pure/sequence.h"
 #include "pure/window.h"
-#include "test/sample.h"
+#include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
 #define TAIL_NS (100 * MILLISECOND_NS)        /* a sender that nobody stops goes on for this long */
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
@@ -100,16 +99,8 @@ struct test {
  * A halt wakes the socket that the stream has then: look for one afterwards. */
 plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
-/* Takes over a copy of `settings`; the supervisor's thread runs from here on. 0 or an error number,
- * -1 for no memory. */
-int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
 /* From the control thread: a stop, with the sender's count where it has one, or an abort. */
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
-/* Whether its last record has been printed, or is about to be. */
-bool test_answered(const struct test *test);
-/* Waits for the supervisor and frees the test. False: its last record was an error. */
-bool test_join(struct test *test);
-
 /* The first failure of a test is the one that is told; it halts the test. */
 void test_fail(struct test *test, const char *word, int error, const char *detail);
 /* The same with the word that the system's number stands for. */

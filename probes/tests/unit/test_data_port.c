@@ -1,6 +1,6 @@
 /* Preface, control datagrams and data headers. */
 #include "harness.h"
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 
 static const unsigned char token[DATAPORT_TOKEN] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                                     0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};

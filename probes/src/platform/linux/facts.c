@@ -16,62 +16,6 @@
 #include "platform/hypervisor.h"
 #include "platform/plat.h"
 
-/* ---- files of one line ---- */
-
-bool facts_line_of(const char *path, char *into, size_t capacity)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    bool got = fgets(into, (int)capacity, file) != NULL;
-    fclose(file);
-    if (!got)
-        return false;
-    into[strcspn(into, "\n")] = 0;
-    return into[0] != 0;
-}
-
-static void text_of(struct json *out, const char *key, const char *path)
-{
-    char line[256];
-    if (facts_line_of(path, line, sizeof line))
-        json_text(out, key, line);
-}
-
-bool facts_number_in(const char *path, uint64_t *value)
-{
-    char line[64], *end;
-    if (!facts_line_of(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
-        return false;
-    *value = strtoull(line, &end, 10);
-    return *end == 0;
-}
-
-static void number_of(struct json *out, const char *key, const char *path)
-{
-    uint64_t value;
-    if (facts_number_in(path, &value))
-        json_u64(out, key, value);
-}
-
-/* A list that the file separates by blanks, separated by `separator`. */
-static void list_of(struct json *out, const char *key, const char *path, char separator)
-{
-    char line[256], list[256];
-    size_t used = 0;
-    if (!facts_line_of(path, line, sizeof line))
-        return;
-    for (char *rest, *word = strtok_r(line, " \t", &rest); word != NULL;
-         word = strtok_r(NULL, " \t", &rest)) {
-        if (used > 0)
-            list[used++] = separator;
-        size_t length = strlen(word);
-        memcpy(list + used, word, length);
-        used += length;
-    }
-    json_text_of(out, key, list, used);
-}
-
 /* ---- the machine ---- */
 
 /* PRETTY_NAME of os-release(5), whose values may stand in quotes. */
@@ -163,7 +107,7 @@ static void machine(struct json *out)
         json_text(out, "machine_id", identity.machine_id);
     if (identity.network_id != 0)
         json_u64(out, "network_id", identity.network_id);
-    text_of(out, "boot_id", "/proc/sys/kernel/random/boot_id");
+    facts_text(out, "boot_id", "/proc/sys/kernel/random/boot_id");
     virtual(out);
     facts_cpu(out);
 }
@@ -198,16 +142,16 @@ static void softnet(struct json *out)
 static void stack(struct json *out)
 {
     softnet(out);
-    text_of(out, "congestion", IPV4 "tcp_congestion_control");
-    list_of(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
-    number_of(out, "ecn", IPV4 "tcp_ecn");
-    number_of(out, "rmem_max_bytes", CORE "rmem_max");
-    number_of(out, "wmem_max_bytes", CORE "wmem_max");
-    list_of(out, "tcp_rmem", IPV4 "tcp_rmem", ' ');
-    list_of(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
-    number_of(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
-    number_of(out, "tcp_timestamps", IPV4 "tcp_timestamps");
-    text_of(out, "default_qdisc", CORE "default_qdisc");
+    facts_text(out, "congestion", IPV4 "tcp_congestion_control");
+    facts_list(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
+    facts_number(out, "ecn", IPV4 "tcp_ecn");
+    facts_number(out, "rmem_max_bytes", CORE "rmem_max");
+    facts_number(out, "wmem_max_bytes", CORE "wmem_max");
+    facts_list(out, "tcp_rmem", IPV4 "tcp_rmem", ' ');
+    facts_list(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
+    facts_number(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
+    facts_number(out, "tcp_timestamps", IPV4 "tcp_timestamps");
+    facts_text(out, "default_qdisc", CORE "default_qdisc");
 }
 
 static unsigned prefix_of(const unsigned char *mask, size_t length)

@@ -7,8 +7,7 @@
 #include <time.h>
 
 #include "platform/sockaddr.h"
-
-#define SECOND_NS 1000000000ULL
+#include "pure/nanoseconds.h"
 
 /* ---- shared ---- */
 

@@ -6,9 +6,6 @@
 
 #include "platform/coarse_sleep.h"
 
-#define SECOND_NS 1000000000ULL
-#define MILLISECOND_NS 1000000ULL
-
 /* ---- clocks ---- */
 
 uint64_t plat_now_ns(void)

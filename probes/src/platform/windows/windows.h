@@ -12,6 +12,7 @@
 #include <windows.h>
 
 #include "platform/plat.h"
+#include "pure/nanoseconds.h"
 
 /* A blocked receive looks up this often. plat_wake ends it at once; this is for the call that a
  * thread was about to make just then. */

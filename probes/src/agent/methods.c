@@ -1,5 +1,5 @@
 /* Capabilities that methods need, and their words. */
-#include "loops/methods.h"
+#include "agent/methods.h"
 
 #include <string.h>
 

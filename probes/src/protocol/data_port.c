@@ -1,5 +1,5 @@
 /* Preface, control datagrams, tag and filling. */
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* Reading keys with their range and default; the first error is kept. Of settings*.c alone. */
-#ifndef SETTINGS_KEYS_H
-#define SETTINGS_KEYS_H
+/* Keys of a request are read with their range and default, and the first error is kept. */
+#ifndef KEYS_H
+#define KEYS_H
 
-#include "protocol/settings.h"
+#include "protocol/error.h"
+#include "protocol/request.h"
 
 struct keys {
     const struct request *request;
@@ -22,9 +23,5 @@ struct key_range {
 uint64_t keys_number(struct keys *keys, struct key_range range);
 uint64_t keys_seconds(struct keys *keys, struct key_range range);
 bool keys_flag(struct keys *keys, const char *key);
-
-/* The parts of settings_read. The last two need all that comes before them. */
-void settings_read_addresses(struct keys *keys, struct settings *out);
-void settings_read_round_trip(struct keys *keys, struct settings *out);
 
 #endif
