@@ -8,8 +8,6 @@
 
 #include "loops/ask_loop.h"
 
-#define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
-#define LONGEST_WAIT_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 #define PIPELINED_ROOM 262144 /* bytes of a TCP receive call that may bring several answers */
 
 /* ---- state ---- */
@@ -205,7 +203,7 @@ static ptrdiff_t receive(struct loop *loop)
         return plat_receive_now(socket, into, room);
     if (loop->unsent_bytes > 0) {
         struct plat_wait wait = {.socket = socket, .sending = true};
-        plat_wait_any(&wait, 1, plat_now_ns() + LONGEST_WAIT_NS);
+        plat_wait_any(&wait, 1, plat_now_ns() + NOTICE_NS);
         return plat_receive_now(socket, into, room);
     }
     if (loop->next_due_ns == NEVER_NS)
@@ -214,8 +212,7 @@ static ptrdiff_t receive(struct loop *loop)
         pacing_sleep_ns(loop->next_due_ns, loop->now_ns, loop->stream->test->worst_sleep_ns);
     if (wait_ns == 0)
         return plat_receive_now(socket, into, room);
-    return plat_receive_within(socket, into, room,
-                               wait_ns < LONGEST_WAIT_NS ? wait_ns : LONGEST_WAIT_NS);
+    return plat_receive_within(socket, into, room, wait_ns < NOTICE_NS ? wait_ns : NOTICE_NS);
 }
 
 static bool hear(struct loop *loop)

@@ -6,19 +6,12 @@
 /* One request at a time: nobody waits for us to read while we send. */
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
-    struct stream *stream = loop->stream;
-    const size_t size = loop->settings->message_bytes;
-    size_t done = 0;
+    const struct stream *stream = loop->stream;
+    size_t done;
     (void)sequence;
     (void)due_ns;
-    while (done < size) {
-        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
-        if (put > 0)
-            done += (size_t)put;
-        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
-            return put;
-    }
-    return (ptrdiff_t)done;
+    return traffic_send_all(stream->test, stream->socket, stream->buffer,
+                            loop->settings->message_bytes, &done);
 }
 
 /* What there is room for; the rest follows as the mirror makes room, which it may do only once we

@@ -5,8 +5,6 @@
 #include "loops/ask_loop.h"
 #include "loops/open.h"
 
-#define REFUSALS_OF_A_PEER 3
-
 static ptrdiff_t put_udp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
     struct stream *stream = loop->stream;

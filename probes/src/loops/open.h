@@ -14,12 +14,14 @@ bool open_socket(struct test *test, plat_socket *out);
 
 /* Whether the test goes on: not halted, and its deadline has not passed. */
 bool open_may_go_on(struct test *test, uint64_t until_ns);
+/* When who connects gives up. */
+uint64_t open_until_ns(const struct test *test);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
 /* A mirror of connections: the listener itself is the stream's socket, and callers are the
  * loop's. */
-bool open_tcp_hall(struct test *test);
+bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
@@ -30,8 +32,5 @@ bool open_udp_hear(struct test *test, struct stream *stream);
  * False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
-
-/* Takes up to this long for an abort to be noticed while nobody comes. */
-#define OPEN_SLICE_NS (20 * MILLISECOND_NS)
 
 #endif

@@ -95,20 +95,6 @@ static struct taken take_udp_bare(struct stream *stream, const unsigned char *by
     return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
 }
 
-/* Errors of a UDP socket are of the packets that we sent, answers to hellos: they pass. */
-static bool nothing_udp(struct stream *stream, ptrdiff_t result)
-{
-    if (test_halted(stream->test))
-        return false;
-    if (result == 0)
-        stream->foreign++; /* an empty datagram */
-    else if (!plat_is_transient((int)-result) && !plat_is_peer_gone((int)-result)) {
-        test_fail_system(stream->test, (int)-result, "receive");
-        return false;
-    }
-    return true;
-}
-
 /* ---- the loops ---- */
 
 static void cross(struct stream *stream, uint64_t now_ns, const struct taken *taken)
@@ -165,8 +151,7 @@ static void receive_tcp(struct stream *stream)
     if (!spin)
         begin_waiting(stream);
     while (!test_halted(test)) {
-        ptrdiff_t got = spin ? plat_receive_now(stream->socket, stream->buffer, room)
-                             : plat_receive(stream->socket, stream->buffer, room);
+        ptrdiff_t got = traffic_receive(stream, stream->buffer, room);
         uint64_t now = plat_now_ns();
         if (got <= 0) {
             if (!nothing_tcp(stream, got))
@@ -197,7 +182,7 @@ static void receive_udp(struct stream *stream)
     while (on && !test_halted(test)) {
         ptrdiff_t got = plat_receive_many(stream->socket, &batch, waits);
         if (got < 0) {
-            on = nothing_udp(stream, got);
+            on = traffic_nothing(stream, (int)-got);
             if (polls && on)
                 plat_sleep_ns(POLL_NS);
             continue;
@@ -207,7 +192,7 @@ static void receive_udp(struct stream *stream)
         for (ptrdiff_t i = 0; on && i < got; i++) {
             const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
             if (batch.length[i] == 0) {
-                on = nothing_udp(stream, 0);
+                on = traffic_nothing(stream, 0);
                 continue;
             }
             struct taken one = bare ? take_udp_bare(stream, bytes, batch.length[i])

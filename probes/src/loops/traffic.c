@@ -2,7 +2,6 @@
 #include "loops/traffic.h"
 
 #define BATCH_BYTES 65536
-#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
 size_t traffic_room(const struct settings *settings)
 {
@@ -40,15 +39,50 @@ void traffic_begun(struct stream *stream)
     plat_mutex_unlock(&test->lock);
 }
 
+void traffic_sleep(uint64_t nanoseconds)
+{
+    if (nanoseconds > 0)
+        plat_sleep_ns(nanoseconds < NOTICE_NS ? nanoseconds : NOTICE_NS);
+}
+
 void traffic_wait_for_start(const struct test *test)
 {
     while (!test_halted(test)) {
         uint64_t now = plat_now_ns();
         if (now >= test->settings.start_ns)
             return;
-        uint64_t left_ns = test->settings.start_ns - now;
-        plat_sleep_ns(left_ns < LONGEST_SLEEP_NS ? left_ns : LONGEST_SLEEP_NS);
+        traffic_sleep(test->settings.start_ns - now);
     }
+}
+
+ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room)
+{
+    return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
+                                       : plat_receive(stream->socket, into, room);
+}
+
+ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
+                           size_t length, size_t *done)
+{
+    for (*done = 0; *done < length;) {
+        ptrdiff_t put = plat_send(socket, (const char *)bytes + *done, length - *done);
+        if (put > 0)
+            *done += (size_t)put;
+        else if (!plat_is_transient((int)-put) || test_halted(test))
+            return put;
+    }
+    return (ptrdiff_t)length;
+}
+
+bool traffic_nothing(struct stream *stream, int error)
+{
+    if (test_halted(stream->test))
+        return false;
+    stream->foreign += error == 0;
+    if (error == 0 || plat_is_transient(error) || plat_is_peer_gone(error))
+        return true;
+    test_fail_system(stream->test, error, "receive");
+    return false;
 }
 
 bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,

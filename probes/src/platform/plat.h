@@ -224,8 +224,6 @@ ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned 
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to);
 
 /* TCP: no more data, the peer reads an end. */
 void plat_finish(plat_socket socket);
@@ -283,7 +281,6 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out);
 
 /* Kinds of failure that the loops must tell apart. */
 bool plat_is_no_buffers(int error);       /* refused for want of memory or queue room, may pass */
-bool plat_is_too_long(int error);         /* message over what socket or path takes */
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
 bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
 bool plat_is_address_in_use(int error);

@@ -18,14 +18,22 @@ struct histogram {
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
+/* floor(log2), 0 for 0. */
+static inline unsigned histogram_log2(uint64_t value)
+{
+    unsigned log = 0;
+    while (value >>= 1)
+        log++;
+    return log;
+}
+
 /* The bucket of a value, and the lowest value of a bucket; bits 1 to 7. */
 static inline unsigned histogram_bucket(uint64_t value, unsigned bits)
 {
-    unsigned e = 0;
-    while (value >> bits >> e > 1)
-        e++;
-    return value >> bits == 0 ? (unsigned)value
-                              : ((e + 1) << bits) + (unsigned)(value >> e) - (1u << bits);
+    if (value >> bits == 0)
+        return (unsigned)value;
+    unsigned e = histogram_log2(value) - bits;
+    return ((e + 1) << bits) + (unsigned)(value >> e) - (1u << bits);
 }
 uint64_t histogram_lowest(unsigned bucket, unsigned bits);
 

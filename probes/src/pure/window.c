@@ -124,7 +124,6 @@ static void end_intervals(struct window *window)
 static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
 {
     window->opened = true;
-    window->begun_at_open = window->begun;
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;

@@ -56,7 +56,6 @@ struct window {
     struct window_plan plan;
     struct window_stream *stream[WINDOW_STREAMS_MAX];
     unsigned begun;            /* streams that had their first mark */
-    unsigned begun_at_open;    /* fewer than plan.streams: a given window that not all flows fill */
     uint64_t w0_ns, w1_ns;     /* WINDOW_NEVER_NS while unknown */
     bool opened, closed, closed_by_silence;
     uint64_t a_ns, b_ns;

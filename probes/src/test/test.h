@@ -22,6 +22,7 @@
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
+#define NOTICE_NS (20 * MILLISECOND_NS)       /* a thread sleeps or waits so long: a halt is noticed */
 #define CACHE_LINE 64
 
 struct test;

@@ -64,11 +64,6 @@ bool plat_is_no_buffers(int error)
     return error == ENOBUFS || error == ENOMEM;
 }
 
-bool plat_is_too_long(int error)
-{
-    return error == EMSGSIZE;
-}
-
 bool plat_is_transient(int error)
 {
     return error == EAGAIN || error == EINTR;

@@ -139,13 +139,6 @@ ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
     return posix_moved(got);
 }
 
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to)
-{
-    return posix_moved(
-        sendto((int)socket, bytes, length, 0, sockaddr_of(to), (socklen_t)to->length));
-}
-
 void plat_finish(plat_socket socket)
 {
     shutdown((int)socket, SHUT_WR);

@@ -68,11 +68,6 @@ bool plat_is_no_buffers(int error)
     return error == WSAENOBUFS || error == WSAEINVAL || error == ERROR_NOT_ENOUGH_MEMORY;
 }
 
-bool plat_is_too_long(int error)
-{
-    return error == WSAEMSGSIZE;
-}
-
 bool plat_is_transient(int error)
 {
     return error == WSAEWOULDBLOCK || error == WSAEINTR || error == WSA_OPERATION_ABORTED;

@@ -221,16 +221,6 @@ ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
     return error != 0 ? -error : send_one(own, bytes, length);
 }
 
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to)
-{
-    struct windows_socket *own = windows_socket(socket);
-    int put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
-    if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
-        put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
-    return sent(own, put);
-}
-
 /* A datagram longer than the room fills it and is an error here; elsewhere it is the room's bytes. */
 static ptrdiff_t received(const struct windows_socket *own, int got, size_t capacity)
 {
