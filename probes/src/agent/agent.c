@@ -30,7 +30,7 @@ static void reap(struct agent *agent)
         }
 }
 
-static struct test *find(struct agent *agent, const char *id)
+static struct test *find_test(struct agent *agent, const char *id)
 {
     for (unsigned i = 0; i < agent->count; i++)
         if (strcmp(agent->test[i]->settings.id, id) == 0)
@@ -175,7 +175,7 @@ static struct error do_test(struct agent *agent, const struct request *request)
     struct error error = settings_read(request, agent->by_hand, &settings);
     if (error.word != NULL)
         return error;
-    if (find(agent, request->id) != NULL)
+    if (find_test(agent, request->id) != NULL)
         return error_about("id-in-use", "", "a test of this id is running");
     if (agent->count == AGENT_TESTS_MAX)
         return error_about("too-many-tests", "", "64 tests are running already");
@@ -201,7 +201,7 @@ static struct error do_stop(struct agent *agent, const struct request *request)
         return error_about("bad-value", "sent", "a whole number");
     if (request_flag(request, "abort", &abort) != NULL)
         return error_about("bad-value", "abort", "0 or 1");
-    struct test *test = find(agent, id);
+    struct test *test = find_test(agent, id);
     if (test == NULL)
         return error_about("unknown-test", "test", "no test of this id is running");
     print_answer(request);

@@ -156,7 +156,7 @@ static bool go_on_after(struct loop *loop, int error)
     return false;
 }
 
-static bool send_one(struct loop *loop, uint64_t due_ns)
+static bool send_next(struct loop *loop, uint64_t due_ns)
 {
     struct ask *ask = loop->ask;
     const uint64_t sent_ns = loop->now_ns;
@@ -184,7 +184,7 @@ static bool send_due(struct loop *loop)
         } else if (!due) {
             loop->next_due_ns = due_ns;
             return true;
-        } else if (test_halted(stream->test) || !send_one(loop, due_ns)) {
+        } else if (test_halted(stream->test) || !send_next(loop, due_ns)) {
             return false;
         }
     }
@@ -194,7 +194,7 @@ static bool send_due(struct loop *loop)
 /* ---- receiving ---- */
 
 /* Waits for an answer as long as nothing else is to be done, or looks only. */
-static ptrdiff_t receive(struct loop *loop)
+static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;
     unsigned char *into = loop->ask->into;
@@ -215,9 +215,9 @@ static ptrdiff_t receive(struct loop *loop)
     return plat_receive_within(socket, into, room, wait_ns < NOTICE_NS ? wait_ns : NOTICE_NS);
 }
 
-static bool hear(struct loop *loop)
+static bool hear_answers(struct loop *loop)
 {
-    ptrdiff_t got = receive(loop);
+    ptrdiff_t got = receive_answer(loop);
     loop->now_ns = plat_now_ns();
     if (loop->way->expire != NULL && !loop->way->expire(loop))
         return false;
@@ -258,7 +258,7 @@ void ask_run(struct stream *stream)
             break;
         if (loop.over && loop.ask->in_flight.waiting == 0)
             break;
-        if (!hear(&loop))
+        if (!hear_answers(&loop))
             break;
     }
     if (loop.settings->udp && loop.settings->by_hand && !loop.settings->echo)

@@ -60,7 +60,7 @@ static bool echoed_stream(struct loop *loop, size_t length)
     return true;
 }
 
-static void take_tcp(struct loop *loop, size_t length)
+static void take_tcp_answers(struct loop *loop, size_t length)
 {
     struct in_flight *in_flight = &loop->ask->in_flight;
     if (loop->settings->echo && !echoed_stream(loop, length)) {
@@ -86,6 +86,6 @@ static bool gone_tcp(struct loop *loop, int error)
     return false;
 }
 
-const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp, NULL, gone_tcp};
-const struct ask_way ask_tcp_pipelined = {put_tcp_pipelined, put_rest, room_tcp,
-                                          take_tcp,          NULL,     gone_tcp};
+const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp_answers, NULL, gone_tcp};
+const struct ask_way ask_tcp_pipelined = {put_tcp_pipelined, put_rest, room_tcp, take_tcp_answers,
+                                          NULL, gone_tcp};

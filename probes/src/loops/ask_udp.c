@@ -29,7 +29,7 @@ static bool echoed(const struct loop *loop, size_t length)
                              memcmp(sent + header, came + header, length - header) == 0;
 }
 
-static void take_udp(struct loop *loop, size_t length)
+static void take_udp_answer(struct loop *loop, size_t length)
 {
     struct stream *stream = loop->stream;
     const unsigned char *into = loop->ask->into;
@@ -57,7 +57,7 @@ static void take_udp(struct loop *loop, size_t length)
 
 /* The peer's host says that nobody is there. One such word may be about a hello that came too
  * early. */
-static bool refused(struct loop *loop, int error)
+static bool give_up_refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;
     const struct in_flight_request *request = in_flight_give_up(&loop->ask->in_flight);
@@ -80,7 +80,7 @@ static bool gone_udp(struct loop *loop, int error)
         return true;
     }
     if (plat_is_peer_gone(error))
-        return refused(loop, error);
+        return give_up_refused(loop, error);
     test_fail_system(loop->stream->test, error, "the way to the mirror");
     return false;
 }
@@ -101,4 +101,4 @@ static bool expire_udp(struct loop *loop)
     return true;
 }
 
-const struct ask_way ask_udp = {put_udp, NULL, room_udp, take_udp, expire_udp, gone_udp};
+const struct ask_way ask_udp = {put_udp, NULL, room_udp, take_udp_answer, expire_udp, gone_udp};

@@ -17,7 +17,7 @@ struct taken {
 
 /* ---- TCP ---- */
 
-static struct taken take_tcp(struct stream *stream, size_t length)
+static struct taken account_tcp(struct stream *stream, size_t length)
 {
     uint64_t size = stream->test->settings.message_bytes;
     uint64_t before = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
@@ -53,33 +53,27 @@ static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 
 /* ---- UDP ---- */
 
-static struct taken foreign(struct stream *stream)
-{
-    stream->foreign++;
-    return (struct taken){.mark = false};
-}
-
-/* An end marker is remembered. */
-static bool took_control(struct stream *stream, const unsigned char *bytes, size_t length)
+/* No data: an end marker is remembered. */
+static struct taken account_other(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
-    if (!traffic_control(stream, bytes, length, &control))
-        return false;
-    if (control.kind == DATAPORT_END) {
+    if (!traffic_control(stream, bytes, length, &control)) {
+        stream->foreign++;
+    } else if (control.kind == DATAPORT_END) {
         atomic_store(&stream->marked_messages, control.messages);
         atomic_store(&stream->marked, true);
     }
-    return true;
+    return (struct taken){.mark = false};
 }
 
-static struct taken take_udp(struct stream *stream, const unsigned char *bytes, size_t length,
-                             uint64_t now_ns)
+static struct taken account_udp(struct stream *stream, const unsigned char *bytes, size_t length,
+                                uint64_t now_ns)
 {
     const size_t size = stream->test->settings.message_bytes;
     struct dataport_data data;
     if (length != size || !dataport_data_read(bytes, length, stream->tag, &data) ||
         data.stream != stream->number)
-        return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
+        return account_other(stream, bytes, length);
     if (sequence_add(&stream->sequence, data.sequence) != SEQUENCE_NEW)
         return (struct taken){0, 0, true};
     if (data.timed)
@@ -88,11 +82,11 @@ static struct taken take_udp(struct stream *stream, const unsigned char *bytes, 
 }
 
 /* Under 16 bytes there is no header: the peer's address is all that tells. */
-static struct taken take_udp_bare(struct stream *stream, const unsigned char *bytes, size_t length)
+static struct taken account_bare(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     if (length == stream->test->settings.message_bytes)
         return (struct taken){length, 1, true};
-    return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
+    return account_other(stream, bytes, length);
 }
 
 /* ---- the loops ---- */
@@ -130,7 +124,7 @@ static void wait_for_more(struct stream *stream)
         plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
 }
 
-static void count(struct stream *stream, const struct taken *taken, uint64_t now_ns)
+static void count_mark(struct stream *stream, const struct taken *taken, uint64_t now_ns)
 {
     struct test *test = stream->test;
     if (!taken->mark)
@@ -158,8 +152,8 @@ static void receive_tcp(struct stream *stream)
                 break;
             continue;
         }
-        struct taken taken = take_tcp(stream, (size_t)got);
-        count(stream, &taken, now);
+        struct taken taken = account_tcp(stream, (size_t)got);
+        count_mark(stream, &taken, now);
         if (!spin && low_water_mark(&stream->low_water, now,
                                     atomic_load_explicit(&stream->marks.bytes,
                                                          memory_order_relaxed)))
@@ -195,13 +189,13 @@ static void receive_udp(struct stream *stream)
                 on = traffic_nothing(stream, 0);
                 continue;
             }
-            struct taken one = bare ? take_udp_bare(stream, bytes, batch.length[i])
-                                    : take_udp(stream, bytes, batch.length[i], now);
+            struct taken one = bare ? account_bare(stream, bytes, batch.length[i])
+                                    : account_udp(stream, bytes, batch.length[i], now);
             all.bytes += one.bytes;
             all.messages += one.messages;
             all.mark |= one.mark;
         }
-        count(stream, &all, now);
+        count_mark(stream, &all, now);
     }
 }
 

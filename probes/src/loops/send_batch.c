@@ -78,7 +78,7 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
 }
 
 /* Every place gets a whole message: from one to the next only its header changes. */
-static bool begin(struct stream *stream)
+static bool fill_places(struct stream *stream)
 {
     struct send_batch *batch = stream->batch;
     const size_t size = stream->test->settings.message_bytes;
@@ -152,7 +152,7 @@ void send_batch_run(struct stream *stream)
     const uint64_t limit = traffic_share(stream);
     const unsigned places = stream->batch->places.count;
     uint64_t sent = 0;
-    bool on = begin(stream);
+    bool on = fill_places(stream);
     traffic_wait_for_start(test);
     stream->tried_ns = plat_now_ns();
     if (test->settings.rate_numerator != 0)

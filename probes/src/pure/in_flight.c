@@ -25,7 +25,7 @@ static uint64_t first_waiting(const struct in_flight *in_flight)
 }
 
 /* A request is not waiting any more. */
-static void settle(struct in_flight *in_flight, struct in_flight_request *request, uint8_t state)
+static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request, uint8_t state)
 {
     request->state = state;
     in_flight->waiting--;
@@ -58,7 +58,7 @@ enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t seque
         return IN_FLIGHT_LATE;
     switch (found->state) {
     case IN_FLIGHT_WAITING:
-        settle(in_flight, found, IN_FLIGHT_DONE);
+        end_waiting(in_flight, found, IN_FLIGHT_DONE);
         *request = found;
         return IN_FLIGHT_ANSWERED;
     case IN_FLIGHT_GONE:
@@ -74,7 +74,7 @@ const struct in_flight_request *in_flight_give_up(struct in_flight *in_flight)
     if (in_flight->waiting == 0)
         return NULL;
     struct in_flight_request *request = place(in_flight, in_flight->oldest);
-    settle(in_flight, request, IN_FLIGHT_GONE);
+    end_waiting(in_flight, request, IN_FLIGHT_GONE);
     return request;
 }
 

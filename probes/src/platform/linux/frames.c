@@ -51,8 +51,8 @@ static int bind_to(int socket, int interface, unsigned short protocol)
 
 /* The frames that have come: whether one of them ends with `bytes`. The first interface that a
  * frame passes is the one that the route names, a bridge or a VLAN, not what is below it. */
-static bool look(int catcher, const void *bytes, size_t length, struct plat_headers *headers,
-                 struct sockaddr_ll *from)
+static bool find_headers(int catcher, const void *bytes, size_t length,
+                         struct plat_headers *headers, struct sockaddr_ll *from)
 {
     unsigned char frame[FRAME_MAX];
     for (;;) {
@@ -82,7 +82,7 @@ static int catch_own(int catcher, plat_socket udp, const void *bytes, size_t len
             struct pollfd wait = {.fd = catcher, .events = POLLIN};
             struct timespec span = posix_timespec(until_ns - now);
             ppoll(&wait, 1, &span, NULL);
-            if (look(catcher, bytes, length, headers, from))
+            if (find_headers(catcher, bytes, length, headers, from))
                 return 0;
         }
     }
