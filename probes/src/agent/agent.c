@@ -1,4 +1,5 @@
-/* The control thread of `netprobe agent`, and one request by hand. It waits, and never spins. */
+/* The control thread reads requests, answers them, and starts and stops tests. It waits, and
+ * never spins. */
 #include "agent/agent.h"
 
 #include <stdio.h>

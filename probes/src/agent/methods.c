@@ -1,4 +1,4 @@
-/* Capabilities that methods need, and their words. */
+/* Compares what a method needs with this system's capabilities, and names the method. */
 #include "agent/methods.h"
 
 #include "platform/comma_list.h"

@@ -1,4 +1,4 @@
-/* What a test measured, by role. What both roles say: result_both.c. */
+/* Writes the results of receivers and senders, role by role. */
 #include "agent/result.h"
 
 #include "agent/methods.h"

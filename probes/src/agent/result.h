@@ -1,4 +1,4 @@
-/* The keys of `window` and `result`, as docs/protocol.md has them. */
+/* Writes the keys of the records `window` and `result`. docs/protocol.md has them all. */
 #ifndef RESULT_H
 #define RESULT_H
 

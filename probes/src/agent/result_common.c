@@ -1,4 +1,4 @@
-/* What both roles say of a test: addresses, options as they are, CPU, clocks, TCP's own view. */
+/* Writes what every result has, such as addresses, options, CPU, clocks and TCP's own view. */
 #include <string.h>
 
 #include "agent/result.h"

@@ -1,4 +1,4 @@
-/* What an asker and a mirror measured. */
+/* Writes the results of askers and mirrors, with their histograms. */
 #include <stdlib.h>
 
 #include "agent/result.h"

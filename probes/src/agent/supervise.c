@@ -1,4 +1,4 @@
-/* Waiting for the events of a test, and what is read when they come. */
+/* Supervises streams, from the edges of their window to the end of the drain. */
 #include "agent/supervise.h"
 
 #include "agent/test_records.h"

@@ -1,4 +1,4 @@
-/* The supervisor: it waits, reads counters at the edges of the window, and ends the test in time. */
+/* The supervisor reads counters at the edges of the window, and ends the test in time. */
 #ifndef SUPERVISE_H
 #define SUPERVISE_H
 

@@ -1,4 +1,4 @@
-/* Conducting round trips: the asker bounds the test, the mirror stays until it is told. */
+/* Supervises round trips. The asker bounds the test, and the mirror stays until it is told. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
 #include "test/sample.h"

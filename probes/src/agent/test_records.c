@@ -1,4 +1,4 @@
-/* Writes what a running test reports: progress, its window, and its result or error. */
+/* Writes what a running test reports, from its progress to its result or error. */
 #include "agent/test_records.h"
 
 #include <string.h>

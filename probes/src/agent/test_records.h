@@ -1,4 +1,4 @@
-/* The records of a running test: progress, window, and the last one. */
+/* Prints the records of a running test, up to its last one. */
 #ifndef TEST_RECORDS_H
 #define TEST_RECORDS_H
 

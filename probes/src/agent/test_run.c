@@ -1,4 +1,4 @@
-/* Runs a test: prepares and opens its streams, a thread each, supervises, closes and reports them. */
+/* Runs a test from beginning to end, and gives each stream a thread. */
 #include "agent/test_run.h"
 
 #include <stdlib.h>

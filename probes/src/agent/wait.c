@@ -1,4 +1,4 @@
-/* Waiting on the test's condition. */
+/* Waits on the test's condition until an event, a time, a failure or the deadline comes. */
 #include "agent/wait.h"
 
 #include "agent/test_records.h"

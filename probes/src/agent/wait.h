@@ -1,5 +1,4 @@
-/* The supervisor's waiting: for an event, a time, a failure, the deadline; it prints progress on
- * the way. */
+/* The supervisor waits for events, and prints the test's progress on the way. */
 #ifndef AWAIT_H
 #define AWAIT_H
 

@@ -1,7 +1,6 @@
-/* Asking with a TCP connection for each transaction: connect, request, response, close. The
- * clock runs from right before the connect call to right after the receive call that brought the
- * last byte; what making a socket and closing it take counts in the rate, and not in the
- * latency. */
+/* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
+ * right before the connect call to right after the receive call that brought the last byte; what
+ * making a socket and closing it take counts in the rate, and not in the latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"

@@ -1,4 +1,4 @@
-/* The asking loop and its ways: what ask.c and ask_*.c share, and nobody else. */
+/* Declares what the asking loop shares with its ways over UDP and TCP. */
 #ifndef ASK_LOOP_H
 #define ASK_LOOP_H
 

@@ -1,5 +1,4 @@
-/* Asking over UDP: datagrams with a number each, some of which are lost, late, double or
- * others'. */
+/* Asks over UDP, where answers have numbers and may be lost, late, double or others'. */
 #include <string.h>
 
 #include "loops/ask_loop.h"

@@ -1,4 +1,4 @@
-/* Those who call a TCP listener, until their preface has shown the token. A stream's owner takes
+/* Keeps those who call a TCP listener until their preface has shown the token. The owner takes
  * them over then; who does not show it is closed in silence, and counted. */
 #ifndef CALLERS_H
 #define CALLERS_H

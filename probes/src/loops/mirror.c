@@ -1,6 +1,6 @@
-/* The mirror: it answers requests of the token's holder, one by one, and nothing else. What it
- * sends is of another kind than what it answers, so that no two mirrors can keep each other
- * busy, and over UDP it is never longer. */
+/* The mirror answers requests of the token's holder one by one, and nothing else. What it sends
+ * is of another kind than what it answers, so that no two mirrors can keep each other busy, and
+ * over UDP it is never longer. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The mirror of round trips with a TCP connection each: it accepts, responds, and the asker closes.
- * Others may call meanwhile, and hold nobody up. */
+/* Mirrors round trips that have a TCP connection each, which the asker closes. Others may call
+ * meanwhile, and hold nobody up. */
 #include "loops/callers.h"
 #include "loops/round_trip.h"
 #include "loops/traffic.h"

@@ -1,4 +1,4 @@
-/* Sockets with the options that a request names, and the four ways to open streams. */
+/* Opens sockets with the options that a request names, in one of four ways. */
 #include "loops/open.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Opening the streams of a test: listen or connect, TCP or UDP, strangers kept out. */
+/* Opens the streams of a test by listening or connecting, over TCP or UDP. All but the peer are
+ * kept out. */
 #ifndef OPEN_H
 #define OPEN_H
 

@@ -1,4 +1,4 @@
-/* TCP streams: a preface proves who connects; strangers are closed in silence and counted. */
+/* Opens TCP streams, where a preface proves who connects. */
 #include "loops/callers.h"
 #include "loops/open.h"
 #include "test/records.h"

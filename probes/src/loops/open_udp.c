@@ -1,4 +1,5 @@
-/* UDP streams: a hello with the whole token, answered once a datagram and never longer. */
+/* Opens UDP streams by a hello with the whole token, which the listener answers. Each hello is
+ * answered once, by a datagram that is not longer. */
 #include "loops/open.h"
 #include "test/records.h"
 

@@ -1,5 +1,6 @@
-/* The receiving loops. A mark is the clock right after a receive call returned; what came counts by
- * first copies. The lock is taken only where a mark crosses an edge of the window. */
+/* The receiving loops count what arrives, and mark the time of each receive call. A mark is the
+ * clock right after the call returned; what came counts by first copies. The lock is taken only
+ * where a mark crosses an edge of the window. */
 #include <string.h>
 
 #include "loops/traffic.h"

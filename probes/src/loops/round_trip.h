@@ -1,4 +1,4 @@
-/* Both ends of round trips: `ask` sends requests and times their answers, `mirror` answers them. */
+/* Declares the state and the loops of round trips, of the asker and of the mirror. */
 #ifndef ROUND_TRIP_H
 #define ROUND_TRIP_H
 

@@ -1,7 +1,7 @@
-/* The sending loop. One send call a message; the only clock read a message is the one that the
- * message carries, and two more around a call in 64, which is timed (calltime.h); behind one of 32
- * of these it is looked whether the socket has room. Windows are the supervisor's: it reads the
- * counters that stand here. Many messages a call: send_batch.c. */
+/* The sending loop makes one send call a message, paced or as fast as the socket takes. The only
+ * clock read a message is the one that the message carries, and two more around a call in 64,
+ * which is timed (call_time.h); behind one of 32 of these it is looked whether the socket has
+ * room. Windows are the supervisor's: it reads the counters that stand here. */
 #include <string.h>
 
 #include "loops/send_loop.h"

@@ -1,6 +1,6 @@
-/* The sending loop of many messages a call: as datagrams of the stream's own socket, or as whole
- * frames past the system's UDP and IP. Paced, a call takes what is due, and no message goes before
- * its time; unpaced, as many as there are places. */
+/* The sending loop hands over many messages a call, as datagrams or as whole frames. Datagrams go
+ * by the stream's own socket, frames past the system's UDP and IP. Paced, a call takes what is
+ * due, and no message goes before its time; unpaced, as many as there are places. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What sending and receiving have in common. */
+/* Serves the loops of all roles with buffers, sleeps, whole sends and control datagrams. */
 #include "loops/traffic.h"
 
 #define BATCH_BYTES 65536

@@ -1,4 +1,5 @@
-/* The loops that send and receive; what differs between workloads is a constant table of each. */
+/* What sending and receiving loops share. What differs between workloads is a constant table of
+ * each. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 

@@ -1,9 +1,10 @@
-/* The platform contract: all that netprobe asks of an operating system.
+/* The platform contract has all that netprobe asks of an operating system.
  *
- * One implementation per system in plat_SYSTEM*.c; no other file knows which system it runs on.
- * Errors: functions that can fail return 0, or the system's own error number (errno, WSAGetLastError);
- * transfers return the bytes moved, or the negative error number. plat_word() turns the number into
- * a word of the protocol. Nothing here allocates memory that the caller has to free. */
+ * Each system implements it in a folder beside this file; no other file knows which system it
+ * runs on. Errors: functions that can fail return 0, or the system's own error number (errno,
+ * WSAGetLastError); transfers return the bytes moved, or the negative error number. plat_word()
+ * turns the number into a word of the protocol. Nothing here allocates memory that the caller has
+ * to free. */
 #ifndef PLAT_H
 #define PLAT_H
 
@@ -27,7 +28,7 @@ typedef struct {
     void *condition;
 } plat_cond;
 #else
-#error "netprobe has no platform file for this operating system: write plat_SYSTEM.c after plat.h"
+#error "netprobe has no platform file for this operating system: add its folder beside plat.h"
 #endif
 
 /* ---- the process ---- */

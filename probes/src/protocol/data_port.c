@@ -1,4 +1,4 @@
-/* Preface, control datagrams, tag and filling. */
+/* Writes and reads prefaces and control datagrams, and fills messages. */
 #include "protocol/data_port.h"
 
 #include <string.h>

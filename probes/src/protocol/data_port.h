@@ -1,6 +1,7 @@
-/* What goes over the data ports: preface, control datagrams, headers of data messages.
- * Layouts as in docs/protocol.md, all integers big-endian. Readers are safe on any bytes of any
- * length, compare tokens in constant time, and return false for all that is not the token's. */
+/* The layouts of what goes over the data ports, as docs/protocol.md has them. They are prefaces,
+ * control datagrams and headers of data messages, all integers big-endian. Readers are safe on
+ * any bytes of any length, compare tokens in constant time, and return false for all that is not
+ * the token's. */
 #ifndef DATAPORT_H
 #define DATAPORT_H
 

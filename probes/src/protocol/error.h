@@ -1,4 +1,4 @@
-/* What is wrong with a request or has ended a test. */
+/* Holds what is wrong with a request, or what has ended a test. */
 #ifndef ERROR_H
 #define ERROR_H
 

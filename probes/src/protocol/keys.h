@@ -1,4 +1,4 @@
-/* Keys of a request are read with their range and default, and the first error is kept. */
+/* Reads keys of a request by their type, range and default, and keeps the first error. */
 #ifndef KEYS_H
 #define KEYS_H
 

@@ -1,4 +1,4 @@
-/* Parsing requests in place, and reading their values. */
+/* Parses requests in place, and reads their values. */
 #include "protocol/request.h"
 
 #include <string.h>

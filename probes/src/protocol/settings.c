@@ -1,4 +1,4 @@
-/* Request → settings: every key has its type, its range and its default here. */
+/* Turns a request into settings, where every key has its type, range and default. */
 #include "protocol/settings.h"
 
 #include <stdio.h>

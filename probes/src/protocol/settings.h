@@ -1,4 +1,4 @@
-/* What a request for a test asks for: its keys, checked, in the units of the code. */
+/* Holds what a request for a test asks for, checked, in the units of the code. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 

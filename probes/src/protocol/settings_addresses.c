@@ -1,4 +1,4 @@
-/* Where a test listens or connects, and its token. */
+/* Reads where a test listens or connects, and its token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The keys that `ask` and `mirror` have for themselves, and what they exclude. */
+/* Reads the keys that only `ask` and `mirror` have, and what they exclude. */
 #include "protocol/keys.h"
 #include "protocol/settings.h"
 #include "pure/in_flight.h"

@@ -1,4 +1,4 @@
-/* What one send call takes, in buckets: below 16 ns one each, above it 16 an octave. */
+/* Counts what send calls take, and chooses which calls are timed. */
 #include "pure/call_time.h"
 
 #include <string.h>

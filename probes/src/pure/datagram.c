@@ -1,4 +1,4 @@
-/* Lengths, and the part of the checksum that stays. */
+/* Computes lengths of a frame's headers, and the part of its checksum that stays. */
 #include "pure/datagram.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
-/* A log-linear histogram of times: each power of two is cut into 2^7 buckets, so that a value is
- * known to better than 1 %; below 2^8 every value has its own. Any 64-bit value has a bucket.
- * With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) -
- * 2^b. */
+/* A histogram of times whose buckets grow with the value, to better than 1 %. Each power of two
+ * is cut into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a bucket. With
+ * b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 

@@ -1,4 +1,4 @@
-/* Requests in a ring by sequence number. */
+/* Keeps requests in a ring by sequence number. */
 #include "pure/in_flight.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The requests of one asker that are under way: which answer is whose, what is lost, late, double.
- * Pure arithmetic; times are of the caller's clock. One user, the asking thread. */
+/* The requests of one asker that are in flight, and which answer is whose. It tells what is lost,
+ * late or double. Times are of the caller's clock. One user, the asking thread. */
 #ifndef IN_FLIGHT_H
 #define IN_FLIGHT_H
 

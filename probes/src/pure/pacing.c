@@ -1,4 +1,5 @@
-/* The exact schedule, without 128-bit types: not every compiler that we build with has them. */
+/* Computes the exact schedule without 128-bit types. Not every compiler that we build with has
+ * them. */
 #include "pure/pacing.h"
 
 #include <string.h>

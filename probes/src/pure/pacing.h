@@ -1,5 +1,5 @@
-/* An open-loop schedule: due_i = t0 + floor(i x num / den) ns, exact, nothing accumulates.
- * One user, the sending thread. */
+/* An open-loop schedule of messages, exact to the nanosecond, in which nothing accumulates. due_i
+ * = t0 + floor(i x num / den) ns. One user, the sending thread. */
 #ifndef PACING_H
 #define PACING_H
 

@@ -1,4 +1,4 @@
-/* The edges of the window: all that is not done for every mark. */
+/* Handles the edges of the receiver's window, which is not done for every mark. */
 #include "pure/window.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The receiver's window over the sum of its streams.
+/* The receiver's window over the sum of its streams, from one mark to another.
  *
  * A mark is (t, B): the clock right after a receive call returned, and the payload bytes taken in so
  * far. w0 = first mark of the last stream to begin + warm-up (or as given), w1 = w0 + duration;

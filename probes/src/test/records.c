@@ -1,4 +1,4 @@
-/* Printing records: ready, progress, window, result, error. */
+/* Prints records, each by one write, and those of a listener and of an error. */
 #include "test/records.h"
 
 #include <stdio.h>

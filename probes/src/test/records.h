@@ -1,4 +1,4 @@
-/* The records of a test, one write and one flush a line, whichever thread prints them. */
+/* Prints records, one write and one flush a line, whichever thread they come from. */
 #ifndef RECORDS_H
 #define RECORDS_H
 

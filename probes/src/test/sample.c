@@ -1,4 +1,4 @@
-/* Reading counters at the edges of a window. */
+/* Reads counters at the edges of a window. */
 #include "test/sample.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What one test reads at the edges of its window: CPU, clocks, TCP's own view, counters. */
+/* Holds what a test reads at the edges of its window, from CPU times to TCP's own view. */
 #ifndef SAMPLES_H
 #define SAMPLES_H
 

@@ -1,4 +1,4 @@
-/* The state of a test that its threads share: it fails, is halted, and is told to stop. */
+/* Lets a test fail, halts it, and tells it to stop, from any thread. */
 #include "test/test.h"
 
 #include <stdio.h>

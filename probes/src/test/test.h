@@ -1,4 +1,4 @@
-/* One test: its streams, a thread each, and the supervisor's thread that owns their lives. */
+/* Holds a test, its streams with a thread each, and what its supervisor shares with them. */
 #ifndef TEST_H
 #define TEST_H
 

@@ -1,5 +1,5 @@
-/* macOS and FreeBSD: facts of this host from sysctl, the route to a peer from the routing socket,
- * interfaces from getifaddrs; what cannot be read is left out. */
+/* Tells facts of a macOS or FreeBSD host. They come from sysctl, the route to a peer from the
+ * routing socket, interfaces from getifaddrs; what cannot be read is left out. */
 #include "platform/bsd/bsd.h"
 
 #include <arpa/inet.h>

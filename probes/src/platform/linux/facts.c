@@ -1,5 +1,5 @@
-/* Linux: facts of this host, from /proc, /sys and system calls; what cannot be read is left out.
- * CPUs: plat_linux_facts_cpu.c, route and interface: plat_linux_facts_interface.c. */
+/* Tells facts of a Linux host, from /proc, /sys and system calls. What cannot be read is left
+ * out. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 

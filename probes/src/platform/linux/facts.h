@@ -1,4 +1,4 @@
-/* Linux: the parts of plat_facts (plat.h), each writing its keys of `facts`. */
+/* Declares the parts of plat_facts on Linux, each of which writes its keys of `facts`. */
 #ifndef PLAT_LINUX_FACTS_H
 #define PLAT_LINUX_FACTS_H
 

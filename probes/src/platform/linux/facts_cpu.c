@@ -1,4 +1,4 @@
-/* Linux: how the CPUs are clocked and how deep they sleep, from /sys/devices/system/cpu. */
+/* Tells how Linux clocks its CPUs and how deep they sleep, from /sys/devices/system/cpu. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

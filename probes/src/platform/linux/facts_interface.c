@@ -1,5 +1,5 @@
-/* Linux: the route to a peer and the interface that it leaves by, asked over netlink (which knows
- * the network namespace that we are in, and counts in 64 bits) and by SIOCETHTOOL. */
+/* Tells the route to a peer and how the interface is set that it leaves by, on Linux. netlink
+ * knows the network namespace that we are in, and counts in 64 bits; SIOCETHTOOL asks the driver. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/ethtool.h>

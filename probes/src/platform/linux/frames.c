@@ -1,8 +1,8 @@
-/* Linux: frames of our own, by packet sockets (packet(7)). Which way they take and what stands in
- * their headers is the kernel's to say: a datagram of the test's own socket is caught as it leaves,
- * and its headers serve those that follow. What a link does with frames it does with these as well,
- * for they pass the interface's queueing discipline; what they do not pass is the host's UDP, IP and
- * packet filter. */
+/* Sends frames of our own on Linux, by packet sockets. Which way they take and what stands in
+ * their headers is the kernel's to say: a datagram of the test's own socket is caught as it
+ * leaves, and its headers serve those that follow. What a link does with frames it does with
+ * these as well, for they pass the interface's queueing discipline; what they do not pass is the
+ * host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

@@ -1,4 +1,5 @@
-/* Asks the kernel over netlink, which knows the network namespace that we are in: a question each. */
+/* Asks the kernel by netlink, a question at a time. It knows the network namespace that we are
+ * in. */
 #ifndef PLAT_LINUX_NETLINK_H
 #define PLAT_LINUX_NETLINK_H
 

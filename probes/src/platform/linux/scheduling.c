@@ -1,4 +1,4 @@
-/* Linux: how long a thread stood in a queue for a CPU, and what a quota of CPU time has cost. */
+/* Tells how long a Linux thread waited for a CPU, and what a quota of CPU time has cost. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

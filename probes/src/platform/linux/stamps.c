@@ -1,6 +1,6 @@
-/* Linux: when datagrams passed the edge of the stack, by SO_TIMESTAMPING
- * (Documentation/networking/timestamping.rst). Stamps of sending come back on the socket's error
- * queue, without the datagram and with its number. */
+/* Tells when datagrams passed the edge of Linux's stack, by SO_TIMESTAMPING. Stamps of sending
+ * come back on the socket's error queue, without the datagram and with its number
+ * (Documentation/networking/timestamping.rst). */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

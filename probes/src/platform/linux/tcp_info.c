@@ -1,4 +1,4 @@
-/* Linux: TCP_INFO and the way to a peer, the two structures of the kernel that grow with it. */
+/* Reads what Linux tells of a TCP connection, whose structure grows with the kernel. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

@@ -1,4 +1,4 @@
-/* Linux, macOS and FreeBSD: what error numbers mean. */
+/* Tells what error numbers mean on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

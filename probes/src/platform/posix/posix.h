@@ -1,5 +1,4 @@
-/* Linux, macOS and FreeBSD: what their platform files share, and what each gives to the shared
- * rooms, plat_posix*.c. */
+/* Declares what Linux, macOS and FreeBSD share, and what each of them gives to that. */
 #ifndef PLAT_POSIX_H
 #define PLAT_POSIX_H
 

@@ -1,5 +1,4 @@
-/* Linux, macOS and FreeBSD: sockets are opened, connected, sent on and received from. Options:
- * plat_posix_option.c. */
+/* Opens and connects sockets, sends and receives, on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

@@ -1,4 +1,4 @@
-/* Windows: what error numbers mean, of Winsock and of the system itself. */
+/* Tells what error numbers of Winsock and of Windows itself mean. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Windows tells who it is, and what it can do. */
+/* Tells on Windows who we are and what we can do. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* Windows: sockets are opened, connected, sent on and received from, with Winsock 2 itself.
- * Options: plat_windows_option.c, errors: plat_windows_error.c, addresses: plat_address.c. */
+/* Opens and connects sockets, sends and receives, with Winsock 2. */
 #include "platform/sockaddr.h"
 
 #include <stdlib.h>

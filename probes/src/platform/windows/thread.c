@@ -1,4 +1,4 @@
-/* Windows: clocks, sleeping, threads, and what they wait with. */
+/* Runs clocks, sleeps, threads and what they wait with on Windows. */
 #include "platform/windows/windows.h"
 
 #include <process.h>

@@ -1,6 +1,4 @@
-/* Windows: the process and who we are. Clocks and threads: plat_windows_thread.c, CPUs:
- * plat_windows_cpu.c, the lock: plat_windows_lock.c, sockets: plat_windows_socket.c, facts:
- * plat_windows_facts.c. */
+/* Runs the process on Windows, with its input, its output and the registry. */
 #include "platform/windows/windows.h"
 
 #include <bcrypt.h>

@@ -1,4 +1,4 @@
-/* Windows: what its platform files share. */
+/* Declares what the platform files of Windows share. */
 #ifndef PLAT_WINDOWS_H
 #define PLAT_WINDOWS_H
 
