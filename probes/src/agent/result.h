@@ -10,7 +10,7 @@ void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
-void result_both(struct test *test, struct json *record);
+void result_common(struct test *test, struct json *record);
 
 /* Fails a receiving test of `seconds` whose window has too few marks for a figure. */
 void result_demand_marks(struct test *test);

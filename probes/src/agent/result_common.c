@@ -212,7 +212,7 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
             json_u64(record, keys[fact], info->value[fact]);
 }
 
-void result_both(struct test *test, struct json *record)
+void result_common(struct test *test, struct json *record)
 {
     const struct samples *samples = &test->samples;
     add_addresses(test, record);

@@ -3,22 +3,6 @@
 #include "agent/wait.h"
 #include "test/sample.h"
 
-static void ask_seconds(struct test *test, uint64_t open_ns)
-{
-    await(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, open_ns + test->settings.seconds_ns);
-    sample_edge(test, &test->samples.close);
-}
-
-static void ask_count(struct test *test, uint64_t open_ns)
-{
-    await(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, NEVER_NS);
-    sample_edge(test, &test->samples.close);
-}
-
 /* After the window its last answers are waited for; told to stop, no longer than a tail. */
 void supervise_asking(struct test *test)
 {
@@ -28,7 +12,11 @@ void supervise_asking(struct test *test)
         return;
     }
     uint64_t open_ns = test->stream[0].first_ns + test->settings.warm_up_ns;
-    (test->settings.count > 0 ? ask_count : ask_seconds)(test, open_ns);
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended,
+          test->settings.count > 0 ? NEVER_NS : open_ns + test->settings.seconds_ns);
+    sample_edge(test, &test->samples.close);
     bool told = test_told_stop(test);
     atomic_store(&test->in_tail, told);
     await(test, await_all_ended, told ? plat_now_ns() + TAIL_NS : NEVER_NS);

@@ -78,6 +78,6 @@ void record_end(struct test *test)
         add_size(&test->settings, &record);
         roles[role].add(test, &record);
     }
-    result_both(test, &record);
+    result_common(test, &record);
     record_print(&record);
 }

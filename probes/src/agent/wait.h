@@ -1,6 +1,6 @@
 /* The supervisor waits for events, and prints the test's progress on the way. */
-#ifndef AWAIT_H
-#define AWAIT_H
+#ifndef WAIT_H
+#define WAIT_H
 
 #include "test/test.h"
 

@@ -234,7 +234,7 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive that waits for one answer gives up when that is lost; with more under way, often
+/* A receive that waits for one answer gives up when that is lost; with more in flight, often
  * enough. */
 void ask_limit_receives(const struct loop *loop)
 {

@@ -13,7 +13,7 @@ struct loop {
     uint64_t now_ns;      /* as last read */
     uint64_t next_due_ns; /* nothing is to be sent before; NEVER_NS: not before an answer comes */
     bool over;            /* nothing more is to be sent */
-    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response under way */
+    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response in flight */
     uint64_t echoed_bytes;             /* TCP to an echo: all that came */
 };
 

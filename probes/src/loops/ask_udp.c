@@ -39,7 +39,7 @@ static void take_udp_answer(struct loop *loop, size_t length)
     } else if (loop->settings->echo && !echoed(loop, length)) {
         loop->ask->mismatched++;
     } else if (length < 16) {
-        /* No number: only one is under way, and late answers go to a port that is closed. */
+        /* No number: only one is in flight, and late answers go to a port that is closed. */
         if (!dataport_bare_is(into, length, kind))
             stream->foreign++;
         else if (loop->ask->in_flight.waiting == 0)

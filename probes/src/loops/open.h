@@ -26,9 +26,6 @@ bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
- * among them, is answered, and nobody else is heard any more. */
-bool open_udp_hear(struct test *test, struct stream *stream);
 /* In the stream's own thread. The asker goes on from another port; the mirror waits for it to.
  * False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);

@@ -54,7 +54,9 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
     return true;
 }
 
-bool open_udp_hear(struct test *test, struct stream *stream)
+/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
+ * among them, is answered, and nobody else is heard any more. */
+static bool hear_hello(struct test *test, struct stream *stream)
 {
     unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
     struct plat_address from;
@@ -89,7 +91,7 @@ bool open_udp_listen(struct test *test)
             }
         plat_wait_any(waits, count, slice_ns < until_ns ? slice_ns : until_ns);
         for (unsigned i = 0; i < count; i++)
-            if (waits[i].ready && open_udp_hear(test, &test->stream[which[i]])) {
+            if (waits[i].ready && hear_hello(test, &test->stream[which[i]])) {
                 open[which[i]] = true;
                 opened++;
             }
@@ -209,7 +211,7 @@ bool open_udp_rehear(struct stream *stream)
     while (ready && open_may_go_on(test, NEVER_NS)) {
         struct plat_wait wait = {.socket = fresh};
         plat_wait_any(&wait, 1, plat_now_ns() + NOTICE_NS);
-        if (wait.ready && open_udp_hear(test, stream))
+        if (wait.ready && hear_hello(test, stream))
             return true;
     }
     return false;

@@ -188,7 +188,7 @@ void plat_close(plat_socket socket);
 int plat_bind(plat_socket socket, const struct plat_address *address);
 int plat_listen(plat_socket socket, int backlog);
 int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
-/* TCP: the handshake, at the longest until until_ns; UDP: strangers are kept out from here on. */
+/* TCP: the handshake, at the longest until until_ns; UDP: all others are kept out from here on. */
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);

@@ -57,7 +57,7 @@ struct settings {
     int cpu, dscp; /* -1: not given */
     /* Round trips. */
     uint32_t response_bytes;
-    unsigned outstanding; /* requests under way at once */
+    unsigned outstanding; /* requests in flight at once */
     uint64_t timeout_ns;  /* UDP: a request without an answer is lost then */
     unsigned keep;        /* round trips whose time is told one by one */
     bool echo;            /* the peer is any RFC 862 echo, and knows nothing of us */

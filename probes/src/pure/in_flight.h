@@ -14,7 +14,7 @@ struct in_flight_request {
     uint64_t from_ns; /* where its latency begins: intended or real time of sending */
     uint64_t sent_ns;
     bool measured; /* sent within the window */
-    uint8_t state; /* the room's own */
+    uint8_t state; /* enum in_flight_state */
 };
 
 /* All zero before the first request. */

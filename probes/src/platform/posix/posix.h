@@ -40,6 +40,10 @@ static inline uint64_t posix_clock_ns(clockid_t clock)
 
 bool posix_is_v6(int socket);
 
+struct json;
+/* The key of `facts` with every interface's addresses. */
+void posix_facts_addresses(struct json *out);
+
 /* ---- given by each system ---- */
 
 /* What a thread of ours does first. */
