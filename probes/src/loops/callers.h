@@ -18,7 +18,7 @@ struct caller {
 
 struct callers {
     struct test *test;
-    plat_socket listener;                /* accepts without blocking */
+    plat_socket listener;              /* accepts without blocking */
     struct caller caller[CALLERS_MAX]; /* the oldest first */
     unsigned count;
 };

@@ -25,7 +25,8 @@ static uint64_t first_waiting(const struct in_flight *in_flight)
 }
 
 /* A request is not waiting any more. */
-static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request, uint8_t state)
+static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request,
+                        uint8_t state)
 {
     request->state = state;
     in_flight->waiting--;

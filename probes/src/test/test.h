@@ -22,7 +22,7 @@
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
-#define NOTICE_NS (20 * MILLISECOND_NS)       /* a thread sleeps or waits so long: a halt is noticed */
+#define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
 #define CACHE_LINE 64
 
 struct test;
@@ -71,7 +71,7 @@ struct test {
     plat_thread thread; /* the supervisor */
     struct stream *stream;
     struct plat_address local, peer; /* of the first stream */
-    uint64_t unexpected; /* connections of others than the peer */
+    uint64_t unexpected;     /* connections of others than the peer */
     unsigned spinners;       /* threads that this test may spin with */
     uint64_t worst_sleep_ns; /* only where paced */
     unsigned path_mtu_bytes; /* UDP, as the system knows it at the end; 0: it does not tell */
@@ -102,6 +102,7 @@ plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
 /* From the control thread: a stop, with the sender's count where it has one, or an abort. */
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
+
 /* The first failure of a test is the one that is told; it halts the test. */
 void test_fail(struct test *test, const char *word, int error, const char *detail);
 /* The same with the word that the system's number stands for. */
