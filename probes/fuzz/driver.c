@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -30,7 +30,7 @@ static void demand_round_trip(const struct settings *settings)
 {
     const bool bare = settings->message_bytes < 16 || settings->response_bytes < 16;
     demand(settings->streams == 1 && settings->keep <= KEEP_MAX);
-    demand(settings->outstanding >= 1 && settings->outstanding <= UNDERWAY_MAX);
+    demand(settings->outstanding >= 1 && settings->outstanding <= IN_FLIGHT_MAX);
     demand(settings->response_bytes >= 1 && settings->response_bytes <= MESSAGE_MAX_BYTES);
     demand(settings->hold_ns <= 100000000);
     demand(settings->timeout_ns >= 1000000 && settings->timeout_ns <= UINT64_C(10000000000));
@@ -65,9 +65,9 @@ static void read_settings(struct request *request, const char *verb)
         known++;
     if (request_only(request, keys_of(verb), known, &unknown) != NULL)
         return;
-    struct complaint complaint = settings_read(request, false, &settings);
-    if (complaint.word != NULL) {
-        demand(error_word_known(complaint.word));
+    struct error error = settings_read(request, false, &settings);
+    if (error.word != NULL) {
+        demand(error_word_known(error.word));
         return;
     }
     demand(settings.message_bytes >= 1 && settings.message_bytes <= MESSAGE_MAX_BYTES);

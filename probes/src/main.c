@@ -1,4 +1,4 @@
-/* netprobe: the command line. */
+/* Reads the command line of netprobe, and prints its help. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

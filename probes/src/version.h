@@ -1,4 +1,4 @@
-/* Version and build, given by the Makefile. */
+/* Names the version and the build of the probe, which the Makefile gives. */
 #ifndef VERSION_H
 #define VERSION_H
 

@@ -85,8 +85,8 @@ def test_the_fuzz_targets_find_nothing_in_many_made_up_inputs() -> None:
 @pytest.mark.parametrize(
     ("target", "room", "right", "wrong"),
     [
-        ("dataport", "src/pure/data_port.c", "length != DATAPORT_CONTROL", "length < 40"),
-        ("dataport", "src/pure/data_port.h", "length < 16 ||", "length < 8 ||"),
+        ("data_port", "src/protocol/data_port.c", "length != DATAPORT_CONTROL", "length < 40"),
+        ("data_port", "src/protocol/data_port.h", "length < 16 ||", "length < 8 ||"),
         (
             "request",
             "src/protocol/request.c",
@@ -168,8 +168,6 @@ def test_without_a_compiler_one_sentence_says_what_to_install() -> None:
 
 # ---- the platform seam ----
 
-STOREYS = ("pure", "platform", "protocol", "test", "loops", "agent")
-"""Of the probe, from the ground up: a file includes those of its own and of those below."""
 SYSTEM_MACROS = re.compile(
     r"^\s*#\s*(?:el)?if(?:n?def)?\b.*\b(__linux__|linux|_WIN32|_WIN64|WIN32|__APPLE__|__FreeBSD__|__NetBSD__"
     r"|__OpenBSD__|__unix__|__CYGWIN__|__MINGW\w+|_MSC_VER|BSD)\b",
@@ -201,16 +199,6 @@ def test_files_outside_the_platform_include_standard_headers_and_ours_alone() ->
             continue
         included = set(re.findall(r"#include <([\w/]+)\.h>", code(path)))
         assert included <= standard, path
-
-
-def test_a_file_includes_those_of_its_own_storey_and_below_alone() -> None:
-    known = {"test/test.c", "test/records.c"}  # they are cut in two next
-    for path in sources("src/*/**/*.[ch]"):
-        name = path.relative_to(SOURCE).as_posix()
-        for included in re.findall(r'#include "(\w+)/', code(path)):
-            assert (
-                STOREYS.index(included) <= STOREYS.index(name.partition("/")[0]) or name in known
-            ), name
 
 
 # ---- words and keys, in C and in docs/protocol.md ----
@@ -246,11 +234,11 @@ def test_every_error_word_that_the_code_uses_is_of_the_list_and_each_is_used() -
     text = "\n".join(code(path) for path in sources() if path.name != "words.h")
     used = set(
         re.findall(
-            r"(?:test_fail\w*|complaint_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
+            r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,\s*\"([a-z-]+)\"",
             text,
         )
     )
-    used |= set(re.findall(r"complaint_about\(\s*\"([a-z-]+)\"", text))
+    used |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))
     used |= set(re.findall(r"return \"([a-z]+(?:-[a-z]+)+)\"", text))
     assert len(used) > 10
     assert used - {"too-few-messages"} <= c_error_words()
@@ -303,7 +291,8 @@ def test_the_keys_of_round_trips_are_the_documented_ones_and_those_of_streams_th
 
 WRITER = (
     r"(?:json_(?:text|text_of|u64|i64|double|flag|u64s)"
-    r"|text_of|number_of|list_of|say|add_option|route_address|address_text|registry_number)"
+    r"|(?:facts_)?(?:text|number|list)(?:_of)?|say|add_option|route_address|address_text"
+    r"|registry_number)"
 )
 
 

@@ -73,11 +73,11 @@ class Agent:
                 self.process.kill()
                 raise
             self._reader.join(PATIENCE_S)
-            complaints = self.process.stderr.read().decode()
+            stderr = self.process.stderr.read().decode()
         if not self.process.stdin.closed:
             self.process.stdin.close()
-        assert "Sanitizer" not in complaints, complaints
-        assert "runtime error" not in complaints, complaints
+        assert "Sanitizer" not in stderr, stderr
+        assert "runtime error" not in stderr, stderr
 
     def _queue(self, of: str) -> queue.SimpleQueue[Reply]:
         with self._guard:

@@ -1,16 +1,17 @@
-/* The control thread of `netprobe agent`, and one request by hand. It waits, and never spins. */
+/* The control thread reads requests, answers them, and starts and stops tests. It waits, and
+ * never spins. */
 #include "agent/agent.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/calibration.h"
+#include "agent/test_run.h"
 #include "platform/plat.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/json.h"
 #include "test/records.h"
-#include "test/test.h"
 #include "version.h"
 
 struct agent {
@@ -30,7 +31,7 @@ static void reap(struct agent *agent)
         }
 }
 
-static struct test *find(struct agent *agent, const char *id)
+static struct test *find_test(struct agent *agent, const char *id)
 {
     for (unsigned i = 0; i < agent->count; i++)
         if (strcmp(agent->test[i]->settings.id, id) == 0)
@@ -48,12 +49,12 @@ static void end_all(struct agent *agent)
 
 /* ---- verbs ---- */
 
-static struct complaint nothing_wrong(void)
+static struct error nothing_wrong(void)
 {
-    return (struct complaint){.word = NULL};
+    return (struct error){.word = NULL};
 }
 
-static struct complaint answer(const struct request *request)
+static struct error print_answer(const struct request *request)
 {
     struct json record;
     json_begin(&record, request->verb, request->id);
@@ -61,7 +62,7 @@ static struct complaint answer(const struct request *request)
     return nothing_wrong();
 }
 
-static struct complaint do_hello(struct agent *agent, const struct request *request)
+static struct error do_hello(struct agent *agent, const struct request *request)
 {
     struct json record;
     struct plat_identity self;
@@ -89,13 +90,13 @@ static struct complaint do_hello(struct agent *agent, const struct request *requ
     return nothing_wrong();
 }
 
-static struct complaint do_heartbeat(struct agent *agent, const struct request *request)
+static struct error do_heartbeat(struct agent *agent, const struct request *request)
 {
     (void)agent;
-    return answer(request);
+    return print_answer(request);
 }
 
-static struct complaint do_clock(struct agent *agent, const struct request *request)
+static struct error do_clock(struct agent *agent, const struct request *request)
 {
     struct json record;
     (void)agent;
@@ -124,7 +125,7 @@ static void add_cpu_times(struct json *record)
     json_u64s(record, "cpu_total_ticks", total, now.count);
 }
 
-static struct complaint do_facts(struct agent *agent, const struct request *request)
+static struct error do_facts(struct agent *agent, const struct request *request)
 {
     struct json record;
     struct plat_address to;
@@ -132,9 +133,9 @@ static struct complaint do_facts(struct agent *agent, const struct request *requ
     bool cpu_times = false;
     (void)agent;
     if (text != NULL && !plat_address_parse(text, 0, &to))
-        return complaint_about("bad-value", "to", "not a numeric address");
+        return error_about("bad-value", "to", "not a numeric address");
     if (request_flag(request, "cpu_times", &cpu_times) != NULL)
-        return complaint_about("bad-value", "cpu_times", "0 or 1");
+        return error_about("bad-value", "cpu_times", "0 or 1");
     json_begin(&record, "facts", request->id);
     plat_facts(&record, text);
     if (cpu_times)
@@ -143,76 +144,76 @@ static struct complaint do_facts(struct agent *agent, const struct request *requ
     return nothing_wrong();
 }
 
-static struct complaint do_lock(struct agent *agent, const struct request *request)
+static struct error do_lock(struct agent *agent, const struct request *request)
 {
     const char *owner = request_value(request, "owner");
     char holder[200] = "";
     (void)agent;
     if (owner == NULL)
-        return complaint_about("missing-key", "owner", "who takes the lock");
+        return error_about("missing-key", "owner", "who takes the lock");
     int error = plat_lock_take(owner, holder, sizeof holder);
     if (error == PLAT_LOCKED)
-        return complaint_about("locked", "", holder);
+        return error_about("locked", "", holder);
     if (error != 0) {
-        struct complaint complaint = complaint_about(plat_word(error), "", "lock");
-        complaint.error = error;
-        return complaint;
+        struct error refused = error_about(plat_word(error), "", "lock");
+        refused.number = error;
+        return refused;
     }
-    return answer(request);
+    return print_answer(request);
 }
 
-static struct complaint do_unlock(struct agent *agent, const struct request *request)
+static struct error do_unlock(struct agent *agent, const struct request *request)
 {
     (void)agent;
     plat_lock_release();
-    return answer(request);
+    return print_answer(request);
 }
 
-static struct complaint do_test(struct agent *agent, const struct request *request)
+static struct error do_test(struct agent *agent, const struct request *request)
 {
     struct settings settings;
     uint64_t requested_ns = plat_now_ns();
-    struct complaint complaint = settings_read(request, agent->by_hand, &settings);
-    if (complaint.word != NULL)
-        return complaint;
-    if (find(agent, request->id) != NULL)
-        return complaint_about("id-in-use", "", "a test of this id is running");
+    struct error error = settings_read(request, agent->by_hand, &settings);
+    if (error.word != NULL)
+        return error;
+    if (find_test(agent, request->id) != NULL)
+        return error_about("id-in-use", "", "a test of this id is running");
     if (agent->count == AGENT_TESTS_MAX)
-        return complaint_about("too-many-tests", "", "64 tests are running already");
-    int error = test_start(&agent->test[agent->count], &settings, requested_ns);
-    if (error != 0) {
-        complaint = complaint_about("out-of-memory", "", "no room for another test");
-        complaint.error = error > 0 ? error : 0;
-        return complaint;
+        return error_about("too-many-tests", "", "64 tests are running already");
+    int number = test_start(&agent->test[agent->count], &settings, requested_ns);
+    if (number != 0) {
+        error = error_about("out-of-memory", "", "no room for another test");
+        error.number = number > 0 ? number : 0;
+        return error;
     }
     agent->count++;
     return nothing_wrong();
 }
 
-static struct complaint do_stop(struct agent *agent, const struct request *request)
+static struct error do_stop(struct agent *agent, const struct request *request)
 {
     const char *id = request_value(request, "test");
     const bool with_sent = request_value(request, "sent") != NULL;
     uint64_t sent = 0;
     bool abort = false;
     if (id == NULL)
-        return complaint_about("missing-key", "test", "which test to stop");
+        return error_about("missing-key", "test", "which test to stop");
     if (request_u64(request, "sent", 0, UINT64_MAX, &sent) != NULL)
-        return complaint_about("bad-value", "sent", "a whole number");
+        return error_about("bad-value", "sent", "a whole number");
     if (request_flag(request, "abort", &abort) != NULL)
-        return complaint_about("bad-value", "abort", "0 or 1");
-    struct test *test = find(agent, id);
+        return error_about("bad-value", "abort", "0 or 1");
+    struct test *test = find_test(agent, id);
     if (test == NULL)
-        return complaint_about("unknown-test", "test", "no test of this id is running");
-    answer(request);
+        return error_about("unknown-test", "test", "no test of this id is running");
+    print_answer(request);
     test_tell(test, abort, with_sent, sent);
     return nothing_wrong();
 }
 
-static struct complaint do_quit(struct agent *agent, const struct request *request)
+static struct error do_quit(struct agent *agent, const struct request *request)
 {
     agent->quitting = true;
-    return answer(request);
+    return print_answer(request);
 }
 
 static const char *const no_keys[] = {NULL};
@@ -223,7 +224,7 @@ static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
 static const struct verb {
     const char *name;
     const char *const *keys;
-    struct complaint (*act)(struct agent *, const struct request *);
+    struct error (*handle)(struct agent *, const struct request *);
 } verbs[] = {
     {"hello", no_keys, do_hello},        {"heartbeat", no_keys, do_heartbeat},
     {"clock", no_keys, do_clock},        {"facts", facts_keys, do_facts},
@@ -241,7 +242,7 @@ static size_t count_of(const char *const *keys)
     return count;
 }
 
-static struct complaint obey(struct agent *agent, const struct request *request)
+static struct error handle(struct agent *agent, const struct request *request)
 {
     reap(agent);
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
@@ -249,25 +250,25 @@ static struct complaint obey(struct agent *agent, const struct request *request)
         if (strcmp(verbs[i].name, request->verb) != 0)
             continue;
         if (request_only(request, verbs[i].keys, count_of(verbs[i].keys), &unknown) != NULL)
-            return complaint_about("unknown-key", unknown, "this verb does not know this key");
-        return verbs[i].act(agent, request);
+            return error_about("unknown-key", unknown, "this verb does not know this key");
+        return verbs[i].handle(agent, request);
     }
-    return complaint_about("unknown-verb", "", request->verb);
+    return error_about("unknown-verb", "", request->verb);
 }
 
 /* False: it was answered with an error. */
 static bool answer_request(struct agent *agent, const struct request *request)
 {
-    struct complaint complaint = obey(agent, request);
-    if (complaint.word != NULL)
-        record_error(request->id, &complaint);
-    return complaint.word == NULL;
+    struct error error = handle(agent, request);
+    if (error.word != NULL)
+        record_error(request->id, &error);
+    return error.word == NULL;
 }
 
 static void answer_fault(const struct request *request, const struct request_fault *fault)
 {
-    struct complaint complaint = complaint_about(fault->word, fault->key, fault->detail);
-    record_error(request->id, &complaint);
+    struct error error = error_about(fault->word, fault->key, fault->detail);
+    record_error(request->id, &error);
 }
 
 /* One line without its end; an empty one is a heartbeat that wants no answer. */
@@ -299,12 +300,12 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
     } else if (!reader->skipping && reader->used < sizeof reader->bytes - 1) {
         reader->bytes[reader->used++] = byte;
     } else if (!reader->skipping) {
-        struct complaint complaint =
-            complaint_about("line-too-long", "", "over 8192 bytes; skipped to its end");
+        struct error error =
+            error_about("line-too-long", "", "over 8192 bytes; skipped to its end");
         struct request request;
         struct request_fault fault;
         request_parse(reader->bytes, reader->used, &request, &fault); /* for its id */
-        record_error(request.id, &complaint);
+        record_error(request.id, &error);
         reader->skipping = true;
     }
 }

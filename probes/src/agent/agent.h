@@ -1,4 +1,4 @@
-/* The control thread: requests in, tests started and told, the lease kept. */
+/* Answers requests for as long as the lease is kept, or one request by hand. */
 #ifndef AGENT_H
 #define AGENT_H
 

@@ -1,4 +1,4 @@
-/* Worst sleep and smallest clock step. */
+/* Measures the worst sleep and the smallest step of the clock. */
 #include "agent/calibration.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* What this machine's clock and sleep are worth, measured once, in a thread of its own. */
+/* Tells what this machine's clock and sleep are worth. The sleep is measured once, in a thread of
+ * its own. */
 #ifndef CALIBRATION_H
 #define CALIBRATION_H
 

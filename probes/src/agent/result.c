@@ -1,19 +1,17 @@
-/* What a test measured, by role. What both roles say: result_both.c. */
+/* Writes the results of receivers and senders, role by role. */
 #include "agent/result.h"
 
-#include <string.h>
-
-#include "loops/methods.h"
+#include "agent/methods.h"
 #include "loops/send_loop.h"
 
 /* ---- receiving ---- */
 
-uint64_t result_strangers(const struct test *test)
+uint64_t result_unexpected(const struct test *test)
 {
-    uint64_t strangers = test->strangers;
+    uint64_t unexpected = test->unexpected;
     for (unsigned i = 0; i < test->settings.streams; i++)
-        strangers += test->stream[i].strangers;
-    return strangers;
+        unexpected += test->stream[i].unexpected;
+    return unexpected;
 }
 
 void result_demand_marks(struct test *test)
@@ -107,7 +105,7 @@ void result_receiving(struct test *test, struct json *record)
                   samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
     }
-    json_u64(record, "strangers", result_strangers(test));
+    json_u64(record, "strangers", result_unexpected(test));
     add_resolution(test, record);
     json_u64(record, "drain_ns", test->drain_ns);
     if (samples->closing.drops)

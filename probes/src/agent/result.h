@@ -1,4 +1,4 @@
-/* The keys of `window` and `result`, as docs/protocol.md has them. */
+/* Writes the keys of the records `window` and `result`. docs/protocol.md has them all. */
 #ifndef RESULT_H
 #define RESULT_H
 
@@ -10,13 +10,13 @@ void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
-void result_both(struct test *test, struct json *record);
+void result_common(struct test *test, struct json *record);
 
 /* Fails a receiving test of `seconds` whose window has too few marks for a figure. */
 void result_demand_marks(struct test *test);
 /* Fails an asking test that got no answer. */
 void result_demand_answers(struct test *test);
 /* All who came without the token. */
-uint64_t result_strangers(const struct test *test);
+uint64_t result_unexpected(const struct test *test);
 
 #endif

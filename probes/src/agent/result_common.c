@@ -1,4 +1,4 @@
-/* What both roles say of a test: addresses, options as they are, CPU, clocks, TCP's own view. */
+/* Writes what every result has, such as addresses, options, CPU, clocks and TCP's own view. */
 #include <string.h>
 
 #include "agent/result.h"
@@ -212,7 +212,7 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
             json_u64(record, keys[fact], info->value[fact]);
 }
 
-void result_both(struct test *test, struct json *record)
+void result_common(struct test *test, struct json *record)
 {
     const struct samples *samples = &test->samples;
     add_addresses(test, record);

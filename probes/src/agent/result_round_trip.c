@@ -1,4 +1,4 @@
-/* What an asker and a mirror measured. */
+/* Writes the results of askers and mirrors, with their histograms. */
 #include <stdlib.h>
 
 #include "agent/result.h"
@@ -98,7 +98,7 @@ void result_mirroring(struct test *test, struct json *record)
     json_u64(record, "answered_messages", mirror->answered);
     json_u64(record, "foreign_messages", stream->foreign);
     json_u64(record, "refused_messages", stream->refused);
-    json_u64(record, "strangers", result_strangers(test));
+    json_u64(record, "strangers", result_unexpected(test));
     if (!test->settings.stamps)
         return;
     add_histogram(&mirror->stack, &keys, record);

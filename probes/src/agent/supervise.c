@@ -1,8 +1,9 @@
-/* Waiting for the events of a test, and what is read when they come. */
+/* Supervises streams, from the edges of their window to the end of the drain. */
 #include "agent/supervise.h"
 
+#include "agent/test_records.h"
 #include "agent/wait.h"
-#include "test/records.h"
+#include "test/sample.h"
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* how often a drain looks whether all has arrived */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* least time between two looks at a receive queue */
@@ -39,7 +40,7 @@ static uint64_t last_send_ns(struct test *test)
     return last_ns;
 }
 
-static void conduct_count(struct test *test)
+static void supervise_count(struct test *test)
 {
     sample_edge(test, &test->samples.open);
     test->samples.open.now_ns = first_send_ns(test);
@@ -55,7 +56,7 @@ static void conduct_count(struct test *test)
     await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
-void conduct_sending(struct test *test)
+void supervise_sending(struct test *test)
 {
     const struct settings *settings = &test->settings;
     await_begin(test);
@@ -65,7 +66,7 @@ void conduct_sending(struct test *test)
         return;
     }
     if (settings->count > 0) {
-        conduct_count(test);
+        supervise_count(test);
         return;
     }
     uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
@@ -217,7 +218,7 @@ static void receive_seconds(struct test *test)
     (test->settings.udp ? drain_udp : drain_tcp)(test);
 }
 
-void conduct_receiving(struct test *test)
+void supervise_receiving(struct test *test)
 {
     await_begin(test);
     sample_opened(test, &test->samples.opened);
@@ -231,7 +232,7 @@ void conduct_receiving(struct test *test)
 /* ---- check ---- */
 
 /* UDP's hello and its answer were the packets. */
-void conduct_check(struct test *test)
+void supervise_check(struct test *test)
 {
     sample_opened(test, &test->samples.opened);
     if (test->settings.udp)

@@ -1,26 +1,10 @@
-/* Conducting round trips: the asker bounds the test, the mirror stays until it is told. */
+/* Supervises round trips. The asker bounds the test, and the mirror stays until it is told. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
-#include "loops/round_trip.h"
-
-static void ask_seconds(struct test *test, uint64_t open_ns)
-{
-    await(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, open_ns + test->settings.seconds_ns);
-    sample_edge(test, &test->samples.close);
-}
-
-static void ask_count(struct test *test, uint64_t open_ns)
-{
-    await(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, NEVER_NS);
-    sample_edge(test, &test->samples.close);
-}
+#include "test/sample.h"
 
 /* After the window its last answers are waited for; told to stop, no longer than a tail. */
-void conduct_asking(struct test *test)
+void supervise_asking(struct test *test)
 {
     await_begin(test);
     if (!await(test, await_all_begun, NEVER_NS)) {
@@ -28,7 +12,11 @@ void conduct_asking(struct test *test)
         return;
     }
     uint64_t open_ns = test->stream[0].first_ns + test->settings.warm_up_ns;
-    (test->settings.count > 0 ? ask_count : ask_seconds)(test, open_ns);
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended,
+          test->settings.count > 0 ? NEVER_NS : open_ns + test->settings.seconds_ns);
+    sample_edge(test, &test->samples.close);
     bool told = test_told_stop(test);
     atomic_store(&test->in_tail, told);
     await(test, await_all_ended, told ? plat_now_ns() + TAIL_NS : NEVER_NS);
@@ -42,7 +30,7 @@ static bool begun_or_told(const struct test *test)
 
 /* With no controller the peer's end is ours; of a mirror of connections every end is the
  * asker's. */
-void conduct_mirroring(struct test *test)
+void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;
     await_begin(test);

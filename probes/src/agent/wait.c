@@ -1,7 +1,7 @@
-/* Waiting on the test's condition. */
+/* Waits on the test's condition until an event, a time, a failure or the deadline comes. */
 #include "agent/wait.h"
 
-#include "test/records.h"
+#include "agent/test_records.h"
 
 bool await_all_begun(const struct test *test)
 {

@@ -1,7 +1,6 @@
-/* The conductor's waiting: for an event, a time, a failure, the deadline; it prints progress on
- * the way. */
-#ifndef AWAIT_H
-#define AWAIT_H
+/* The supervisor waits for events, and prints the test's progress on the way. */
+#ifndef WAIT_H
+#define WAIT_H
 
 #include "test/test.h"
 

@@ -1,15 +1,13 @@
-/* The asking loop: requests out, answers in, the clock right before each send call and right
- * after each receive call. Closed loop: the next request follows an answer, and latency counts
- * from the real time of sending. Open loop: requests have times of their own that are never
- * skipped, and latency counts from those. With one request under way and blocking calls a round
- * trip is one send, one receive and two looks at the clock. */
+/* The asking loop sends requests, receives answers, and times each round trip. It reads the clock
+ * right before each send call and right after each receive call. Closed loop: the next request
+ * follows an answer, and latency counts from the real time of sending. Open loop: requests have
+ * times of their own that are never skipped, and latency counts from those. With one request in
+ * flight and blocking calls a round trip is one send, one receive and two looks at the clock. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "loops/ask_loop.h"
 
-#define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
-#define LONGEST_WAIT_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 #define PIPELINED_ROOM 262144 /* bytes of a TCP receive call that may bring several answers */
 
 /* ---- state ---- */
@@ -71,7 +69,7 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     ask->until_ns = now_ns;
 }
 
-void ask_lost(struct loop *loop, const struct underway_request *request)
+void ask_lost(struct loop *loop, const struct in_flight_request *request)
 {
     if (!request->measured)
         return;
@@ -81,18 +79,18 @@ void ask_lost(struct loop *loop, const struct underway_request *request)
 
 void ask_match(struct loop *loop, uint64_t sequence)
 {
-    const struct underway_request *request;
-    switch (underway_answer(&loop->ask->underway, sequence, &request)) {
-    case UNDERWAY_ANSWERED:
+    const struct in_flight_request *request;
+    switch (in_flight_answer(&loop->ask->in_flight, sequence, &request)) {
+    case IN_FLIGHT_ANSWERED:
         ask_answered(loop->stream, request->from_ns, loop->now_ns, request->measured);
         break;
-    case UNDERWAY_LATE:
+    case IN_FLIGHT_LATE:
         loop->ask->late++;
         break;
-    case UNDERWAY_DUPLICATE:
+    case IN_FLIGHT_DUPLICATE:
         loop->ask->duplicates++;
         break;
-    case UNDERWAY_UNKNOWN:
+    case IN_FLIGHT_UNKNOWN:
         loop->stream->foreign++;
     }
 }
@@ -158,15 +156,15 @@ static bool go_on_after(struct loop *loop, int error)
     return false;
 }
 
-static bool send_one(struct loop *loop, uint64_t due_ns)
+static bool send_next(struct loop *loop, uint64_t due_ns)
 {
     struct ask *ask = loop->ask;
     const uint64_t sent_ns = loop->now_ns;
     const bool measured = due_ns >= ask->open_ns;
-    ptrdiff_t put = loop->way->put(loop, underway_next(&ask->underway), due_ns);
+    ptrdiff_t put = loop->way->put(loop, in_flight_next(&ask->in_flight), due_ns);
     if (put <= 0)
         return go_on_after(loop, (int)-put);
-    underway_sent(&ask->underway, due_ns, sent_ns, measured);
+    in_flight_sent(&ask->in_flight, due_ns, sent_ns, measured);
     ask_sent(loop->stream, sent_ns, measured);
     return true;
 }
@@ -177,7 +175,7 @@ static bool send_due(struct loop *loop)
     struct stream *stream = loop->stream;
     loop->next_due_ns = NEVER_NS;
     while (!loop->over && loop->unsent_bytes == 0 &&
-           loop->ask->underway.waiting < loop->settings->outstanding) {
+           loop->ask->in_flight.waiting < loop->settings->outstanding) {
         uint64_t due_ns = loop->now_ns = plat_now_ns();
         bool due = loop->settings->rate_numerator == 0 ||
                    pacing_now(&stream->pacing, loop->now_ns, &due_ns);
@@ -186,7 +184,7 @@ static bool send_due(struct loop *loop)
         } else if (!due) {
             loop->next_due_ns = due_ns;
             return true;
-        } else if (test_halted(stream->test) || !send_one(loop, due_ns)) {
+        } else if (test_halted(stream->test) || !send_next(loop, due_ns)) {
             return false;
         }
     }
@@ -196,7 +194,7 @@ static bool send_due(struct loop *loop)
 /* ---- receiving ---- */
 
 /* Waits for an answer as long as nothing else is to be done, or looks only. */
-static ptrdiff_t receive(struct loop *loop)
+static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;
     unsigned char *into = loop->ask->into;
@@ -205,7 +203,7 @@ static ptrdiff_t receive(struct loop *loop)
         return plat_receive_now(socket, into, room);
     if (loop->unsent_bytes > 0) {
         struct plat_wait wait = {.socket = socket, .sending = true};
-        plat_wait_any(&wait, 1, plat_now_ns() + LONGEST_WAIT_NS);
+        plat_wait_any(&wait, 1, plat_now_ns() + NOTICE_NS);
         return plat_receive_now(socket, into, room);
     }
     if (loop->next_due_ns == NEVER_NS)
@@ -214,13 +212,12 @@ static ptrdiff_t receive(struct loop *loop)
         pacing_sleep_ns(loop->next_due_ns, loop->now_ns, loop->stream->test->worst_sleep_ns);
     if (wait_ns == 0)
         return plat_receive_now(socket, into, room);
-    return plat_receive_within(socket, into, room,
-                               wait_ns < LONGEST_WAIT_NS ? wait_ns : LONGEST_WAIT_NS);
+    return plat_receive_within(socket, into, room, wait_ns < NOTICE_NS ? wait_ns : NOTICE_NS);
 }
 
-static bool hear(struct loop *loop)
+static bool hear_answers(struct loop *loop)
 {
-    ptrdiff_t got = receive(loop);
+    ptrdiff_t got = receive_answer(loop);
     loop->now_ns = plat_now_ns();
     if (loop->way->expire != NULL && !loop->way->expire(loop))
         return false;
@@ -237,7 +234,7 @@ static bool hear(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive that waits for one answer gives up when that is lost; with more under way, often
+/* A receive that waits for one answer gives up when that is lost; with more in flight, often
  * enough. */
 void ask_limit_receives(const struct loop *loop)
 {
@@ -259,9 +256,9 @@ void ask_run(struct stream *stream)
     while (!test_halted(stream->test)) {
         if (!send_due(&loop))
             break;
-        if (loop.over && loop.ask->underway.waiting == 0)
+        if (loop.over && loop.ask->in_flight.waiting == 0)
             break;
-        if (!hear(&loop))
+        if (!hear_answers(&loop))
             break;
     }
     if (loop.settings->udp && loop.settings->by_hand && !loop.settings->echo)

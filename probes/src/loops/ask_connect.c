@@ -1,13 +1,10 @@
-/* Asking with a TCP connection for each transaction: connect, request, response, close. The
- * clock runs from right before the connect call to right after the receive call that brought the
- * last byte; what making a socket and closing it take counts in the rate, and not in the
- * latency. */
+/* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
+ * right before the connect call to right after the receive call that brought the last byte; what
+ * making a socket and closing it take counts in the rate, and not in the latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
 #include "loops/open.h"
-
-#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
 /* Sets *due_ns to the next request's time and waits for it. False: there is no next one. */
 static bool wait_until_due(struct stream *stream, uint64_t *due_ns)
@@ -21,14 +18,12 @@ static bool wait_until_due(struct stream *stream, uint64_t *due_ns)
             return false;
         if (due)
             return true;
-        uint64_t sleep_ns = pacing_sleep_ns(*due_ns, now, test->worst_sleep_ns);
-        if (sleep_ns > 0)
-            plat_sleep_ns(sleep_ns < LONGEST_SLEEP_NS ? sleep_ns : LONGEST_SLEEP_NS);
+        traffic_sleep(pacing_sleep_ns(*due_ns, now, test->worst_sleep_ns));
     }
     return false;
 }
 
-static bool failed(struct stream *stream, int error, const char *call)
+static bool report_failure(struct stream *stream, int error, const char *call)
 {
     struct test *test = stream->test;
     if (test_halted(test))
@@ -41,51 +36,42 @@ static bool failed(struct stream *stream, int error, const char *call)
     return false;
 }
 
-static bool ended(struct stream *stream, int error)
+static bool report_end(struct stream *stream, int error)
 {
     if (test_halted(stream->test))
         return false;
     if (error != 0 && !plat_is_peer_gone(error))
-        return failed(stream, error, "a connection");
+        return report_failure(stream, error, "a connection");
     test_fail(stream->test, "peer-vanished", error, "the mirror ended a connection early");
     return false;
 }
 
-static bool put_all(struct stream *stream)
+static bool send_request(struct stream *stream)
 {
-    const unsigned char *next = stream->ask->opening;
-    size_t left = stream->ask->opening_bytes;
-    while (left > 0) {
-        ptrdiff_t put = plat_send(stream->socket, next, left);
-        if (put > 0) {
-            next += put;
-            left -= (size_t)put;
-        } else if (!plat_is_transient((int)-put) || test_halted(stream->test)) {
-            return ended(stream, (int)-put);
-        }
-    }
-    return true;
+    const struct ask *ask = stream->ask;
+    size_t done;
+    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, ask->opening,
+                                     ask->opening_bytes, &done);
+    return put > 0 || report_end(stream, (int)-put);
 }
 
-static bool take_all(struct stream *stream)
+static bool receive_response(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
     size_t done = 0;
     while (done < settings->response_bytes) {
-        unsigned char *into = stream->ask->into + done;
-        size_t room = settings->response_bytes - done;
-        ptrdiff_t got = settings->spin ? plat_receive_now(stream->socket, into, room)
-                                       : plat_receive(stream->socket, into, room);
+        ptrdiff_t got =
+            traffic_receive(stream, stream->ask->into + done, settings->response_bytes - done);
         if (got > 0)
             done += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
-            return ended(stream, (int)-got);
+            return report_end(stream, (int)-got);
     }
     return true;
 }
 
 /* An echo's answer is the request. */
-static bool check(struct stream *stream)
+static bool check_echo(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
     if (!settings->echo ||
@@ -121,9 +107,9 @@ static bool transact(struct stream *stream, uint64_t due_ns)
     int error = plat_connect(fresh, &test->settings.to[0], begun_ns + OPEN_NS);
     uint64_t connected_ns = plat_now_ns();
     if (error != 0)
-        return failed(stream, error, "connect");
+        return report_failure(stream, error, "connect");
     ask_sent(stream, begun_ns, measured);
-    if (!put_all(stream) || !take_all(stream) || !check(stream))
+    if (!send_request(stream) || !receive_response(stream) || !check_echo(stream))
         return false;
     uint64_t now_ns = plat_now_ns();
     bool open_loop = test->settings.rate_numerator != 0;

@@ -1,4 +1,4 @@
-/* The asking loop and its ways: what ask.c and ask_*.c share, and nobody else. */
+/* Declares what the asking loop shares with its ways over UDP and TCP. */
 #ifndef ASK_LOOP_H
 #define ASK_LOOP_H
 
@@ -13,7 +13,7 @@ struct loop {
     uint64_t now_ns;      /* as last read */
     uint64_t next_due_ns; /* nothing is to be sent before; NEVER_NS: not before an answer comes */
     bool over;            /* nothing more is to be sent */
-    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response under way */
+    uint64_t unsent_bytes, come_bytes; /* TCP: of the request, and of the response in flight */
     uint64_t echoed_bytes;             /* TCP to an echo: all that came */
 };
 
@@ -39,6 +39,6 @@ void ask_match(struct loop *loop, uint64_t sequence);
 /* Bounds the blocking receive calls of a UDP socket by the time-out. */
 void ask_limit_receives(const struct loop *loop);
 /* A request of the window is lost. */
-void ask_lost(struct loop *loop, const struct underway_request *request);
+void ask_lost(struct loop *loop, const struct in_flight_request *request);
 
 #endif

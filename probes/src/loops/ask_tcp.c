@@ -1,4 +1,4 @@
-/* Asking over TCP: answers come in the order of the requests, and none is ever lost. */
+/* Asks over TCP, where answers come in the order of the requests and none is ever lost. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
@@ -6,19 +6,12 @@
 /* One request at a time: nobody waits for us to read while we send. */
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
-    struct stream *stream = loop->stream;
-    const size_t size = loop->settings->message_bytes;
-    size_t done = 0;
+    const struct stream *stream = loop->stream;
+    size_t done;
     (void)sequence;
     (void)due_ns;
-    while (done < size) {
-        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
-        if (put > 0)
-            done += (size_t)put;
-        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
-            return put;
-    }
-    return (ptrdiff_t)done;
+    return traffic_send_all(stream->test, stream->socket, stream->buffer,
+                            loop->settings->message_bytes, &done);
 }
 
 /* What there is room for; the rest follows as the mirror makes room, which it may do only once we
@@ -67,20 +60,20 @@ static bool echoed_stream(struct loop *loop, size_t length)
     return true;
 }
 
-static void take_tcp(struct loop *loop, size_t length)
+static void take_tcp_answers(struct loop *loop, size_t length)
 {
-    struct underway *underway = &loop->ask->underway;
+    struct in_flight *in_flight = &loop->ask->in_flight;
     if (loop->settings->echo && !echoed_stream(loop, length)) {
         loop->ask->mismatched++;
         test_fail(loop->stream->test, "no-answer", 0, "what came back is not what was sent");
         return;
     }
     loop->come_bytes += length;
-    while (loop->come_bytes >= loop->settings->response_bytes && underway->waiting > 0) {
+    while (loop->come_bytes >= loop->settings->response_bytes && in_flight->waiting > 0) {
         loop->come_bytes -= loop->settings->response_bytes;
-        ask_match(loop, underway->oldest);
+        ask_match(loop, in_flight->oldest);
     }
-    if (underway->waiting == 0 && loop->come_bytes > 0)
+    if (in_flight->waiting == 0 && loop->come_bytes > 0)
         test_fail(loop->stream->test, "no-answer", 0, "more came back than was asked for");
 }
 
@@ -93,6 +86,6 @@ static bool gone_tcp(struct loop *loop, int error)
     return false;
 }
 
-const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp, NULL, gone_tcp};
-const struct ask_way ask_tcp_pipelined = {put_tcp_pipelined, put_rest, room_tcp,
-                                          take_tcp,          NULL,     gone_tcp};
+const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp_answers, NULL, gone_tcp};
+const struct ask_way ask_tcp_pipelined = {put_tcp_pipelined, put_rest, room_tcp, take_tcp_answers,
+                                          NULL, gone_tcp};

@@ -1,11 +1,8 @@
-/* Asking over UDP: datagrams with a number each, some of which are lost, late, double or
- * others'. */
+/* Asks over UDP, where answers have numbers and may be lost, late, double or others'. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
 #include "loops/open.h"
-
-#define REFUSALS_OF_A_PEER 3
 
 static ptrdiff_t put_udp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
@@ -31,7 +28,7 @@ static bool echoed(const struct loop *loop, size_t length)
                              memcmp(sent + header, came + header, length - header) == 0;
 }
 
-static void take_udp(struct loop *loop, size_t length)
+static void take_udp_answer(struct loop *loop, size_t length)
 {
     struct stream *stream = loop->stream;
     const unsigned char *into = loop->ask->into;
@@ -42,13 +39,13 @@ static void take_udp(struct loop *loop, size_t length)
     } else if (loop->settings->echo && !echoed(loop, length)) {
         loop->ask->mismatched++;
     } else if (length < 16) {
-        /* No number: only one is under way, and late answers go to a port that is closed. */
+        /* No number: only one is in flight, and late answers go to a port that is closed. */
         if (!dataport_bare_is(into, length, kind))
             stream->foreign++;
-        else if (loop->ask->underway.waiting == 0)
+        else if (loop->ask->in_flight.waiting == 0)
             loop->ask->duplicates++;
         else
-            ask_match(loop, loop->ask->underway.oldest);
+            ask_match(loop, loop->ask->in_flight.oldest);
     } else if (dataport_message_read(into, length, kind, stream->tag, &data) &&
                data.stream == stream->number) {
         ask_match(loop, data.sequence);
@@ -59,10 +56,10 @@ static void take_udp(struct loop *loop, size_t length)
 
 /* The peer's host says that nobody is there. One such word may be about a hello that came too
  * early. */
-static bool refused(struct loop *loop, int error)
+static bool give_up_refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;
-    const struct underway_request *request = underway_give_up(&loop->ask->underway);
+    const struct in_flight_request *request = in_flight_give_up(&loop->ask->in_flight);
     stream->refused++;
     if (request != NULL)
         ask_lost(loop, request);
@@ -82,16 +79,16 @@ static bool gone_udp(struct loop *loop, int error)
         return true;
     }
     if (plat_is_peer_gone(error))
-        return refused(loop, error);
+        return give_up_refused(loop, error);
     test_fail_system(loop->stream->test, error, "the way to the mirror");
     return false;
 }
 
 static bool expire_udp(struct loop *loop)
 {
-    const struct underway_request *request;
-    while ((request = underway_lost(&loop->ask->underway, loop->now_ns,
-                                    loop->settings->timeout_ns)) != NULL) {
+    const struct in_flight_request *request;
+    while ((request = in_flight_lost(&loop->ask->in_flight, loop->now_ns,
+                                     loop->settings->timeout_ns)) != NULL) {
         ask_lost(loop, request);
         if (loop->settings->response_bytes >= 16)
             continue;
@@ -103,4 +100,4 @@ static bool expire_udp(struct loop *loop)
     return true;
 }
 
-const struct ask_way ask_udp = {put_udp, NULL, room_udp, take_udp, expire_udp, gone_udp};
+const struct ask_way ask_udp = {put_udp, NULL, room_udp, take_udp_answer, expire_udp, gone_udp};

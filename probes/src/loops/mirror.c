@@ -1,6 +1,6 @@
-/* The mirror: it answers requests of the token's holder, one by one, and nothing else. What it
- * sends is of another kind than what it answers, so that no two mirrors can keep each other
- * busy, and over UDP it is never longer. */
+/* The mirror answers requests of the token's holder one by one, and nothing else. What it sends
+ * is of another kind than what it answers, so that no two mirrors can keep each other busy, and
+ * over UDP it is never longer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +56,6 @@ void mirror_requested(struct stream *stream)
 {
     if (stream->mirror->received++ == 0)
         stream->mirror->first_ns = plat_now_ns();
-}
-
-static ptrdiff_t receive(const struct stream *stream, void *into, size_t room)
-{
-    return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
-                                       : plat_receive(stream->socket, into, room);
 }
 
 static ptrdiff_t receive_stamped(const struct stream *stream, size_t room,
@@ -156,20 +150,6 @@ static bool took_other(struct stream *stream, size_t length)
     return control.kind != DATAPORT_END || !stream->test->settings.by_hand;
 }
 
-/* Errors are of responses that we sent, to a peer that has left. */
-static bool nothing_udp(struct stream *stream, int error)
-{
-    if (test_halted(stream->test))
-        return false;
-    if (error == 0)
-        stream->foreign++; /* an empty datagram */
-    else if (!plat_is_transient(error) && !plat_is_peer_gone(error)) {
-        test_fail_system(stream->test, error, "receive");
-        return false;
-    }
-    return true;
-}
-
 static void mirror_udp(struct stream *stream, size_t room)
 {
     const bool stamps = stream->test->settings.stamps;
@@ -178,9 +158,9 @@ static void mirror_udp(struct stream *stream, size_t room)
     bool more = true;
     while (more && !test_halted(stream->test)) {
         ptrdiff_t got = stamps ? receive_stamped(stream, room, &received)
-                               : receive(stream, stream->buffer, room);
+                               : traffic_receive(stream, stream->buffer, room);
         if (got <= 0) {
-            more = nothing_udp(stream, (int)-got);
+            more = traffic_nothing(stream, (int)-got);
         } else if (!is_request(stream, (size_t)got, &data)) {
             more = took_other(stream, (size_t)got);
         } else {
@@ -201,7 +181,7 @@ static bool read_request(struct stream *stream)
     const size_t size = stream->test->settings.message_bytes;
     size_t done = 0;
     while (done < size) {
-        ptrdiff_t got = receive(stream, stream->buffer + done, size - done);
+        ptrdiff_t got = traffic_receive(stream, stream->buffer + done, size - done);
         if (got > 0)
             done += (size_t)got;
         else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
@@ -213,14 +193,9 @@ static bool read_request(struct stream *stream)
 bool mirror_respond(struct stream *stream, plat_socket socket)
 {
     const size_t size = stream->test->settings.response_bytes;
-    size_t done = 0;
-    while (done < size) {
-        ptrdiff_t put = plat_send(socket, stream->mirror->response + done, size - done);
-        if (put > 0)
-            done += (size_t)put;
-        else if (!plat_is_transient((int)-put) || test_halted(stream->test))
-            return false;
-    }
+    size_t done;
+    if (traffic_send_all(stream->test, socket, stream->mirror->response, size, &done) <= 0)
+        return false;
     mirror_answered(stream);
     return true;
 }

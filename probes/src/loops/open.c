@@ -1,4 +1,4 @@
-/* Sockets with the options that a request names, and the four ways to open streams. */
+/* Opens sockets with the options that a request names, in one of four ways. */
 #include "loops/open.h"
 
 #include <stdio.h>
@@ -9,6 +9,12 @@
 bool open_may_go_on(struct test *test, uint64_t until_ns)
 {
     return !test_halted(test) && plat_now_ns() < until_ns;
+}
+
+uint64_t open_until_ns(const struct test *test)
+{
+    const uint64_t least_ns = test->settings.deadline_ns;
+    return test->requested_ns + (least_ns < OPEN_NS ? least_ns : OPEN_NS);
 }
 
 /* Requests that a system cannot fulfil name the key that asked for it. */
@@ -59,7 +65,7 @@ static bool set_options(struct test *test, plat_socket socket)
         return false;
     if (settings->udp) {
         plat_option_set(socket, PLAT_REPORT_DROPS, 1);
-        plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, 20);
+        plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, NOTICE_NS / MILLISECOND_NS);
     }
     return true;
 }
@@ -108,11 +114,11 @@ bool open_streams(struct test *test)
 {
     static bool (*const ways[2][2])(struct test *) = {{open_tcp_connect, open_tcp_listen},
                                                       {open_udp_connect, open_udp_listen}};
-    const bool hall = test->settings.role == ROLE_MIRROR && test->settings.kind == KIND_CONNECT;
-    if (!(hall ? open_tcp_hall : ways[test->settings.udp][test->settings.listen])(test))
+    const bool calls = test->settings.role == ROLE_MIRROR && test->settings.kind == KIND_CONNECT;
+    if (!(calls ? open_tcp_callers : ways[test->settings.udp][test->settings.listen])(test))
         return false;
     plat_local_address(test->stream[0].socket, &test->local);
-    if (!hall) /* whose peer is known once it calls */
+    if (!calls) /* whose peer is known once it calls */
         plat_peer_address(test->stream[0].socket, &test->peer);
     test->setup_ns = plat_now_ns() - test->requested_ns;
     return true;

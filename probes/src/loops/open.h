@@ -1,4 +1,5 @@
-/* Opening the streams of a test: listen or connect, TCP or UDP, strangers kept out. */
+/* Opens the streams of a test by listening or connecting, over TCP or UDP. All but the peer are
+ * kept out. */
 #ifndef OPEN_H
 #define OPEN_H
 
@@ -14,24 +15,20 @@ bool open_socket(struct test *test, plat_socket *out);
 
 /* Whether the test goes on: not halted, and its deadline has not passed. */
 bool open_may_go_on(struct test *test, uint64_t until_ns);
+/* When who connects gives up. */
+uint64_t open_until_ns(const struct test *test);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
 /* A mirror of connections: the listener itself is the stream's socket, and callers are the
  * loop's. */
-bool open_tcp_hall(struct test *test);
+bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
- * among them, is answered, and nobody else is heard any more. */
-bool open_udp_hear(struct test *test, struct stream *stream);
 /* In the stream's own thread. The asker goes on from another port; the mirror waits for it to.
  * False: the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
-
-/* Takes up to this long for an abort to be noticed while nobody comes. */
-#define OPEN_SLICE_NS (20 * MILLISECOND_NS)
 
 #endif

@@ -1,10 +1,10 @@
-/* UDP streams: a hello with the whole token, answered once a datagram and never longer. */
-#include <string.h>
-
+/* Opens UDP streams by a hello with the whole token, which the listener answers. Each hello is
+ * answered once, by a datagram that is not longer. */
 #include "loops/open.h"
 #include "test/records.h"
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
+#define AGAIN_NS (2 * SECOND_NS) /* a mirror that was there is there at once */
 
 /* ---- the listening side: a socket and a port a stream ---- */
 
@@ -36,7 +36,7 @@ static void clear_queue(struct stream *stream, const struct plat_address *peer)
     unsigned char datagram[DATAPORT_CONTROL];
     struct plat_address from;
     while (plat_receive_from(stream->socket, datagram, sizeof datagram, &from) >= 0)
-        stream->strangers += !plat_address_equal(&from, peer);
+        stream->unexpected += !plat_address_equal(&from, peer);
 }
 
 /* The peer is known: the kernel keeps all others out from here on. */
@@ -54,7 +54,9 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
     return true;
 }
 
-bool open_udp_hear(struct test *test, struct stream *stream)
+/* Takes a few datagrams of a listening stream that has no peer yet. True: the peer's hello was
+ * among them, is answered, and nobody else is heard any more. */
+static bool hear_hello(struct test *test, struct stream *stream)
 {
     unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
     struct plat_address from;
@@ -66,7 +68,7 @@ bool open_udp_hear(struct test *test, struct stream *stream)
         if (dataport_control_read(datagram, (size_t)got, test->settings.token, &hello) &&
             hello.kind == DATAPORT_HELLO && hello.stream == stream->number)
             return bind_to_peer(test, stream, &from);
-        stream->strangers++;
+        stream->unexpected++;
     }
     return false;
 }
@@ -81,7 +83,7 @@ bool open_udp_listen(struct test *test)
     while (opened < test->settings.streams && open_may_go_on(test, until_ns)) {
         struct plat_wait waits[STREAMS_MAX];
         unsigned which[STREAMS_MAX], count = 0;
-        uint64_t slice_ns = plat_now_ns() + OPEN_SLICE_NS;
+        uint64_t slice_ns = plat_now_ns() + NOTICE_NS;
         for (unsigned i = 0; i < test->settings.streams; i++)
             if (!open[i]) {
                 which[count] = i;
@@ -89,7 +91,7 @@ bool open_udp_listen(struct test *test)
             }
         plat_wait_any(waits, count, slice_ns < until_ns ? slice_ns : until_ns);
         for (unsigned i = 0; i < count; i++)
-            if (waits[i].ready && open_udp_hear(test, &test->stream[which[i]])) {
+            if (waits[i].ready && hear_hello(test, &test->stream[which[i]])) {
                 open[which[i]] = true;
                 opened++;
             }
@@ -101,60 +103,69 @@ bool open_udp_listen(struct test *test)
 
 /* ---- the connecting side ---- */
 
-/* Looks at what has come, without taking data out of the queue: they prove as much as an answer. */
-static bool answered(struct test *test, struct stream *stream, int *error)
+/* Looks at what has come, without taking data out of the queue: they prove as much as an answer.
+ * *error is what else the call said, and 0 mostly. */
+static bool has_answer(const struct stream *stream, plat_socket socket, int *error)
 {
-    unsigned char datagram[DATAPORT_CONTROL + 1];
+    const struct settings *settings = &stream->test->settings;
+    unsigned char datagram[DATAPORT_CONTROL + 1]; /* one more, so that a longer one shows */
     struct dataport_control answer;
-    ptrdiff_t got = plat_peek_now(stream->socket, datagram, sizeof datagram);
-    *error = 0;
-    if (got < 0) {
-        if (!plat_is_transient((int)-got))
-            *error = (int)-got;
+    ptrdiff_t got = plat_peek_now(socket, datagram, sizeof datagram);
+    *error = got < 0 && !plat_is_transient((int)-got) ? (int)-got : 0;
+    if (got < 0)
         return false;
-    }
     const enum dataport_kind expected =
-        test->settings.role == ROLE_MIRROR ? DATAPORT_REQUEST : DATAPORT_DATA;
-    bool comes = test->settings.role == ROLE_MIRROR || test->settings.role == ROLE_RECEIVE;
-    if (comes && dataport_message_of(datagram, (size_t)got, expected, test->settings.token))
+        settings->role == ROLE_MIRROR ? DATAPORT_REQUEST : DATAPORT_DATA;
+    bool comes = settings->role == ROLE_MIRROR || settings->role == ROLE_RECEIVE;
+    if (comes && dataport_message_of(datagram, (size_t)got, expected, settings->token))
         return true;
-    plat_receive_now(stream->socket, datagram, sizeof datagram);
-    return dataport_control_read(datagram, (size_t)got, test->settings.token, &answer) &&
+    plat_receive_now(socket, datagram, sizeof datagram);
+    return dataport_control_read(datagram, (size_t)got, settings->token, &answer) &&
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-static bool greet(struct test *test, struct stream *stream, uint64_t until_ns)
+/* Says hello from `socket` until that is answered. From another port than the stream's that port
+ * takes its leave, and the mirror's host may refuse a hello while the mirror changes its socket. */
+static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns)
 {
-    unsigned char hello[DATAPORT_CONTROL];
+    struct test *test = stream->test;
+    const bool again = socket != stream->socket;
+    unsigned char leave[DATAPORT_CONTROL], hello[DATAPORT_CONTROL];
     uint64_t next_ns = 0;
+    dataport_control_write(leave, DATAPORT_LEAVE, stream->number, test->settings.token, 0);
     dataport_control_write(hello, DATAPORT_HELLO, stream->number, test->settings.token, 0);
     while (open_may_go_on(test, until_ns)) {
-        struct plat_wait wait = {.socket = stream->socket};
+        struct plat_wait wait = {.socket = socket};
         int error;
         uint64_t now = plat_now_ns();
         if (now >= next_ns) {
-            plat_send(stream->socket, hello, sizeof hello);
-            next_ns = now + HELLO_EVERY_NS;
+            if (again)
+                plat_send(stream->socket, leave, sizeof leave);
+            plat_send(socket, hello, sizeof hello);
+            next_ns = now + (again && next_ns == 0 ? NOTICE_NS : HELLO_EVERY_NS);
         }
-        uint64_t slice_ns = now + OPEN_SLICE_NS;
+        uint64_t slice_ns = now + NOTICE_NS;
         plat_wait_any(&wait, 1, slice_ns < next_ns ? slice_ns : next_ns);
         if (!wait.ready)
             continue;
-        if (answered(test, stream, &error))
+        if (has_answer(stream, socket, &error))
             return true;
-        if (error != 0) {
+        if (error != 0 && !again) {
             test_fail_system(test, error, "hello");
             return false;
         }
     }
-    test_fail(test, "connect-timeout", 0, "nobody answered the hello");
+    if (test_halted(test))
+        return false;
+    if (again)
+        test_fail(test, "peer-vanished", 0, "nobody answered the hello from another port");
+    else
+        test_fail(test, "connect-timeout", 0, "nobody answered the hello");
     return false;
 }
 
 bool open_udp_connect(struct test *test)
 {
-    uint64_t deadline_ns = test->requested_ns + test->settings.deadline_ns;
-    uint64_t until_ns = test->requested_ns + OPEN_NS;
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct stream *stream = &test->stream[i];
         if (!open_socket(test, &stream->socket))
@@ -166,7 +177,42 @@ bool open_udp_connect(struct test *test)
         }
     }
     for (unsigned i = 0; i < test->settings.streams && !test->settings.echo; i++)
-        if (!greet(test, &test->stream[i], until_ns < deadline_ns ? until_ns : deadline_ns))
+        if (!greet(&test->stream[i], test->stream[i].socket, open_until_ns(test)))
             return false;
     return true;
+}
+
+/* ---- round trips under 16 bytes, after a time-out ---- */
+
+/* The asker goes on from another port, for nothing else keeps a late answer apart from the next
+ * one; the mirror lets the old port go and waits for a hello from the new one. */
+bool open_udp_elsewhere(struct stream *stream)
+{
+    struct test *test = stream->test;
+    plat_socket fresh;
+    bool ready = open_socket(test, &fresh);
+    int error = ready ? plat_connect(fresh, &test->settings.to[0], NEVER_NS) : 0;
+    if (error != 0)
+        test_fail_system(test, error, "connect");
+    ready = ready && error == 0 &&
+            (test->settings.echo || greet(stream, fresh, plat_now_ns() + AGAIN_NS));
+    if (fresh != PLAT_NO_SOCKET)
+        plat_close(test_swap_socket(stream, fresh));
+    return ready && !test_halted(test);
+}
+
+bool open_udp_rehear(struct stream *stream)
+{
+    struct test *test = stream->test;
+    plat_socket fresh;
+    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two cannot have the port */
+    bool ready = open_socket(test, &fresh);
+    test_swap_socket(stream, fresh);
+    while (ready && open_may_go_on(test, NEVER_NS)) {
+        struct plat_wait wait = {.socket = fresh};
+        plat_wait_any(&wait, 1, plat_now_ns() + NOTICE_NS);
+        if (wait.ready && hear_hello(test, stream))
+            return true;
+    }
+    return false;
 }

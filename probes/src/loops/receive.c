@@ -1,8 +1,10 @@
-/* The receiving loops. A mark is the clock right after a receive call returned; what came counts by
- * first copies. The lock is taken only where a mark crosses an edge of the window. */
+/* The receiving loops count what arrives, and mark the time of each receive call. A mark is the
+ * clock right after the call returned; what came counts by first copies. The lock is taken only
+ * where a mark crosses an edge of the window. */
 #include <string.h>
 
 #include "loops/traffic.h"
+#include "test/sample.h"
 
 /* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
  * much has room in a socket of the default size. */
@@ -16,7 +18,7 @@ struct taken {
 
 /* ---- TCP ---- */
 
-static struct taken take_tcp(struct stream *stream, size_t length)
+static struct taken account_tcp(struct stream *stream, size_t length)
 {
     uint64_t size = stream->test->settings.message_bytes;
     uint64_t before = atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
@@ -52,33 +54,27 @@ static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 
 /* ---- UDP ---- */
 
-static struct taken foreign(struct stream *stream)
-{
-    stream->foreign++;
-    return (struct taken){.mark = false};
-}
-
-/* An end marker is remembered. */
-static bool took_control(struct stream *stream, const unsigned char *bytes, size_t length)
+/* No data: an end marker is remembered. */
+static struct taken account_other(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     struct dataport_control control;
-    if (!traffic_control(stream, bytes, length, &control))
-        return false;
-    if (control.kind == DATAPORT_END) {
+    if (!traffic_control(stream, bytes, length, &control)) {
+        stream->foreign++;
+    } else if (control.kind == DATAPORT_END) {
         atomic_store(&stream->marked_messages, control.messages);
         atomic_store(&stream->marked, true);
     }
-    return true;
+    return (struct taken){.mark = false};
 }
 
-static struct taken take_udp(struct stream *stream, const unsigned char *bytes, size_t length,
-                             uint64_t now_ns)
+static struct taken account_udp(struct stream *stream, const unsigned char *bytes, size_t length,
+                                uint64_t now_ns)
 {
     const size_t size = stream->test->settings.message_bytes;
     struct dataport_data data;
     if (length != size || !dataport_data_read(bytes, length, stream->tag, &data) ||
         data.stream != stream->number)
-        return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
+        return account_other(stream, bytes, length);
     if (sequence_add(&stream->sequence, data.sequence) != SEQUENCE_NEW)
         return (struct taken){0, 0, true};
     if (data.timed)
@@ -87,25 +83,11 @@ static struct taken take_udp(struct stream *stream, const unsigned char *bytes, 
 }
 
 /* Under 16 bytes there is no header: the peer's address is all that tells. */
-static struct taken take_udp_bare(struct stream *stream, const unsigned char *bytes, size_t length)
+static struct taken account_bare(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     if (length == stream->test->settings.message_bytes)
         return (struct taken){length, 1, true};
-    return took_control(stream, bytes, length) ? (struct taken){.mark = false} : foreign(stream);
-}
-
-/* Errors of a UDP socket are of the packets that we sent, answers to hellos: they pass. */
-static bool nothing_udp(struct stream *stream, ptrdiff_t result)
-{
-    if (test_halted(stream->test))
-        return false;
-    if (result == 0)
-        stream->foreign++; /* an empty datagram */
-    else if (!plat_is_transient((int)-result) && !plat_is_peer_gone((int)-result)) {
-        test_fail_system(stream->test, (int)-result, "receive");
-        return false;
-    }
-    return true;
+    return account_other(stream, bytes, length);
 }
 
 /* ---- the loops ---- */
@@ -143,7 +125,7 @@ static void wait_for_more(struct stream *stream)
         plat_option_set(stream->socket, PLAT_RECEIVE_TIMEOUT_MS, LOW_WATER_PATIENCE_MS);
 }
 
-static void count(struct stream *stream, const struct taken *taken, uint64_t now_ns)
+static void count_mark(struct stream *stream, const struct taken *taken, uint64_t now_ns)
 {
     struct test *test = stream->test;
     if (!taken->mark)
@@ -164,16 +146,15 @@ static void receive_tcp(struct stream *stream)
     if (!spin)
         begin_waiting(stream);
     while (!test_halted(test)) {
-        ptrdiff_t got = spin ? plat_receive_now(stream->socket, stream->buffer, room)
-                             : plat_receive(stream->socket, stream->buffer, room);
+        ptrdiff_t got = traffic_receive(stream, stream->buffer, room);
         uint64_t now = plat_now_ns();
         if (got <= 0) {
             if (!nothing_tcp(stream, got))
                 break;
             continue;
         }
-        struct taken taken = take_tcp(stream, (size_t)got);
-        count(stream, &taken, now);
+        struct taken taken = account_tcp(stream, (size_t)got);
+        count_mark(stream, &taken, now);
         if (!spin && low_water_mark(&stream->low_water, now,
                                     atomic_load_explicit(&stream->marks.bytes,
                                                          memory_order_relaxed)))
@@ -196,7 +177,7 @@ static void receive_udp(struct stream *stream)
     while (on && !test_halted(test)) {
         ptrdiff_t got = plat_receive_many(stream->socket, &batch, waits);
         if (got < 0) {
-            on = nothing_udp(stream, got);
+            on = traffic_nothing(stream, (int)-got);
             if (polls && on)
                 plat_sleep_ns(POLL_NS);
             continue;
@@ -206,16 +187,16 @@ static void receive_udp(struct stream *stream)
         for (ptrdiff_t i = 0; on && i < got; i++) {
             const unsigned char *bytes = batch.bytes + (size_t)i * batch.room;
             if (batch.length[i] == 0) {
-                on = nothing_udp(stream, 0);
+                on = traffic_nothing(stream, 0);
                 continue;
             }
-            struct taken one = bare ? take_udp_bare(stream, bytes, batch.length[i])
-                                    : take_udp(stream, bytes, batch.length[i], now);
+            struct taken one = bare ? account_bare(stream, bytes, batch.length[i])
+                                    : account_udp(stream, bytes, batch.length[i], now);
             all.bytes += one.bytes;
             all.messages += one.messages;
             all.mark |= one.mark;
         }
-        count(stream, &all, now);
+        count_mark(stream, &all, now);
     }
 }
 

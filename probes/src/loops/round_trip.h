@@ -1,4 +1,4 @@
-/* Both ends of round trips: `ask` sends requests and times their answers, `mirror` answers them. */
+/* Declares the state and the loops of round trips, of the asker and of the mirror. */
 #ifndef ROUND_TRIP_H
 #define ROUND_TRIP_H
 
@@ -8,7 +8,7 @@
 
 /* An asker's. Written by its own thread, read by others once that has ended. */
 struct ask {
-    struct underway underway;
+    struct in_flight in_flight;
     struct histogram rtt; /* of the window's requests that were answered */
     uint64_t first_rtt_ns[KEEP_MAX];
     unsigned kept;

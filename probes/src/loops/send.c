@@ -1,14 +1,10 @@
-/* The sending loop. One send call a message; the only clock read a message is the one that the
- * message carries, and two more around a call in 64, which is timed (calltime.h); behind one of 32
- * of these it is looked whether the socket has room. Windows are the conductor's: it reads the
- * counters that stand here. Many messages a call: send_batch.c. */
+/* The sending loop makes one send call a message, paced or as fast as the socket takes. The only
+ * clock read a message is the one that the message carries, and two more around a call in 64,
+ * which is timed (call_time.h); behind one of 32 of these it is looked whether the socket has
+ * room. Windows are the supervisor's: it reads the counters that stand here. */
 #include <string.h>
 
 #include "loops/send_loop.h"
-
-#define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
-#define REFUSALS_OF_A_PEER 3 /* one may be the answer to a hello that came too early */
-#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
 struct work {
     bool stamped; /* messages carry a time even when nothing is due */
@@ -23,19 +19,13 @@ struct work {
 /* Where the test is halted in the middle of a message, the bytes that went count as bytes. */
 static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
 {
-    size_t size = stream->test->settings.message_bytes, done = 0;
+    size_t size = stream->test->settings.message_bytes, done;
     (void)sequence;
     (void)due_ns;
-    do {
-        ptrdiff_t put = plat_send(stream->socket, stream->buffer + done, size - done);
-        if (put > 0)
-            done += (size_t)put;
-        else if (!plat_is_transient((int)-put) || test_halted(stream->test)) {
-            stream->partial_bytes = done;
-            return put;
-        }
-    } while (done < size);
-    return (ptrdiff_t)done;
+    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, stream->buffer, size, &done);
+    if (put <= 0)
+        stream->partial_bytes = done;
+    return put;
 }
 
 /* With a count the connection ends in order: our end goes out, theirs comes back. */
@@ -107,9 +97,7 @@ bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_
         *now_ns = plat_now_ns();
         if (pacing_now(&stream->pacing, *now_ns, due_ns))
             return true;
-        uint64_t sleep_ns = pacing_sleep_ns(*due_ns, *now_ns, worst_ns);
-        if (sleep_ns > 0)
-            plat_sleep_ns(sleep_ns < LONGEST_SLEEP_NS ? sleep_ns : LONGEST_SLEEP_NS);
+        traffic_sleep(pacing_sleep_ns(*due_ns, *now_ns, worst_ns));
     }
     return false;
 }

@@ -1,6 +1,6 @@
-/* The sending loop of many messages a call: as datagrams of the stream's own socket, or as whole
- * frames past the system's UDP and IP. Paced, a call takes what is due, and no message goes before
- * its time; unpaced, as many as there are places. */
+/* The sending loop hands over many messages a call, as datagrams or as whole frames. Datagrams go
+ * by the stream's own socket, frames past the system's UDP and IP. Paced, a call takes what is
+ * due, and no message goes before its time; unpaced, as many as there are places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
 }
 
 /* Every place gets a whole message: from one to the next only its header changes. */
-static bool begin(struct stream *stream)
+static bool fill_places(struct stream *stream)
 {
     struct send_batch *batch = stream->batch;
     const size_t size = stream->test->settings.message_bytes;
@@ -152,7 +152,7 @@ void send_batch_run(struct stream *stream)
     const uint64_t limit = traffic_share(stream);
     const unsigned places = stream->batch->places.count;
     uint64_t sent = 0;
-    bool on = begin(stream);
+    bool on = fill_places(stream);
     traffic_wait_for_start(test);
     stream->tried_ns = plat_now_ns();
     if (test->settings.rate_numerator != 0)

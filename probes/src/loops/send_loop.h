@@ -1,4 +1,4 @@
-/* The sending loops: what send.c and send_batch.c share, and what a test needs of the latter. */
+/* Declares what the two sending loops share, and what a test needs of the one for batches. */
 #ifndef SEND_LOOP_H
 #define SEND_LOOP_H
 

@@ -1,13 +1,7 @@
-/* What sending and receiving have in common. */
+/* Serves the loops of all roles with buffers, sleeps, whole sends and control datagrams. */
 #include "loops/traffic.h"
 
-#include <stdlib.h>
-
-#include "loops/round_trip.h"
-#include "loops/send_loop.h"
-
 #define BATCH_BYTES 65536
-#define LONGEST_SLEEP_NS (20 * MILLISECOND_NS) /* so that a halt is noticed */
 
 size_t traffic_room(const struct settings *settings)
 {
@@ -25,22 +19,6 @@ unsigned traffic_batch(const struct settings *settings)
         return 1;
     size_t count = BATCH_BYTES / traffic_room(settings);
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
-}
-
-bool traffic_prepare(struct stream *stream)
-{
-    const struct settings *settings = &stream->test->settings;
-    const bool sends = settings->role == ROLE_SEND || settings->role == ROLE_ASK;
-    size_t size = sends ? settings->message_bytes
-                        : traffic_room(settings) * traffic_batch(settings);
-    stream->buffer = malloc(size);
-    /* Filled on the receiving side as well: its pages are to be there before the first message. */
-    if (stream->buffer != NULL)
-        dataport_fill(stream->buffer, size, stream->number);
-    return stream->buffer != NULL &&
-           (settings->method == METHOD_PLAIN || send_batch_prepare(stream)) &&
-           (settings->role != ROLE_ASK || ask_prepare(stream)) &&
-           (settings->role != ROLE_MIRROR || mirror_prepare(stream));
 }
 
 uint64_t traffic_share(const struct stream *stream)
@@ -61,15 +39,50 @@ void traffic_begun(struct stream *stream)
     plat_mutex_unlock(&test->lock);
 }
 
+void traffic_sleep(uint64_t nanoseconds)
+{
+    if (nanoseconds > 0)
+        plat_sleep_ns(nanoseconds < NOTICE_NS ? nanoseconds : NOTICE_NS);
+}
+
 void traffic_wait_for_start(const struct test *test)
 {
     while (!test_halted(test)) {
         uint64_t now = plat_now_ns();
         if (now >= test->settings.start_ns)
             return;
-        uint64_t left_ns = test->settings.start_ns - now;
-        plat_sleep_ns(left_ns < LONGEST_SLEEP_NS ? left_ns : LONGEST_SLEEP_NS);
+        traffic_sleep(test->settings.start_ns - now);
     }
+}
+
+ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room)
+{
+    return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
+                                       : plat_receive(stream->socket, into, room);
+}
+
+ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
+                           size_t length, size_t *done)
+{
+    for (*done = 0; *done < length;) {
+        ptrdiff_t put = plat_send(socket, (const char *)bytes + *done, length - *done);
+        if (put > 0)
+            *done += (size_t)put;
+        else if (!plat_is_transient((int)-put) || test_halted(test))
+            return put;
+    }
+    return (ptrdiff_t)length;
+}
+
+bool traffic_nothing(struct stream *stream, int error)
+{
+    if (test_halted(stream->test))
+        return false;
+    stream->foreign += error == 0;
+    if (error == 0 || plat_is_transient(error) || plat_is_peer_gone(error))
+        return true;
+    test_fail_system(stream->test, error, "receive");
+    return false;
 }
 
 bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,

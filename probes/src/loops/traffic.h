@@ -1,26 +1,39 @@
-/* The loops that send and receive; what differs between workloads is a constant table of each. */
+/* What sending and receiving loops share. What differs between workloads is a constant table of
+ * each. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
 #include "test/test.h"
 
-/* Makes and fills the stream's buffer. False: no memory. */
-bool traffic_prepare(struct stream *stream);
+#define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
+#define REFUSALS_OF_A_PEER 3 /* one may be the answer to a hello that came too early */
+
 /* Room of the stream's buffer for one receive call; a datagram that is too long shows. */
 size_t traffic_room(const struct settings *settings);
 /* Datagrams that one call of a stream may bring, and the buffer has room for them all; or may take. */
 unsigned traffic_batch(const struct settings *settings);
 /* This stream's part of `count`; UINT64_MAX where seconds bound the test. */
 uint64_t traffic_share(const struct stream *stream);
-/* The stream has sent or received its first message: tells the conductor. */
+/* The stream has sent or received its first message: tells the supervisor. */
 void traffic_begun(struct stream *stream);
 
+/* Sleeps, but not for longer than a halt may go unnoticed; 0: not at all. */
+void traffic_sleep(uint64_t nanoseconds);
 /* Until the settings' start_ns, or the test is halted. */
 void traffic_wait_for_start(const struct test *test);
 /* Whether a datagram of the peer's is a control datagram of this stream; *out says which, where
  * out is not NULL. A hello whose answer was lost is answered again by the side that listens. */
 bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,
                      struct dataport_control *out);
+/* One receive call on the stream's socket, without blocking where the test spins. */
+ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room);
+/* TCP: sends all of it, by as many calls as it takes. `length`, or what the last call returned that
+ * took nothing: then the test is halted or the connection has failed; *done is what went before. */
+ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,
+                           size_t length, size_t *done);
+/* UDP: a receive call brought nothing, or (error 0) an empty datagram. Errors are of what we sent,
+ * to a peer that has left: they pass. False: the loop ends. */
+bool traffic_nothing(struct stream *stream, int error);
 /* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some
  * time apart, for then nobody else tells the peer. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);

@@ -1,4 +1,4 @@
-/* Numeric addresses read, written and compared: the same calls on every system. */
+/* Reads, writes and compares numeric addresses, by calls that every system has. */
 #define _GNU_SOURCE /* getaddrinfo, where C11 alone is asked for */
 #include "platform/sockaddr.h"
 

@@ -1,4 +1,4 @@
-/* Sleeps that end at ticks, as a test asks for them. */
+/* Makes sleeps end at ticks where a test asks for that. */
 #include "platform/coarse_sleep.h"
 
 #include <stdatomic.h>

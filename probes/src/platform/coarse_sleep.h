@@ -1,4 +1,4 @@
-/* A test's hook, on every system: sleeps as coarse as those of a system whose timer ticks slowly.
+/* Lets a test make sleeps as coarse as those of a system whose timer ticks slowly.
  * NETPROBE_TEST_SLEEP_NS=15625000 makes each sleep end at a tick of 15.625 ms. */
 #ifndef PLAT_COARSE_SLEEP_H
 #define PLAT_COARSE_SLEEP_H

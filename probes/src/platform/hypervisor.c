@@ -1,4 +1,5 @@
-/* The hypervisor says who it is in CPUID leaf 0x40000000, where the hypervisor bit is set. */
+/* Asks the CPU which hypervisor it runs under. It says so in CPUID leaf 0x40000000, where the
+ * hypervisor bit is set. */
 #include "platform/hypervisor.h"
 
 #include <stddef.h>

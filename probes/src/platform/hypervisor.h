@@ -1,4 +1,4 @@
-/* Which hypervisor this machine runs under, as the CPU tells it: the same on every system. */
+/* Tells which hypervisor this machine runs under, in the same way on every system. */
 #ifndef PLAT_HYPERVISOR_H
 #define PLAT_HYPERVISOR_H
 

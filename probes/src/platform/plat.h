@@ -1,9 +1,10 @@
-/* The platform contract: all that netprobe asks of an operating system.
+/* The platform contract has all that netprobe asks of an operating system.
  *
- * One implementation per system in plat_SYSTEM*.c; no other file knows which system it runs on.
- * Errors: functions that can fail return 0, or the system's own error number (errno, WSAGetLastError);
- * transfers return the bytes moved, or the negative error number. plat_word() turns the number into
- * a word of the protocol. Nothing here allocates memory that the caller has to free. */
+ * Each system implements it in a folder beside this file; no other file knows which system it
+ * runs on. Errors: functions that can fail return 0, or the system's own error number (errno,
+ * WSAGetLastError); transfers return the bytes moved, or the negative error number. plat_word()
+ * turns the number into a word of the protocol. Nothing here allocates memory that the caller has
+ * to free. */
 #ifndef PLAT_H
 #define PLAT_H
 
@@ -27,7 +28,7 @@ typedef struct {
     void *condition;
 } plat_cond;
 #else
-#error "netprobe has no platform file for this operating system: write plat_SYSTEM.c after plat.h"
+#error "netprobe has no platform file for this operating system: add its folder beside plat.h"
 #endif
 
 /* ---- the process ---- */
@@ -187,7 +188,7 @@ void plat_close(plat_socket socket);
 int plat_bind(plat_socket socket, const struct plat_address *address);
 int plat_listen(plat_socket socket, int backlog);
 int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
-/* TCP: the handshake, at the longest until until_ns; UDP: strangers are kept out from here on. */
+/* TCP: the handshake, at the longest until until_ns; UDP: all others are kept out from here on. */
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);
@@ -224,8 +225,6 @@ ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned 
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to);
 
 /* TCP: no more data, the peer reads an end. */
 void plat_finish(plat_socket socket);
@@ -283,7 +282,6 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out);
 
 /* Kinds of failure that the loops must tell apart. */
 bool plat_is_no_buffers(int error);       /* refused for want of memory or queue room, may pass */
-bool plat_is_too_long(int error);         /* message over what socket or path takes */
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
 bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
 bool plat_is_address_in_use(int error);

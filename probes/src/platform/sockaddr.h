@@ -1,5 +1,4 @@
-/* What stands behind a struct plat_address: the socket address that all systems have alike. For the
- * platform files alone. */
+/* Shows the system's socket address behind a plat_address. For the platform's files alone. */
 #ifndef PLAT_SOCKADDR_H
 #define PLAT_SOCKADDR_H
 

@@ -1,4 +1,4 @@
-/* Parsing requests in place, and reading their values. */
+/* Parses requests in place, and reads their values. */
 #include "protocol/request.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static bool decode(char *text, size_t *length)
     return true;
 }
 
-static const struct request_pair *find(const struct request *request, const char *key)
+static const struct request_pair *find_pair(const struct request *request, const char *key)
 {
     for (unsigned i = 0; i < request->pairs; i++)
         if (strcmp(request->pair[i].key, key) == 0)
@@ -94,7 +94,7 @@ static const char *take_pair(char *word, size_t length, struct request *out,
         return refuse(fault, "bad-value", word, key_length,
                       "a percent sign is followed by two hex digits");
     word[key_length] = 0;
-    if (find(out, word) != NULL)
+    if (find_pair(out, word) != NULL)
         return refuse(fault, "bad-value", word, key_length, "the key stands there twice");
     if (out->pairs == REQUEST_PAIRS_MAX)
         return refuse(fault, "bad-request", "", 0, "more than 64 keys");
@@ -134,7 +134,7 @@ static const char *take_id(const char *word, size_t length, struct request *out,
     return NULL;
 }
 
-static void begin(struct request *out, struct request_fault *fault)
+static void clear(struct request *out, struct request_fault *fault)
 {
     memset(out, 0, sizeof *out);
     strcpy(out->id, "-");
@@ -147,7 +147,7 @@ static void begin(struct request *out, struct request_fault *fault)
 const char *request_parse(char *line, size_t length, struct request *out,
                           struct request_fault *fault)
 {
-    begin(out, fault);
+    clear(out, fault);
     if (length > 0 && line[length - 1] == '\r')
         length--;
     if (length > REQUEST_LINE_MAX - 1)
@@ -175,7 +175,7 @@ const char *request_parse(char *line, size_t length, struct request *out,
 const char *request_from_words(const char *id, unsigned count, char **words, struct request *out,
                                struct request_fault *fault)
 {
-    begin(out, fault);
+    clear(out, fault);
     if (take_id(id, strlen(id), out, fault) != NULL)
         return fault->word;
     if (count == 0 || !verb_fine(words[0], strlen(words[0])))
@@ -204,7 +204,7 @@ const char *request_only(const struct request *request, const char *const *allow
 
 const char *request_value(const struct request *request, const char *key)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     return pair != NULL ? pair->value : NULL;
 }
 
@@ -228,7 +228,7 @@ static bool digits(const char **at, const char *end, uint64_t most, uint64_t *ou
 const char *request_u64(const struct request *request, const char *key, uint64_t least,
                         uint64_t most, uint64_t *out)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     uint64_t value;
     if (pair == NULL)
         return NULL;
@@ -263,7 +263,7 @@ static bool decimal(const struct request_pair *pair, uint64_t most_whole, uint64
 const char *request_seconds_ns(const struct request *request, const char *key, uint64_t least_ns,
                                uint64_t most_ns, uint64_t *out)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     uint64_t seconds, billionths;
     if (pair == NULL)
         return NULL;
@@ -279,7 +279,7 @@ const char *request_seconds_ns(const struct request *request, const char *key, u
 const char *request_decimal(const struct request *request, const char *key, uint64_t *numerator,
                             uint64_t *denominator)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     uint64_t whole, billionths, denominator_now = 1000000000;
     if (pair == NULL)
         return NULL;
@@ -315,7 +315,7 @@ const char *request_flag(const struct request *request, const char *key, bool *o
 const char *request_hex(const struct request *request, const char *key, unsigned char *out,
                         size_t length)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     if (pair == NULL)
         return NULL;
     if (pair->value_length != 2 * length)
@@ -332,7 +332,7 @@ const char *request_hex(const struct request *request, const char *key, unsigned
 const char *request_choice(const struct request *request, const char *key,
                            const char *const *words, unsigned count, unsigned *out)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     if (pair == NULL)
         return NULL;
     for (unsigned i = 0; i < count; i++)
@@ -347,7 +347,7 @@ const char *request_choice(const struct request *request, const char *key,
 const char *request_text(const struct request *request, const char *key, char *into,
                          size_t capacity)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     if (pair == NULL)
         return NULL;
     if (pair->value_length == 0 || pair->value_length >= capacity ||
@@ -360,7 +360,7 @@ const char *request_text(const struct request *request, const char *key, char *i
 const char *request_ports(const struct request *request, const char *key, unsigned *first,
                           unsigned *last)
 {
-    const struct request_pair *pair = find(request, key);
+    const struct request_pair *pair = find_pair(request, key);
     uint64_t from, to;
     if (pair == NULL)
         return NULL;

@@ -1,5 +1,5 @@
-/* Request lines: `ID VERB key=value …`, parsed in place and read with types and ranges.
- * Safe on any bytes. Faults are words of docs/protocol.md; NULL means that nothing is wrong. */
+/* Parses request lines, `ID VERB key=value …`, and reads values with types and ranges. Safe on
+ * any bytes. Faults are words of docs/protocol.md; NULL means that nothing is wrong. */
 #ifndef REQUEST_H
 #define REQUEST_H
 

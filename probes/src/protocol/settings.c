@@ -1,14 +1,13 @@
-/* Request → settings: every key has its type, its range and its default here. */
+/* Turns a request into settings, where every key has its type, range and default. */
 #include "protocol/settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "protocol/settings_keys.h"
+#include "protocol/keys.h"
+#include "pure/nanoseconds.h"
 #include "pure/pacing.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define YEAR_NS (31536000 * SECOND_NS)
 #define DEADLINE_SLACK_NS (15 * SECOND_NS)
 #define UDP_MAX_V4 65507
@@ -28,57 +27,6 @@ const char *const settings_ask_keys[] = {
     "keep",      "peer",     "no_checksum", "close",        NULL};
 const char *const settings_mirror_keys[] = {
     COMMON_KEYS, "response", "hold", "stamps", "no_checksum", NULL};
-
-struct complaint complaint_about(const char *word, const char *key, const char *detail)
-{
-    struct complaint complaint = {.word = word};
-    snprintf(complaint.key, sizeof complaint.key, "%s", key);
-    snprintf(complaint.detail, sizeof complaint.detail, "%s", detail);
-    return complaint;
-}
-
-/* ---- keys ---- */
-
-void keys_note(struct keys *keys, const char *word, const char *key, const char *detail)
-{
-    if (word != NULL && keys->first.word == NULL)
-        keys->first = complaint_about(word, key, detail);
-}
-
-bool keys_given(const struct keys *keys, const char *key)
-{
-    return request_value(keys->request, key) != NULL;
-}
-
-uint64_t keys_number(struct keys *keys, struct key_range range)
-{
-    char detail[80];
-    uint64_t value = range.otherwise;
-    const char *word = request_u64(keys->request, range.key, range.least, range.most, &value);
-    snprintf(detail, sizeof detail, "a whole number from %llu to %llu",
-             (unsigned long long)range.least, (unsigned long long)range.most);
-    keys_note(keys, word, range.key, detail);
-    return value;
-}
-
-uint64_t keys_seconds(struct keys *keys, struct key_range range)
-{
-    char detail[100];
-    uint64_t value = range.otherwise;
-    const char *word =
-        request_seconds_ns(keys->request, range.key, range.least, range.most, &value);
-    snprintf(detail, sizeof detail, "decimal seconds from %.10g to %.10g, at most nine decimals",
-             (double)range.least / 1e9, (double)range.most / 1e9);
-    keys_note(keys, word, range.key, detail);
-    return value;
-}
-
-bool keys_flag(struct keys *keys, const char *key)
-{
-    bool value = false;
-    keys_note(keys, request_flag(keys->request, key, &value), key, "0 or 1");
-    return value;
-}
 
 /* ---- numbers ---- */
 
@@ -230,7 +178,7 @@ static void check_together(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "burst", "only with rate or message_rate");
 }
 
-struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out)
+struct error settings_read(const struct request *request, bool by_hand, struct settings *out)
 {
     static const char *const protocols[] = {"tcp", "udp"};
     struct keys keys = {.request = request, .by_hand = by_hand, .first = {.word = NULL}};

@@ -1,4 +1,4 @@
-/* What a request for a test asks for: its keys, checked, in the units of the code. */
+/* Holds what a request for a test asks for, checked, in the units of the code. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 #include "platform/plat.h"
+#include "protocol/data_port.h"
+#include "protocol/error.h"
 #include "protocol/request.h"
-#include "pure/data_port.h"
 
 #define STREAMS_MAX 64 /* WINDOW_STREAMS_MAX */
 #define MESSAGE_MAX_BYTES 16777216u
@@ -56,7 +57,7 @@ struct settings {
     int cpu, dscp; /* -1: not given */
     /* Round trips. */
     uint32_t response_bytes;
-    unsigned outstanding; /* requests under way at once */
+    unsigned outstanding; /* requests in flight at once */
     uint64_t timeout_ns;  /* UDP: a request without an answer is lost then */
     unsigned keep;        /* round trips whose time is told one by one */
     bool echo;            /* the peer is any RFC 862 echo, and knows nothing of us */
@@ -72,20 +73,15 @@ struct settings {
     unsigned port_first, port_last;
 };
 
-/* What is wrong with a request: a word of docs/protocol.md, the key at fault, a sentence. */
-struct complaint {
-    const char *word; /* NULL: nothing is wrong */
-    char key[32];
-    char detail[400];
-    int error; /* the system's number; 0: none */
-};
-
 /* All keys of `send` and `receive`, of `ask`, of `mirror`; NULL behind them. */
 extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
 
-struct complaint complaint_about(const char *word, const char *key, const char *detail);
-
 /* By hand, loopback stands in for a missing `bind` and a made token for a missing one. */
-struct complaint settings_read(const struct request *request, bool by_hand, struct settings *out);
+struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
+
+struct keys;
+/* The parts of settings_read. The last two need all that comes before them. */
+void settings_read_addresses(struct keys *keys, struct settings *out);
+void settings_read_round_trip(struct keys *keys, struct settings *out);
 
 #endif

@@ -1,9 +1,10 @@
-/* Where a test listens or connects, and its token. */
+/* Reads where a test listens or connects, and its token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/settings_keys.h"
+#include "protocol/keys.h"
+#include "protocol/settings.h"
 
 /* `ADDRESS:PORT[,PORT…]`, IPv6 in brackets. */
 static bool parse_to(const char *text, struct settings *out)

@@ -1,15 +1,16 @@
-/* The keys that `ask` and `mirror` have for themselves, and what they exclude. */
-#include "protocol/settings_keys.h"
+/* Reads the keys that only `ask` and `mirror` have, and what they exclude. */
+#include "protocol/keys.h"
+#include "protocol/settings.h"
 #include "pure/in_flight.h"
+#include "pure/nanoseconds.h"
 
-#define MILLISECOND_NS UINT64_C(1000000)
 #define LEAST_WITH_HEADER_BYTES 16
 
 static void read_keys(struct keys *keys, struct settings *out)
 {
     static const char *const closes[] = {"reset", "orderly"};
     const struct key_range response = {"response", 1, MESSAGE_MAX_BYTES, out->message_bytes};
-    static const struct key_range outstanding = {"outstanding", 1, UNDERWAY_MAX, 1},
+    static const struct key_range outstanding = {"outstanding", 1, IN_FLIGHT_MAX, 1},
                                   keep = {"keep", 0, KEEP_MAX, 0},
                                   timeout = {"timeout", MILLISECOND_NS, 10000 * MILLISECOND_NS,
                                              1000 * MILLISECOND_NS},

@@ -1,5 +1,5 @@
-/* The closed list of error words, as docs/protocol.md has it; a test compares the two.
- * Every `word` in this program points to one of these strings or to an equal literal. */
+/* The closed list of error words, as docs/protocol.md has it. A test compares the two. Every
+ * `word` in this program points to one of these strings or to an equal literal. */
 #ifndef WORDS_H
 #define WORDS_H
 

@@ -1,9 +1,9 @@
-/* What one send call takes, in buckets: below 16 ns one each, above it 16 an octave. */
+/* Counts what send calls take, and chooses which calls are timed. */
 #include "pure/call_time.h"
 
 #include <string.h>
 
-#define OCTAVE (UINT64_C(1) << CALLTIME_BITS)
+#include "pure/histogram.h"
 
 void calltime_init(struct calltime *calls, uint32_t seed)
 {
@@ -27,22 +27,14 @@ void calltime_step(struct calltime *calls)
 
 static unsigned bucket_of(uint64_t ns)
 {
-    unsigned octave = 0;
-    while (ns >= 2 * OCTAVE) {
-        ns >>= 1;
-        octave++;
-    }
-    uint64_t bucket = octave * OCTAVE + ns;
-    return bucket < CALLTIME_BUCKETS ? (unsigned)bucket : CALLTIME_BUCKETS - 1;
+    unsigned bucket = histogram_bucket(ns, CALLTIME_BITS);
+    return bucket < CALLTIME_BUCKETS ? bucket : CALLTIME_BUCKETS - 1;
 }
 
 static uint64_t middle_of(unsigned bucket)
 {
-    if (bucket < OCTAVE)
-        return bucket;
-    unsigned octave = bucket / (unsigned)OCTAVE - 1;
-    uint64_t lowest = (OCTAVE + bucket % OCTAVE) << octave;
-    return lowest + ((UINT64_C(1) << octave) - 1) / 2;
+    uint64_t lowest = histogram_lowest(bucket, CALLTIME_BITS);
+    return lowest + (histogram_lowest(bucket + 1, CALLTIME_BITS) - lowest - 1) / 2;
 }
 
 void calltime_add(struct calltime *calls, uint64_t elapsed_ns)

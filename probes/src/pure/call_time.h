@@ -1,6 +1,7 @@
-/* What one send call takes: a histogram of calls that are chosen at random, one in 64, or one in 8
- * where they are so slow that timing them costs nothing. Pure. At random, for a socket buffer that
- * fills and drains gives the calls a rhythm: a fixed step would see always the same beat of it. */
+/* A histogram of what send calls take, of calls that are chosen at random. One in 64 is timed, or
+ * one in 8 where they are so slow that timing them costs nothing. At random, for a socket buffer
+ * that fills and drains gives the calls a rhythm: a fixed step would see always the same beat of
+ * it. */
 #ifndef CALLTIME_H
 #define CALLTIME_H
 

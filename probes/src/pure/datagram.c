@@ -1,18 +1,14 @@
-/* Lengths, and the part of the checksum that stays. */
+/* Computes lengths of a frame's headers, and the part of its checksum that stays. */
 #include "pure/datagram.h"
 
 #include <string.h>
+
+#include "pure/big_endian.h"
 
 #define UDP_BYTES 8
 #define V4_BYTES 20
 #define V6_BYTES 40
 #define UDP_PROTOCOL 17
-
-static void put16(unsigned char *into, size_t value)
-{
-    into[0] = (unsigned char)(value >> 8);
-    into[1] = (unsigned char)value;
-}
 
 unsigned datagram_ip_bytes(bool v6)
 {
@@ -33,11 +29,11 @@ static bool is_v6(const unsigned char *ip)
 /* Never to be cut (DF), and so in no need of a number of its own (RFC 6864). */
 static void finish_v4(unsigned char *ip, size_t udp_bytes)
 {
-    put16(ip + 2, V4_BYTES + udp_bytes);
-    put16(ip + 4, 0);
-    put16(ip + 6, 0x4000);
-    put16(ip + 10, 0);
-    put16(ip + 10, datagram_fold(datagram_sum(ip, V4_BYTES, 0)));
+    put_big16(ip + 2, (unsigned)(V4_BYTES + udp_bytes));
+    put_big16(ip + 4, 0);
+    put_big16(ip + 6, 0x4000);
+    put_big16(ip + 10, 0);
+    put_big16(ip + 10, datagram_fold(datagram_sum(ip, V4_BYTES, 0)));
 }
 
 bool datagram_init(struct datagram *out, const unsigned char *headers, size_t length, bool v6,
@@ -53,11 +49,11 @@ bool datagram_init(struct datagram *out, const unsigned char *headers, size_t le
     if (!(v6 ? is_v6 : is_v4)(ip))
         return false;
     if (v6)
-        put16(ip + 4, udp_bytes);
+        put_big16(ip + 4, (unsigned)udp_bytes);
     else
         finish_v4(ip, udp_bytes);
-    put16(udp + 4, udp_bytes);
-    put16(udp + 6, 0);
+    put_big16(udp + 4, (unsigned)udp_bytes);
+    put_big16(udp + 6, 0);
     out->header_bytes = (unsigned)length;
     out->message_bytes = message_bytes;
     out->changing_bytes = changing_bytes;

@@ -1,5 +1,5 @@
-/* Frames of our own: the headers of a UDP datagram that the system sent, made those of another one
- * of the same stream, with its length and its checksum (RFC 791, 768, 8200, 1071). Pure. */
+/* Makes the headers of a datagram that the system sent those of another one. That is of the same
+ * stream, with its own length and checksum (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 

@@ -1,4 +1,4 @@
-/* The rare half of the histogram: what is done once, at the end. */
+/* Writes a histogram out, once, at the end of a test. */
 #include "pure/histogram.h"
 
 uint64_t histogram_lowest(unsigned bucket, unsigned bits)

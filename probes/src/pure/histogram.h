@@ -1,7 +1,6 @@
-/* A log-linear histogram of times: each power of two is cut into 2^7 buckets, so that a value is
- * known to better than 1 %; below 2^8 every value has its own. Any 64-bit value has a bucket.
- * With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) -
- * 2^b. */
+/* A histogram of times whose buckets grow with the value, to better than 1 %. Each power of two
+ * is cut into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a bucket. With
+ * b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -18,14 +17,22 @@ struct histogram {
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
+/* floor(log2), 0 for 0. */
+static inline unsigned histogram_log2(uint64_t value)
+{
+    unsigned log = 0;
+    while (value >>= 1)
+        log++;
+    return log;
+}
+
 /* The bucket of a value, and the lowest value of a bucket; bits 1 to 7. */
 static inline unsigned histogram_bucket(uint64_t value, unsigned bits)
 {
-    unsigned e = 0;
-    while (value >> bits >> e > 1)
-        e++;
-    return value >> bits == 0 ? (unsigned)value
-                              : ((e + 1) << bits) + (unsigned)(value >> e) - (1u << bits);
+    if (value >> bits == 0)
+        return (unsigned)value;
+    unsigned e = histogram_log2(value) - bits;
+    return ((e + 1) << bits) + (unsigned)(value >> e) - (1u << bits);
 }
 uint64_t histogram_lowest(unsigned bucket, unsigned bits);
 

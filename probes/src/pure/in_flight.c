@@ -1,90 +1,91 @@
-/* Requests in a ring by sequence number. */
+/* Keeps requests in a ring by sequence number. */
 #include "pure/in_flight.h"
 
 #include <stddef.h>
 
-static struct underway_request *place(struct underway *underway, uint64_t sequence)
+static struct in_flight_request *place(struct in_flight *in_flight, uint64_t sequence)
 {
-    return &underway->slot[sequence % UNDERWAY_SLOTS];
+    return &in_flight->slot[sequence % IN_FLIGHT_SLOTS];
 }
 
-static bool waits(struct underway *underway, uint64_t sequence)
+static bool waits(struct in_flight *in_flight, uint64_t sequence)
 {
-    const struct underway_request *request = place(underway, sequence);
-    return request->state == UNDERWAY_WAITING && request->sequence == sequence;
+    const struct in_flight_request *request = place(in_flight, sequence);
+    return request->state == IN_FLIGHT_WAITING && request->sequence == sequence;
 }
 
 /* Of those that wait; there is one. */
-static uint64_t first_waiting(const struct underway *underway)
+static uint64_t first_waiting(const struct in_flight *in_flight)
 {
     uint64_t first = UINT64_MAX;
-    for (unsigned i = 0; i < UNDERWAY_SLOTS; i++)
-        if (underway->slot[i].state == UNDERWAY_WAITING && underway->slot[i].sequence < first)
-            first = underway->slot[i].sequence;
+    for (unsigned i = 0; i < IN_FLIGHT_SLOTS; i++)
+        if (in_flight->slot[i].state == IN_FLIGHT_WAITING && in_flight->slot[i].sequence < first)
+            first = in_flight->slot[i].sequence;
     return first;
 }
 
 /* A request is not waiting any more. */
-static void settle(struct underway *underway, struct underway_request *request, uint8_t state)
+static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request,
+                        uint8_t state)
 {
     request->state = state;
-    underway->waiting--;
-    if (request->sequence != underway->oldest)
+    in_flight->waiting--;
+    if (request->sequence != in_flight->oldest)
         return;
-    if (underway->waiting == 0)
-        underway->oldest = underway->next;
-    else if (underway->next - underway->oldest > UNDERWAY_SLOTS)
-        underway->oldest = first_waiting(underway); /* one had waited while the ring went round */
+    if (in_flight->waiting == 0)
+        in_flight->oldest = in_flight->next;
+    else if (in_flight->next - in_flight->oldest > IN_FLIGHT_SLOTS)
+        in_flight->oldest = first_waiting(in_flight); /* one waited while the ring went round */
     else
-        while (!waits(underway, underway->oldest))
-            underway->oldest++;
+        while (!waits(in_flight, in_flight->oldest))
+            in_flight->oldest++;
 }
 
-uint64_t underway_next(struct underway *underway)
+uint64_t in_flight_next(struct in_flight *in_flight)
 {
-    while (place(underway, underway->next)->state == UNDERWAY_WAITING)
-        underway->next++;
-    return underway->next;
+    while (place(in_flight, in_flight->next)->state == IN_FLIGHT_WAITING)
+        in_flight->next++;
+    return in_flight->next;
 }
 
-enum underway_fate underway_answer(struct underway *underway, uint64_t sequence,
-                                   const struct underway_request **request)
+enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t sequence,
+                                     const struct in_flight_request **request)
 {
     *request = NULL;
-    if (sequence >= underway->next)
-        return UNDERWAY_UNKNOWN;
-    struct underway_request *found = place(underway, sequence);
-    if (found->sequence != sequence || found->state == UNDERWAY_FREE)
-        return UNDERWAY_LATE;
+    if (sequence >= in_flight->next)
+        return IN_FLIGHT_UNKNOWN;
+    struct in_flight_request *found = place(in_flight, sequence);
+    if (found->sequence != sequence || found->state == IN_FLIGHT_FREE)
+        return IN_FLIGHT_LATE;
     switch (found->state) {
-    case UNDERWAY_WAITING:
-        settle(underway, found, UNDERWAY_DONE);
+    case IN_FLIGHT_WAITING:
+        end_waiting(in_flight, found, IN_FLIGHT_DONE);
         *request = found;
-        return UNDERWAY_ANSWERED;
-    case UNDERWAY_GONE:
-        found->state = UNDERWAY_OVER;
-        return UNDERWAY_LATE;
+        return IN_FLIGHT_ANSWERED;
+    case IN_FLIGHT_GONE:
+        found->state = IN_FLIGHT_OVER;
+        return IN_FLIGHT_LATE;
     default:
-        return UNDERWAY_DUPLICATE;
+        return IN_FLIGHT_DUPLICATE;
     }
 }
 
-const struct underway_request *underway_give_up(struct underway *underway)
+const struct in_flight_request *in_flight_give_up(struct in_flight *in_flight)
 {
-    if (underway->waiting == 0)
+    if (in_flight->waiting == 0)
         return NULL;
-    struct underway_request *request = place(underway, underway->oldest);
-    settle(underway, request, UNDERWAY_GONE);
+    struct in_flight_request *request = place(in_flight, in_flight->oldest);
+    end_waiting(in_flight, request, IN_FLIGHT_GONE);
     return request;
 }
 
-const struct underway_request *underway_lost(struct underway *underway, uint64_t now_ns,
-                                             uint64_t timeout_ns)
+const struct in_flight_request *in_flight_lost(struct in_flight *in_flight, uint64_t now_ns,
+                                               uint64_t timeout_ns)
 {
-    if (underway->waiting == 0)
+    if (in_flight->waiting == 0)
         return NULL;
-    const struct underway_request *request = place(underway, underway->oldest);
+    const struct in_flight_request *request = place(in_flight, in_flight->oldest);
     if (now_ns < request->sent_ns || now_ns - request->sent_ns < timeout_ns)
         return NULL;
-    return underway_give_up(underway);
+    return in_flight_give_up(in_flight);
 }

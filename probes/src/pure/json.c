@@ -1,4 +1,4 @@
-/* Writing records. Every value is written whole or taken back whole. */
+/* Writes the values of a record, each of them whole or not at all. */
 #include "pure/json.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Writes one record: a flat JSON object on one line. Nothing that is not valid JSON can leave here:
- * strings are escaped and made valid UTF-8 (a byte that is none becomes U+FFFD), a number that is
- * not finite leaves its key out, and so does a value that no longer fits the line. */
+/* Writes one record, a flat JSON object on one line. Nothing that is not valid JSON can leave
+ * here: strings are escaped and made valid UTF-8 (a byte that is none becomes U+FFFD), a number
+ * that is not finite leaves its key out, and so does a value that no longer fits the line. */
 #ifndef JSON_H
 #define JSON_H
 

@@ -1,4 +1,4 @@
-/* The review of a stream's rate, and what follows for its low-water mark. */
+/* Reviews the rate of a stream, and sets its low-water mark by that. */
 #include "pure/low_water.h"
 
 #include <string.h>

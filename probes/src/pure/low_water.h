@@ -1,9 +1,10 @@
-/* For how many bytes a blocking TCP receive waits: as many as come in a fifth of a millisecond, so
- * that a fast stream does not wake its receiver for every segment. Each wake-up costs the sending side
- * where both share a machine, and the receiver a system call; below 160 Mbit/s nothing is waited for.
- * Nor is it where messages are about as long as segments: a receiver that looks late acknowledges
- * early, for its kernel does it alone, and then a message's tail leaves in a segment of its own
- * instead of with the next message. That costs more than the wake-ups: measured, 576 to 16384 bytes. */
+/* Decides for how many bytes a blocking TCP receive waits. As many as come in a fifth of a
+ * millisecond, so that a fast stream does not wake its receiver for every segment. Each wake-up
+ * costs the sending side where both share a machine, and the receiver a system call; below 160
+ * Mbit/s nothing is waited for. Nor is it where messages are about as long as segments: a
+ * receiver that looks late acknowledges early, for its kernel does it alone, and then a message's
+ * tail leaves in a segment of its own instead of with the next message. That costs more than the
+ * wake-ups: measured, 576 to 16384 bytes. */
 #ifndef LOW_WATER_H
 #define LOW_WATER_H
 

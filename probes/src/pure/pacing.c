@@ -1,10 +1,10 @@
-/* The exact schedule, without 128-bit types: not every compiler that we build with has them. */
+/* Computes the exact schedule without 128-bit types. Not every compiler that we build with has
+ * them. */
 #include "pure/pacing.h"
 
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
+#include "pure/nanoseconds.h"
 
 struct quotient {
     uint64_t whole, rest;

@@ -1,10 +1,12 @@
-/* An open-loop schedule: due_i = t0 + floor(i x num / den) ns, exact, nothing accumulates.
- * One user, the sending thread. */
+/* An open-loop schedule of messages, exact to the nanosecond, in which nothing accumulates. due_i
+ * = t0 + floor(i x num / den) ns. One user, the sending thread. */
 #ifndef PACING_H
 #define PACING_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "pure/histogram.h"
 
 #define PACING_BURST_MAX 32 /* default of the most messages sent back to back when catching up */
 #define PACING_BUCKETS 64
@@ -34,14 +36,6 @@ void pacing_of_bit_rate(uint64_t bit_numerator, uint64_t bit_denominator, uint32
 
 /* Leaves out what is more than `burst` behind; pacing_now calls it. */
 void pacing_skip(struct pacing *p, uint64_t now_ns);
-/* floor(log2), 0 for 0. */
-static inline unsigned pacing_bucket(uint64_t late_ns)
-{
-    unsigned bucket = 0;
-    while (late_ns >>= 1)
-        bucket++;
-    return bucket;
-}
 
 /* Whether a message is due; if so *due_ns is its time in the schedule, and the caller sends it now and
  * then calls pacing_sent with the same now_ns. If not, *due_ns is when to ask again. */
@@ -57,7 +51,7 @@ static inline bool pacing_now(struct pacing *p, uint64_t now_ns, uint64_t *due_n
 static inline void pacing_sent(struct pacing *p, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - p->due_ns;
-    p->late[pacing_bucket(late_ns)]++;
+    p->late[histogram_log2(late_ns)]++;
     if (late_ns > p->latest_ns)
         p->latest_ns = late_ns;
     p->index++;

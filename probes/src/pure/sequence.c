@@ -1,4 +1,4 @@
-/* The rare cases of the UDP accounting. */
+/* Handles the rare cases of the UDP accounting. */
 #include "pure/sequence.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Accounting of one UDP stream by its sequence numbers: sent = received (distinct) + lost.
- * One writer. Duplicates and losses are told apart over the last 2^20 messages; what is older than
- * that is `late`: neither received nor duplicate, because nobody can tell any more. */
+/* Accounts for one UDP stream by its sequence numbers, where sent = received + lost. One writer.
+ * Duplicates and losses are told apart over the last 2^20 messages; what is older than that is
+ * `late`: neither received nor duplicate, because nobody can tell any more. */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -30,7 +30,7 @@ void sequence_init(struct sequence *s);
 /* All but the case of the next number in order. */
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
 
-/* Notes a message; `number` is at most DATAPORT_SEQUENCE_MAX (dataport.h checks that).
+/* Notes a message; `number` is at most DATAPORT_SEQUENCE_MAX (data_port.h checks that).
  * Only for SEQUENCE_NEW do its bytes count. */
 static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t number)
 {

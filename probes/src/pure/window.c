@@ -1,4 +1,4 @@
-/* The edges of the window: all that is not done for every mark. */
+/* Handles the edges of the receiver's window, which is not done for every mark. */
 #include "pure/window.h"
 
 #include <string.h>
@@ -124,7 +124,6 @@ static void end_intervals(struct window *window)
 static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
 {
     window->opened = true;
-    window->begun_at_open = window->begun;
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;

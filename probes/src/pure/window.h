@@ -1,4 +1,4 @@
-/* The receiver's window over the sum of its streams.
+/* The receiver's window over the sum of its streams, from one mark to another.
  *
  * A mark is (t, B): the clock right after a receive call returned, and the payload bytes taken in so
  * far. w0 = first mark of the last stream to begin + warm-up (or as given), w1 = w0 + duration;
@@ -56,7 +56,6 @@ struct window {
     struct window_plan plan;
     struct window_stream *stream[WINDOW_STREAMS_MAX];
     unsigned begun;            /* streams that had their first mark */
-    unsigned begun_at_open;    /* fewer than plan.streams: a given window that not all flows fill */
     uint64_t w0_ns, w1_ns;     /* WINDOW_NEVER_NS while unknown */
     bool opened, closed, closed_by_silence;
     uint64_t a_ns, b_ns;

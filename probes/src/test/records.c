@@ -1,11 +1,8 @@
-/* Printing records: ready, progress, window, result, error. */
+/* Prints records, each by one write, and those of a listener and of an error. */
 #include "test/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "agent/result.h"
 
 static plat_mutex output_lock;
 
@@ -44,95 +41,19 @@ void record_ready(struct test *test, const unsigned *ports, unsigned count)
     record_print(&record);
 }
 
-void record_progress(struct test *test, uint64_t now_ns)
+void record_add_error(struct json *record, const struct error *error)
 {
-    struct json record;
-    uint64_t bytes = 0, messages = 0;
-    for (unsigned i = 0; i < test->settings.streams; i++) {
-        bytes += atomic_load_explicit(&test->stream[i].marks.bytes, memory_order_relaxed);
-        messages += atomic_load_explicit(&test->stream[i].marks.messages, memory_order_relaxed);
-    }
-    json_begin(&record, "progress", test->settings.id);
-    json_u64(&record, "bytes", bytes);
-    json_u64(&record, "messages", messages);
-    json_u64(&record, "elapsed_ns", now_ns - test->begun_ns);
-    record_print(&record);
+    json_text(record, "error", error->word);
+    if (error->number > 0)
+        json_u64(record, "errno", (uint64_t)error->number);
+    json_text(record, "key", error->key[0] != 0 ? error->key : NULL);
+    json_text(record, "detail", error->detail[0] != 0 ? error->detail : NULL);
 }
 
-void record_window(struct test *test)
-{
-    struct json record;
-    json_begin(&record, "window", test->settings.id);
-    result_window(test, &record);
-    record_print(&record);
-}
-
-static void add_complaint(struct json *record, const struct complaint *complaint)
-{
-    json_text(record, "error", complaint->word);
-    if (complaint->error > 0)
-        json_u64(record, "errno", (uint64_t)complaint->error);
-    json_text(record, "key", complaint->key[0] != 0 ? complaint->key : NULL);
-    json_text(record, "detail", complaint->detail[0] != 0 ? complaint->detail : NULL);
-}
-
-void record_error(const char *id, const struct complaint *complaint)
+void record_error(const char *id, const struct error *error)
 {
     struct json record;
     json_begin(&record, "error", id);
-    add_complaint(&record, complaint);
-    record_print(&record);
-}
-
-static void record_failure(struct test *test)
-{
-    struct json record;
-    json_begin(&record, "error", test->settings.id);
-    add_complaint(&record, &test->failure);
-    if (strcmp(test->failure.word, "no-peer") == 0)
-        json_u64(&record, "strangers", result_strangers(test));
-    if (test->path_mtu_bytes > 0)
-        json_u64(&record, "path_mtu_bytes", test->path_mtu_bytes);
-    record_print(&record);
-}
-
-/* What each role says for itself, and what it must have to be a result. */
-static const struct {
-    const char *name;
-    void (*demand)(struct test *test);
-    void (*add)(struct test *test, struct json *record);
-} roles[] = {[ROLE_RECEIVE] = {"receive", result_demand_marks, result_receiving},
-             [ROLE_SEND] = {"send", NULL, result_sending},
-             [ROLE_ASK] = {"ask", result_demand_answers, result_asking},
-             [ROLE_MIRROR] = {"mirror", NULL, result_mirroring}};
-
-static void add_size(const struct settings *settings, struct json *record)
-{
-    json_u64(record, "message_bytes", settings->message_bytes);
-    if (settings->kind == KIND_STREAM)
-        json_u64(record, "streams", settings->streams);
-    else
-        json_u64(record, "response_bytes", settings->response_bytes);
-}
-
-void record_end(struct test *test)
-{
-    struct json record;
-    const enum role role = test->settings.role;
-    const bool check = test->settings.kind == KIND_CHECK;
-    if (!check && roles[role].demand != NULL && !test_failed(test))
-        roles[role].demand(test);
-    if (test_failed(test)) {
-        record_failure(test);
-        return;
-    }
-    json_begin(&record, "result", test->settings.id);
-    json_text(&record, "role", roles[role].name);
-    json_text(&record, "protocol", test->settings.udp ? "udp" : "tcp");
-    if (!check) {
-        add_size(&test->settings, &record);
-        roles[role].add(test, &record);
-    }
-    result_both(test, &record);
+    record_add_error(&record, error);
     record_print(&record);
 }

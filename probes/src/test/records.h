@@ -1,4 +1,4 @@
-/* The records of a test, one write and one flush a line, whichever thread prints them. */
+/* Prints records, one write and one flush a line, whichever thread they come from. */
 #ifndef RECORDS_H
 #define RECORDS_H
 
@@ -9,12 +9,10 @@
 void record_start(void);
 
 void record_ready(struct test *test, const unsigned *ports, unsigned count);
-void record_progress(struct test *test, uint64_t now_ns);
-void record_window(struct test *test);
-/* The last record of a test: its result, or the error that ended it. */
-void record_end(struct test *test);
 /* An error that belongs to no test. */
-void record_error(const char *id, const struct complaint *complaint);
+void record_error(const char *id, const struct error *error);
+/* The same keys in a record of the caller's. */
+void record_add_error(struct json *record, const struct error *error);
 
 /* Ends the record and prints it. Where nobody reads any more, the process ends. */
 void record_print(struct json *record);

@@ -1,9 +1,7 @@
-/* Reading counters at the edges of a window. */
+/* Reads counters at the edges of a window. */
 #include "test/sample.h"
 
 #include <string.h>
-
-#include "test/test.h"
 
 static void sample_tcp(struct test *test, struct edge *edge)
 {

@@ -1,4 +1,4 @@
-/* One test: its streams, a thread each, and the conductor's thread that owns their lives. */
+/* Holds a test, its streams with a thread each, and what its supervisor shares with them. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -10,19 +10,19 @@
 #include "protocol/settings.h"
 #include "pure/call_time.h"
 #include "pure/low_water.h"
+#include "pure/nanoseconds.h"
 #include "pure/pacing.h"
 #include "pure/sequence.h"
 #include "pure/window.h"
-#include "test/sample.h"
+#include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
 #define TAIL_NS (100 * MILLISECOND_NS)        /* a sender that nobody stops goes on for this long */
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
+#define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
 #define CACHE_LINE 64
 
 struct test;
@@ -53,7 +53,7 @@ struct stream {
     uint64_t cpu_ns;             /* of the whole thread, once it has ended */
     bool cpu_known;
     uint64_t partial_bytes; /* of a message that was cut off by the end */
-    uint64_t foreign, strangers, local_drops, refused;
+    uint64_t foreign, unexpected, local_drops, refused;
     uint64_t answers;  /* to hellos that came again */
     unsigned refusals; /* by the peer's host, in a row */
     struct pacing pacing;
@@ -68,10 +68,10 @@ struct stream {
 struct test {
     struct settings settings;
     uint64_t requested_ns, setup_ns;
-    plat_thread thread; /* the conductor */
+    plat_thread thread; /* the supervisor */
     struct stream *stream;
     struct plat_address local, peer; /* of the first stream */
-    uint64_t strangers;
+    uint64_t unexpected;     /* connections of others than the peer */
     unsigned spinners;       /* threads that this test may spin with */
     uint64_t worst_sleep_ns; /* only where paced */
     unsigned path_mtu_bytes; /* UDP, as the system knows it at the end; 0: it does not tell */
@@ -81,7 +81,7 @@ struct test {
     _Atomic bool in_tail;  /* a sender's, or an asker's, window is over: the peer may leave */
     _Atomic bool answered; /* the last record is being printed */
 
-    /* The conductor's own. */
+    /* The supervisor's own. */
     uint64_t begun_ns, next_progress_ns, drain_ns;
     uint64_t sent_messages; /* as the peer told it */
     bool sent_known;
@@ -93,22 +93,15 @@ struct test {
     unsigned begun; /* streams that have sent or received their first message */
     unsigned ended; /* stream threads that have returned */
     struct window window;
-    struct complaint failure;
+    struct error failure;
 };
 
 /* Gives the stream another socket, between calls of its own thread, and returns the one it had.
  * A halt wakes the socket that the stream has then: look for one afterwards. */
 plat_socket test_swap_socket(struct stream *stream, plat_socket fresh);
 
-/* Takes over a copy of `settings`; the conductor's thread runs from here on. 0 or an error number,
- * -1 for no memory. */
-int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
 /* From the control thread: a stop, with the sender's count where it has one, or an abort. */
 void test_tell(struct test *test, bool abort, bool with_count, uint64_t messages);
-/* Whether its last record has been printed, or is about to be. */
-bool test_answered(const struct test *test);
-/* Waits for the conductor and frees the test. False: its last record was an error. */
-bool test_join(struct test *test);
 
 /* The first failure of a test is the one that is told; it halts the test. */
 void test_fail(struct test *test, const char *word, int error, const char *detail);

@@ -5,9 +5,7 @@
 #include "harness.h"
 
 #include "platform/plat.h"
-
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
+#include "pure/nanoseconds.h"
 
 extern const struct unit_test contract_process_tests[], contract_thread_tests[],
     contract_address_tests[], contract_tcp_tests[], contract_udp_tests[],

@@ -3,17 +3,15 @@
  *   contract [emulated]     emulated: by wine or qemu, whose few refusals are then allowed */
 #include "contract/contract.h"
 
+#include "platform/comma_list.h"
+
 bool emulated;
 
 bool capable(const char *word)
 {
     struct plat_identity self;
     plat_identify(&self);
-    size_t length = strlen(word);
-    for (const char *at = self.capabilities; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == self.capabilities || at[-1] == ',') && (at[length] == 0 || at[length] == ','))
-            return true;
-    return false;
+    return comma_list_has(self.capabilities, word);
 }
 
 int main(int count, char **words)

@@ -21,30 +21,32 @@ static bool wait_for(plat_socket socket, uint64_t milliseconds)
 
 TEST(datagrams_carry_their_source_and_a_connected_socket_hears_its_peer_alone)
 {
-    plat_socket one, other, stranger;
+    plat_socket one, other, unexpected;
     struct plat_address here, there, elsewhere, from;
     char text[16];
     uint64_t queued = 0;
     open_udp(&one, &here);
     open_udp(&other, &there);
-    open_udp(&stranger, &elsewhere);
+    open_udp(&unexpected, &elsewhere);
     CHECK(plat_is_transient(-(int)plat_receive_from(one, text, sizeof text, &from)));
-    CHECK_U64((uint64_t)plat_send_to(other, "hello", 5, &here), 5);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    CHECK_ERROR(plat_connect(unexpected, &here, soon_ns(1000)));
+    CHECK_U64((uint64_t)plat_send(other, "hello", 5), 5);
     CHECK(wait_for(one, 5000));
     CHECK(plat_queue_bytes(one, true, &queued) ? queued >= 5 : true);
     CHECK_U64((uint64_t)plat_receive_from(one, text, sizeof text, &from), 5);
     CHECK(plat_address_equal(&from, &there));
     CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
-    CHECK_U64((uint64_t)plat_send_to(stranger, "psst", 4, &here), 4);
+    CHECK_U64((uint64_t)plat_send(unexpected, "psst", 4), 4);
     CHECK(!wait_for(one, 100));
-    CHECK_U64((uint64_t)plat_send_to(other, "again", 5, &here), 5);
+    CHECK_U64((uint64_t)plat_send(other, "again", 5), 5);
     CHECK(wait_for(one, 5000));
     CHECK_U64((uint64_t)plat_peek_now(one, text, sizeof text), 5);
     CHECK_U64((uint64_t)plat_receive(one, text, sizeof text), 5);
     CHECK(plat_is_transient(-(int)plat_receive_now(one, text, sizeof text)));
     plat_close(one);
     plat_close(other);
-    plat_close(stranger);
+    plat_close(unexpected);
 }
 
 TEST(a_datagram_longer_than_the_room_fills_the_room)
@@ -54,8 +56,9 @@ TEST(a_datagram_longer_than_the_room_fills_the_room)
     char text[16];
     open_udp(&one, &here);
     open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
     for (int i = 0; i < 3; i++)
-        CHECK_U64((uint64_t)plat_send_to(other, "more than seven", 15, &here), 15);
+        CHECK_U64((uint64_t)plat_send(other, "more than seven", 15), 15);
     CHECK(wait_for(one, 5000));
     CHECK_U64((uint64_t)plat_receive_from(one, text, 7, &from), 7);
     CHECK(memcmp(text, "more th", 7) == 0);
@@ -80,10 +83,11 @@ TEST(datagrams_that_stand_in_the_queue_are_taken_together)
     unsigned taken = 0;
     open_udp(&one, &here);
     open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
     ptrdiff_t got = plat_receive_many(one, &batch, false);
     CHECK(got < 0 && plat_is_transient((int)-got));
     for (unsigned i = 0; i < 4; i++)
-        CHECK(plat_send_to(other, said[i], strlen(said[i]), &here) == (ptrdiff_t)strlen(said[i]));
+        CHECK(plat_send(other, said[i], strlen(said[i])) == (ptrdiff_t)strlen(said[i]));
     CHECK(wait_for(one, 5000));
     while (taken < 4 && (got = plat_receive_many(one, &batch, true)) > 0) {
         CHECK(got <= 3);
@@ -151,8 +155,8 @@ TEST(what_no_datagram_can_carry_is_too_long)
     plat_socket one;
     struct plat_address here;
     open_udp(&one, &here);
-    ptrdiff_t put = plat_send_to(one, much, 65508, &here);
-    CHECK(put < 0 && plat_is_too_long((int)-put));
+    CHECK_ERROR(plat_connect(one, &here, soon_ns(1000)));
+    ptrdiff_t put = plat_send(one, much, 65508);
     CHECK(put < 0 && strcmp(plat_word((int)-put), "message-too-long") == 0);
     plat_close(one);
 }

@@ -1,6 +1,6 @@
 /* Preface, control datagrams and data headers. */
 #include "harness.h"
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 
 static const unsigned char token[DATAPORT_TOKEN] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                                     0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
@@ -20,7 +20,7 @@ TEST(a_preface_is_token_stream_flags_and_zeros_in_32_bytes)
     CHECK(!dataport_preface_read(bytes, other, &preface));
 }
 
-TEST(a_preface_with_anything_else_in_it_is_a_strangers)
+TEST(a_preface_with_anything_else_in_it_is_not_the_peers)
 {
     unsigned char bytes[DATAPORT_PREFACE];
     struct dataport_preface preface;
@@ -178,7 +178,7 @@ TEST(requests_responses_and_data_are_never_taken_for_each_other)
 const struct unit_test dataport_tests[] = {
     ENTRY(requests_responses_and_data_are_never_taken_for_each_other),
     ENTRY(a_preface_is_token_stream_flags_and_zeros_in_32_bytes),
-    ENTRY(a_preface_with_anything_else_in_it_is_a_strangers),
+    ENTRY(a_preface_with_anything_else_in_it_is_not_the_peers),
     ENTRY(a_control_datagram_is_magic_kind_stream_token_and_count_in_48_bytes),
     ENTRY(control_datagrams_of_other_lengths_kinds_tokens_or_fillings_are_refused),
     ENTRY(the_header_of_a_data_message_goes_by_the_messages_size),

@@ -152,7 +152,7 @@ TEST(lateness_falls_into_buckets_of_powers_of_two)
     }
     CHECK_U64(p.latest_ns, 1048575);
     CHECK_U64(pacing_buckets(&p), 20);
-    CHECK_U64(pacing_bucket(UINT64_MAX), 63);
+    CHECK_U64(histogram_log2(UINT64_MAX), 63);
 }
 
 TEST(sleeping_ends_a_worst_sleep_before_the_due_time_and_spinning_does_the_rest)

@@ -1,40 +1,5 @@
 /* The receiver's window. */
-#include "harness.h"
-#include "pure/window.h"
-
-#define MS UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
-
-static struct window window;
-static struct window_stream stream[WINDOW_STREAMS_MAX];
-
-static void begin(const struct window_plan *plan)
-{
-    struct window_stream *streams[WINDOW_STREAMS_MAX];
-    for (unsigned i = 0; i < WINDOW_STREAMS_MAX; i++) {
-        memset(&stream[i], 0, sizeof stream[i]);
-        streams[i] = &stream[i];
-    }
-    window_init(&window, plan, streams);
-}
-
-static unsigned mark(unsigned number, uint64_t t_ns, uint64_t bytes)
-{
-    if (window_mark(&window, &stream[number], t_ns, bytes, 1))
-        return window_cross(&window, &stream[number], t_ns, bytes, 1);
-    return WINDOW_NOTHING;
-}
-
-static const struct window_plan one_second = {
-    .streams = 1, .duration_ns = SECOND, .interval_ns = 100 * MS};
-
-static uint64_t series_sum(void)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < window.intervals; i++)
-        sum += window.interval_bytes[i];
-    return sum;
-}
+#include "unit/window_marks.h"
 
 TEST(mark_a_starts_the_clock_and_its_own_bytes_are_not_counted)
 {
@@ -205,7 +170,6 @@ TEST(the_window_of_several_streams_opens_with_the_last_ones_first_mark)
     CHECK_U64(window.w0_ns, SECOND + 110 * MS);
     CHECK_U64(mark(2, SECOND + 111 * MS, 10), WINDOW_OPENED);
     CHECK_U64(window.a.bytes, 2020);
-    CHECK_U64(window.begun_at_open, 3);
     for (uint64_t i = 112; i < 1110; i++)
         for (unsigned k = 0; k < 3; k++)
             CHECK_U64(mark(k, SECOND + i * MS, 100), WINDOW_NOTHING);
@@ -229,7 +193,7 @@ TEST(a_stream_that_falls_silent_among_others_shows_in_the_longest_gap)
     CHECK_U64(window.largest_bytes, 10);
 }
 
-TEST(a_given_window_needs_no_first_mark_and_tells_who_was_missing)
+TEST(a_given_window_needs_no_first_mark)
 {
     struct window_plan plan = {.streams = 2, .interval_ns = 100 * MS,
                                .open_ns = 10 * SECOND, .close_ns = 11 * SECOND};
@@ -238,7 +202,6 @@ TEST(a_given_window_needs_no_first_mark_and_tells_who_was_missing)
     CHECK_U64(window.w0_ns, 10 * SECOND);
     CHECK_U64(mark(0, 10 * SECOND - 1, 10), WINDOW_NOTHING);
     CHECK_U64(mark(0, 10 * SECOND, 10), WINDOW_OPENED);
-    CHECK_U64(window.begun_at_open, 1);
     CHECK_U64(window.a_ns, 10 * SECOND);
     CHECK_U64(mark(1, 10 * SECOND + MS, 10), WINDOW_NOTHING);
     CHECK_U64(mark(1, 11 * SECOND, 10), WINDOW_CLOSED);
@@ -278,79 +241,6 @@ TEST(with_a_count_the_window_is_the_first_mark_to_the_last)
     CHECK_DOUBLE(rate, 8 * 500 * 100 / 0.5);
     CHECK_U64(window.intervals, 5);
     CHECK_U64(series_sum(), 50000);
-}
-
-TEST(the_series_adds_up_and_a_mark_on_an_edge_belongs_to_the_interval_behind_it)
-{
-    begin(&one_second);
-    for (uint64_t i = 0; i <= 100; i++)
-        mark(0, SECOND + i * 10 * MS, 1);
-    CHECK_U64(window.intervals, 10);
-    CHECK_U64(window.interval_bytes[0], 9); /* a's byte is not counted, nor is that at 100 ms */
-    for (unsigned i = 1; i < 9; i++)
-        CHECK_U64(window.interval_bytes[i], 10);
-    CHECK_U64(window.interval_bytes[9], 11); /* and b's */
-    CHECK_U64(series_sum(), 100);
-}
-
-TEST(stalls_are_intervals_of_nothing)
-{
-    begin(&one_second);
-    for (uint64_t i = 0; i <= 1000; i++)
-        if (i < 250 || i >= 600)
-            mark(0, SECOND + i * MS, 1);
-    CHECK_U64(window.intervals, 10);
-    CHECK_U64(window.interval_bytes[2], 50);
-    CHECK_U64(window.interval_bytes[3], 0);
-    CHECK_U64(window.interval_bytes[4], 0);
-    CHECK_U64(window.interval_bytes[5], 0);
-    CHECK_U64(window.interval_bytes[6], 100);
-    CHECK_U64(window.longest_gap_ns, 351 * MS);
-    CHECK_U64(series_sum(), 650);
-}
-
-TEST(a_rest_of_half_an_interval_is_one_of_its_own_and_less_is_not)
-{
-    struct window_plan plan = one_second;
-    plan.interval_ns = 300 * MS; /* 300 300 300 100 */
-    begin(&plan);
-    for (uint64_t i = 0; i <= 1000; i++)
-        mark(0, SECOND + i * MS, 1);
-    CHECK_U64(window.intervals, 3);
-    CHECK_U64(window.interval_bytes[2], 401);
-    plan.interval_ns = 280 * MS; /* 280 280 280 160 */
-    begin(&plan);
-    for (uint64_t i = 0; i <= 1000; i++)
-        mark(0, SECOND + i * MS, 1);
-    CHECK_U64(window.intervals, 4);
-    CHECK_U64(window.interval_bytes[3], 161);
-    plan.interval_ns = 5 * SECOND;
-    begin(&plan);
-    for (uint64_t i = 0; i <= 1000; i++)
-        mark(0, SECOND + i * MS, 1);
-    CHECK_U64(window.intervals, 1);
-    CHECK_U64(window.interval_bytes[0], 1000);
-}
-
-TEST(there_are_never_more_than_1000_intervals)
-{
-    struct window_plan plan = one_second;
-    plan.interval_ns = 1;
-    begin(&plan);
-    for (uint64_t i = 0; i <= 10000; i++)
-        mark(0, SECOND + i * MS / 10, 1);
-    CHECK_U64(window.interval_ns, MS);
-    CHECK_U64(window.intervals, 1000);
-    CHECK_U64(series_sum(), 10000);
-    plan.by_count = true;
-    begin(&plan);
-    for (uint64_t i = 0; i < 10000; i++)
-        mark(0, SECOND + i * MS, 1);
-    mark(0, UINT64_C(1) << 62, 1);
-    window_finish(&window);
-    CHECK(window.intervals <= 1000);
-    CHECK(window.intervals > 400);
-    CHECK_U64(series_sum(), 10000);
 }
 
 TEST(largest_receive_and_longest_gap_are_of_the_window_alone)
@@ -410,13 +300,9 @@ const struct unit_test window_tests[] = {
     ENTRY(where_no_figure_can_come_any_more_the_silence_is_the_shortest),
     ENTRY(the_window_of_several_streams_opens_with_the_last_ones_first_mark),
     ENTRY(a_stream_that_falls_silent_among_others_shows_in_the_longest_gap),
-    ENTRY(a_given_window_needs_no_first_mark_and_tells_who_was_missing),
+    ENTRY(a_given_window_needs_no_first_mark),
     ENTRY(a_given_window_that_nothing_comes_in_closes_without_a_figure),
     ENTRY(with_a_count_the_window_is_the_first_mark_to_the_last),
-    ENTRY(the_series_adds_up_and_a_mark_on_an_edge_belongs_to_the_interval_behind_it),
-    ENTRY(stalls_are_intervals_of_nothing),
-    ENTRY(a_rest_of_half_an_interval_is_one_of_its_own_and_less_is_not),
-    ENTRY(there_are_never_more_than_1000_intervals),
     ENTRY(largest_receive_and_longest_gap_are_of_the_window_alone),
     ENTRY(most_marks_need_no_lock),
     ENTRY(coarse_means_more_than_a_thousandth_of_the_bytes_in_doubt),

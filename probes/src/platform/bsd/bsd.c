@@ -1,6 +1,4 @@
-/* macOS and FreeBSD: the process and the lock. Sockets: plat_bsd_socket.c, facts and interfaces:
- * plat_bsd_facts.c; each one's own: plat_macos.c, plat_freebsd.c; what is shared with Linux:
- * plat_posix*.c. */
+/* Runs the process, and holds the host's lock, on macOS and FreeBSD. */
 #include "platform/bsd/bsd.h"
 
 #include <fcntl.h>

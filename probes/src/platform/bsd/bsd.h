@@ -1,4 +1,4 @@
-/* macOS and FreeBSD: what their platform files share, and what each of them gives. */
+/* Declares what macOS and FreeBSD share, and what each of the two gives to that. */
 #ifndef PLAT_BSD_H
 #define PLAT_BSD_H
 

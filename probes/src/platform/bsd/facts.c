@@ -1,9 +1,8 @@
-/* macOS and FreeBSD: facts of this host from sysctl, the route to a peer from the routing socket,
- * interfaces from getifaddrs; what cannot be read is left out. */
+/* Tells facts of a macOS or FreeBSD host. They come from sysctl, the route to a peer from the
+ * routing socket; what cannot be read is left out. */
 #include "platform/bsd/bsd.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <net/if_dl.h>
 #include <net/route.h>
@@ -167,49 +166,6 @@ static void route(struct json *out, const char *to)
     json_u64(out, "interface_errors", counters.errors);
 }
 
-/* ---- addresses ---- */
-
-static unsigned prefix_of(const struct sockaddr *mask)
-{
-    const unsigned char *bytes = mask->sa_family == AF_INET6
-        ? (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)mask)->sin6_addr
-        : (const unsigned char *)&((const struct sockaddr_in *)(const void *)mask)->sin_addr;
-    unsigned bits = 0, most = mask->sa_family == AF_INET6 ? 128 : 32;
-    while (bits < most && (bytes[bits / 8] >> (7 - bits % 8) & 1) != 0)
-        bits++;
-    return bits;
-}
-
-static void addresses(struct json *out)
-{
-    struct ifaddrs *all;
-    char list[8192], text[INET6_ADDRSTRLEN];
-    size_t used = 0;
-    if (getifaddrs(&all) != 0)
-        return;
-    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
-        struct sockaddr_in6 v6;
-        struct sockaddr_in v4;
-        if (at->ifa_addr == NULL || at->ifa_netmask == NULL ||
-            (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6))
-            continue;
-        memcpy(&v4, at->ifa_addr, sizeof v4);
-        memcpy(&v6, at->ifa_addr, at->ifa_addr->sa_family == AF_INET6 ? sizeof v6 : sizeof v4);
-        if (inet_ntop(at->ifa_addr->sa_family,
-                      at->ifa_addr->sa_family == AF_INET6 ? (const void *)&v6.sin6_addr
-                                                          : (const void *)&v4.sin_addr,
-                      text, sizeof text) == NULL ||
-            used + strlen(at->ifa_name) + strlen(text) + 8 > sizeof list)
-            continue;
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s=%s/%u",
-                                 used > 0 ? "," : "", at->ifa_name, text,
-                                 prefix_of(at->ifa_netmask));
-    }
-    freeifaddrs(all);
-    if (used > 0)
-        json_text_of(out, "addresses", list, used);
-}
-
 /* ---- the machine ---- */
 
 static void machine(struct json *out)
@@ -241,5 +197,5 @@ void plat_facts(struct json *out, const char *to)
     machine(out);
     if (to != NULL)
         route(out, to);
-    addresses(out);
+    posix_facts_addresses(out);
 }

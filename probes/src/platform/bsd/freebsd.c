@@ -1,4 +1,4 @@
-/* FreeBSD alone: CPUs, sockets' options, counters. */
+/* Does what only FreeBSD does in its way, such as CPUs, options of sockets and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <ifaddrs.h>

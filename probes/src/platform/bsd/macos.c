@@ -1,4 +1,4 @@
-/* macOS alone: threads' times, CPUs, sockets' options, counters. */
+/* Does what only macOS does in its way, such as times of threads, CPUs and counters. */
 #include "platform/bsd/bsd.h"
 
 #include <net/if.h>

@@ -1,5 +1,4 @@
-/* macOS and FreeBSD: what their sockets have of their own; what they share with Linux:
- * plat_posix_socket.c, plat_posix_option.c. */
+/* Does what sockets of macOS and FreeBSD have of their own, beside the POSIX calls. */
 #define __APPLE_USE_RFC_3542 /* macOS: IPV6_DONTFRAG, IPV6_PATHMTU */
 #include "platform/bsd/bsd.h"
 

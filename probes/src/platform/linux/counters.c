@@ -1,4 +1,4 @@
-/* Linux: counters of the whole machine or network namespace, from /proc. */
+/* Reads counters of the whole machine or network namespace from Linux's /proc. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

@@ -1,12 +1,8 @@
-/* Linux: facts of this host, from /proc, /sys and system calls; what cannot be read is left out.
- * CPUs: plat_linux_facts_cpu.c, route and interface: plat_linux_facts_interface.c. */
+/* Tells facts of a Linux host, from /proc, /sys and system calls. What cannot be read is left
+ * out. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,62 +11,7 @@
 
 #include "platform/hypervisor.h"
 #include "platform/plat.h"
-
-/* ---- files of one line ---- */
-
-bool facts_line_of(const char *path, char *into, size_t capacity)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    bool got = fgets(into, (int)capacity, file) != NULL;
-    fclose(file);
-    if (!got)
-        return false;
-    into[strcspn(into, "\n")] = 0;
-    return into[0] != 0;
-}
-
-static void text_of(struct json *out, const char *key, const char *path)
-{
-    char line[256];
-    if (facts_line_of(path, line, sizeof line))
-        json_text(out, key, line);
-}
-
-bool facts_number_in(const char *path, uint64_t *value)
-{
-    char line[64], *end;
-    if (!facts_line_of(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
-        return false;
-    *value = strtoull(line, &end, 10);
-    return *end == 0;
-}
-
-static void number_of(struct json *out, const char *key, const char *path)
-{
-    uint64_t value;
-    if (facts_number_in(path, &value))
-        json_u64(out, key, value);
-}
-
-/* A list that the file separates by blanks, separated by `separator`. */
-static void list_of(struct json *out, const char *key, const char *path, char separator)
-{
-    char line[256], list[256];
-    size_t used = 0;
-    if (!facts_line_of(path, line, sizeof line))
-        return;
-    for (char *rest, *word = strtok_r(line, " \t", &rest); word != NULL;
-         word = strtok_r(NULL, " \t", &rest)) {
-        if (used > 0)
-            list[used++] = separator;
-        size_t length = strlen(word);
-        memcpy(list + used, word, length);
-        used += length;
-    }
-    json_text_of(out, key, list, used);
-}
+#include "platform/posix/posix.h"
 
 /* ---- the machine ---- */
 
@@ -163,7 +104,7 @@ static void machine(struct json *out)
         json_text(out, "machine_id", identity.machine_id);
     if (identity.network_id != 0)
         json_u64(out, "network_id", identity.network_id);
-    text_of(out, "boot_id", "/proc/sys/kernel/random/boot_id");
+    facts_text(out, "boot_id", "/proc/sys/kernel/random/boot_id");
     virtual(out);
     facts_cpu(out);
 }
@@ -198,73 +139,16 @@ static void softnet(struct json *out)
 static void stack(struct json *out)
 {
     softnet(out);
-    text_of(out, "congestion", IPV4 "tcp_congestion_control");
-    list_of(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
-    number_of(out, "ecn", IPV4 "tcp_ecn");
-    number_of(out, "rmem_max_bytes", CORE "rmem_max");
-    number_of(out, "wmem_max_bytes", CORE "wmem_max");
-    list_of(out, "tcp_rmem", IPV4 "tcp_rmem", ' ');
-    list_of(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
-    number_of(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
-    number_of(out, "tcp_timestamps", IPV4 "tcp_timestamps");
-    text_of(out, "default_qdisc", CORE "default_qdisc");
-}
-
-static unsigned prefix_of(const unsigned char *mask, size_t length)
-{
-    unsigned bits = 0;
-    for (size_t i = 0; i < length * 8 && (mask[i / 8] >> (7 - i % 8) & 1) != 0; i++)
-        bits++;
-    return bits;
-}
-
-/* DEVICE=ADDRESS/PREFIX; false: of another family. */
-static bool address_word(const struct ifaddrs *at, char *into, size_t capacity)
-{
-    char text[INET6_ADDRSTRLEN];
-    const void *address, *mask;
-    size_t length;
-    if (at->ifa_addr == NULL || at->ifa_netmask == NULL)
-        return false;
-    if (at->ifa_addr->sa_family == AF_INET) {
-        address = &((const struct sockaddr_in *)(const void *)at->ifa_addr)->sin_addr;
-        mask = &((const struct sockaddr_in *)(const void *)at->ifa_netmask)->sin_addr;
-        length = 4;
-    } else if (at->ifa_addr->sa_family == AF_INET6) {
-        address = &((const struct sockaddr_in6 *)(const void *)at->ifa_addr)->sin6_addr;
-        mask = &((const struct sockaddr_in6 *)(const void *)at->ifa_netmask)->sin6_addr;
-        length = 16;
-    } else {
-        return false;
-    }
-    if (inet_ntop(at->ifa_addr->sa_family, address, text, sizeof text) == NULL)
-        return false;
-    snprintf(into, capacity, "%s=%s/%u", at->ifa_name, text, prefix_of(mask, length));
-    return true;
-}
-
-/* As many whole words as fit; a host has a handful. */
-static void addresses(struct json *out)
-{
-    struct ifaddrs *all;
-    char list[8192], word[IF_NAMESIZE + INET6_ADDRSTRLEN + 8];
-    size_t used = 0;
-    if (getifaddrs(&all) != 0)
-        return;
-    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
-        if (!address_word(at, word, sizeof word))
-            continue;
-        size_t length = strlen(word);
-        if (used + 1 + length > sizeof list)
-            break;
-        if (used > 0)
-            list[used++] = ',';
-        memcpy(list + used, word, length);
-        used += length;
-    }
-    freeifaddrs(all);
-    if (used > 0)
-        json_text_of(out, "addresses", list, used);
+    facts_text(out, "congestion", IPV4 "tcp_congestion_control");
+    facts_list(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
+    facts_number(out, "ecn", IPV4 "tcp_ecn");
+    facts_number(out, "rmem_max_bytes", CORE "rmem_max");
+    facts_number(out, "wmem_max_bytes", CORE "wmem_max");
+    facts_list(out, "tcp_rmem", IPV4 "tcp_rmem", ' ');
+    facts_list(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
+    facts_number(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
+    facts_number(out, "tcp_timestamps", IPV4 "tcp_timestamps");
+    facts_text(out, "default_qdisc", CORE "default_qdisc");
 }
 
 void plat_facts(struct json *out, const char *to)
@@ -273,5 +157,5 @@ void plat_facts(struct json *out, const char *to)
     stack(out);
     if (to != NULL)
         facts_route(out, to);
-    addresses(out);
+    posix_facts_addresses(out);
 }

@@ -1,4 +1,4 @@
-/* Linux: the parts of plat_facts (plat.h), each writing its keys of `facts`. */
+/* Declares the parts of plat_facts on Linux, each of which writes its keys of `facts`. */
 #ifndef PLAT_LINUX_FACTS_H
 #define PLAT_LINUX_FACTS_H
 
@@ -12,6 +12,11 @@
 bool facts_line_of(const char *path, char *into, size_t capacity);
 /* A file that holds one number and nothing else; a negative one is none. */
 bool facts_number_in(const char *path, uint64_t *value);
+/* The same as a key of `facts`, left out where the file tells nothing. */
+void facts_text(struct json *out, const char *key, const char *path);
+void facts_number(struct json *out, const char *key, const char *path);
+/* A list that the file separates by blanks, separated by `separator`. */
+void facts_list(struct json *out, const char *key, const char *path, char separator);
 
 /* Governor, turbo, idle states, memory nodes. */
 void facts_cpu(struct json *out);

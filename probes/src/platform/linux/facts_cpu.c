@@ -1,9 +1,10 @@
-/* Linux: how the CPUs are clocked and how deep they sleep, from /sys/devices/system/cpu. */
+/* Tells how Linux clocks its CPUs and how deep they sleep, from /sys/devices/system/cpu. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "platform/comma_list.h"
 #include "platform/linux/facts.h"
 #include "platform/plat.h"
 
@@ -22,11 +23,8 @@ static void turbo(struct json *out)
 /* One more word of a list with commas, if it is not in it and there is room. */
 static void add_word(char *list, size_t capacity, const char *word)
 {
-    size_t used = strlen(list), length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ',') && (at[length] == 0 || at[length] == ','))
-            return;
-    if (used + 1 + length < capacity)
+    size_t used = strlen(list);
+    if (!comma_list_has(list, word) && used + 1 + strlen(word) < capacity)
         snprintf(list + used, capacity - used, "%s%s", used > 0 ? "," : "", word);
 }
 

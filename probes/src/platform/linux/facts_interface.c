@@ -1,90 +1,20 @@
-/* Linux: the route to a peer and the interface that it leaves by, asked over netlink (which knows
- * the network namespace that we are in, and counts in 64 bits) and by SIOCETHTOOL. */
+/* Tells the route to a peer and how the interface is set that it leaves by, on Linux. netlink
+ * knows the network namespace that we are in, and counts in 64 bits; SIOCETHTOOL asks the driver. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/ethtool.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "platform/linux/facts.h"
+#include "platform/linux/netlink.h"
 #include "platform/plat.h"
-
-/* ---- netlink: one question, one answer ---- */
-
-struct question {
-    struct nlmsghdr header;
-    union {
-        struct rtmsg route;
-        struct ifinfomsg link;
-        struct tcmsg queue;
-    } body;
-    char attributes[64];
-};
-
-union answer {
-    struct nlmsghdr header;
-    char bytes[16384];
-};
-
-static void begin_question(struct question *question, unsigned short type, size_t body)
-{
-    memset(question, 0, sizeof *question);
-    question->header.nlmsg_len = (uint32_t)NLMSG_LENGTH(body);
-    question->header.nlmsg_type = type;
-    question->header.nlmsg_flags = NLM_F_REQUEST;
-}
-
-static void add(struct question *question, unsigned short type, const void *value, size_t size)
-{
-    char *place = (char *)question + NLMSG_ALIGN(question->header.nlmsg_len);
-    struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(size), .rta_type = type};
-    memcpy(place, &attribute, sizeof attribute);
-    memcpy(place + RTA_LENGTH(0), value, size);
-    question->header.nlmsg_len =
-        (uint32_t)(NLMSG_ALIGN(question->header.nlmsg_len) + RTA_LENGTH(size));
-}
-
-/* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
-static bool ask(const struct question *question, union answer *answer, unsigned short expected,
-                size_t body, struct rtattr **found, unsigned types)
-{
-    ssize_t got = -1;
-    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (asker < 0)
-        return false;
-    if (send(asker, question, question->header.nlmsg_len, 0) > 0)
-        got = recv(asker, answer, sizeof *answer, 0);
-    close(asker);
-    if (got < (ssize_t)NLMSG_LENGTH(body) || answer->header.nlmsg_type != expected ||
-        answer->header.nlmsg_len > (size_t)got)
-        return false;
-    memset(found, 0, types * sizeof *found);
-    char *at = (char *)NLMSG_DATA(&answer->header) + NLMSG_ALIGN(body);
-    size_t left = answer->header.nlmsg_len - NLMSG_LENGTH(body);
-    for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, left);
-         attribute = RTA_NEXT(attribute, left))
-        if (attribute->rta_type < types)
-            found[attribute->rta_type] = attribute;
-    return true;
-}
-
-static bool number_in(const struct rtattr *attribute, uint32_t *value)
-{
-    if (attribute == NULL || RTA_PAYLOAD(attribute) < sizeof *value)
-        return false;
-    memcpy(value, RTA_DATA(attribute), sizeof *value);
-    return true;
-}
 
 /* ---- the route ---- */
 
@@ -99,30 +29,13 @@ static void route_address(struct json *out, const char *key, int family,
 }
 
 /* Index of the interface by which packets to that address leave; 0: no route. */
-static unsigned route_to(struct json *out, const struct plat_address *to)
+static unsigned write_route(struct json *out, const struct plat_address *to)
 {
-    union answer answer;
-    struct question question;
+    union netlink_answer answer;
     struct rtattr *found[RTA_MAX + 1];
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
     int family = plat_address_v6(to) ? AF_INET6 : AF_INET;
-    uint32_t index;
-    begin_question(&question, RTM_GETROUTE, sizeof question.body.route);
-    question.body.route.rtm_family = (unsigned char)family;
-    if (family == AF_INET6) {
-        memcpy(&v6, to->at.bytes, sizeof v6);
-        question.body.route.rtm_dst_len = 128;
-        add(&question, RTA_DST, &v6.sin6_addr, 16);
-        if (v6.sin6_scope_id != 0)
-            add(&question, RTA_OIF, &v6.sin6_scope_id, 4);
-    } else {
-        memcpy(&v4, to->at.bytes, sizeof v4);
-        question.body.route.rtm_dst_len = 32;
-        add(&question, RTA_DST, &v4.sin_addr, 4);
-    }
-    if (!ask(&question, &answer, RTM_NEWROUTE, sizeof(struct rtmsg), found, RTA_MAX + 1) ||
-        !number_in(found[RTA_OIF], &index))
+    unsigned index = netlink_route(NULL, to, &answer, found);
+    if (index == 0)
         return 0;
     route_address(out, "route_source", family, found[RTA_PREFSRC]);
     route_address(out, "route_gateway", family, found[RTA_GATEWAY]);
@@ -149,17 +62,17 @@ static void statistics(struct json *out, const struct rtattr *attribute)
 
 static void link_settings(struct json *out, unsigned index)
 {
-    union answer answer;
-    struct question question;
+    union netlink_answer answer;
+    struct netlink_question question;
     struct rtattr *found[IFLA_MAX + 1];
     uint32_t value;
-    begin_question(&question, RTM_GETLINK, sizeof question.body.link);
+    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
     question.body.link.ifi_index = (int)index;
-    if (!ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found, IFLA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found, IFLA_MAX + 1))
         return;
-    if (number_in(found[IFLA_MTU], &value))
+    if (netlink_u32(found[IFLA_MTU], &value))
         json_u64(out, "interface_mtu_bytes", value);
-    if (number_in(found[IFLA_TXQLEN], &value))
+    if (netlink_u32(found[IFLA_TXQLEN], &value))
         json_u64(out, "interface_queue_length", value);
     if (found[IFLA_QDISC] != NULL)
         json_text_of(out, "interface_qdisc", RTA_DATA(found[IFLA_QDISC]),
@@ -173,16 +86,16 @@ static void link_settings(struct json *out, unsigned index)
  * a shaper, or a card that is slower than what is sent. */
 static void queue_drops(struct json *out, unsigned index)
 {
-    union answer answer;
-    struct question question;
+    union netlink_answer answer;
+    struct netlink_question question;
     struct rtattr *found[TCA_MAX + 1];
     struct tc_stats counted;
-    begin_question(&question, RTM_GETQDISC, sizeof question.body.queue);
+    netlink_begin(&question, RTM_GETQDISC, sizeof question.body.queue);
     /* Older kernels answer the asker only with ECHO; with ACK something comes in any case. */
     question.header.nlmsg_flags |= NLM_F_ECHO | NLM_F_ACK;
     question.body.queue.tcm_ifindex = (int)index;
     question.body.queue.tcm_parent = TC_H_ROOT;
-    if (!ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), found, TCA_MAX + 1))
+    if (!netlink_ask(&question, &answer, RTM_NEWQDISC, sizeof(struct tcmsg), found, TCA_MAX + 1))
         return;
     const struct rtattr *attribute = found[TCA_STATS];
     if (attribute == NULL || RTA_PAYLOAD(attribute) < offsetof(struct tc_stats, overlimits))
@@ -316,7 +229,7 @@ void facts_route(struct json *out, const char *to)
     memset(&device, 0, sizeof device);
     if (!plat_address_parse(to, 0, &address))
         return;
-    unsigned index = route_to(out, &address);
+    unsigned index = write_route(out, &address);
     if (index == 0 || if_indextoname(index, device.name) == NULL)
         return;
     json_text(out, "route_interface", device.name);

@@ -1,5 +1,5 @@
-/* Linux: where the work of a network card is done: its queues, and the CPUs that its interrupts and
- * the kernel's own spreading (RPS) take. */
+/* Tells on which CPUs Linux does the work of a network card. Its queues, its interrupts and the
+ * kernel's own spreading (RPS) decide that. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <net/if.h>

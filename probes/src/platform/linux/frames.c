@@ -1,8 +1,8 @@
-/* Linux: frames of our own, by packet sockets (packet(7)). Which way they take and what stands in
- * their headers is the kernel's to say: a datagram of the test's own socket is caught as it leaves,
- * and its headers serve those that follow. What a link does with frames it does with these as well,
- * for they pass the interface's queueing discipline; what they do not pass is the host's UDP, IP and
- * packet filter. */
+/* Sends frames of our own on Linux, by packet sockets. Which way they take and what stands in
+ * their headers is the kernel's to say: a datagram of the test's own socket is caught as it
+ * leaves, and its headers serve those that follow. What a link does with frames it does with
+ * these as well, for they pass the interface's queueing discipline; what they do not pass is the
+ * host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -51,8 +51,8 @@ static int bind_to(int socket, int interface, unsigned short protocol)
 
 /* The frames that have come: whether one of them ends with `bytes`. The first interface that a
  * frame passes is the one that the route names, a bridge or a VLAN, not what is below it. */
-static bool look(int catcher, const void *bytes, size_t length, struct plat_headers *headers,
-                 struct sockaddr_ll *from)
+static bool find_headers(int catcher, const void *bytes, size_t length,
+                         struct plat_headers *headers, struct sockaddr_ll *from)
 {
     unsigned char frame[FRAME_MAX];
     for (;;) {
@@ -82,7 +82,7 @@ static int catch_own(int catcher, plat_socket udp, const void *bytes, size_t len
             struct pollfd wait = {.fd = catcher, .events = POLLIN};
             struct timespec span = posix_timespec(until_ns - now);
             ppoll(&wait, 1, &span, NULL);
-            if (look(catcher, bytes, length, headers, from))
+            if (find_headers(catcher, bytes, length, headers, from))
                 return 0;
         }
     }

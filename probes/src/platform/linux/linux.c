@@ -1,5 +1,4 @@
-/* Linux: who we are, and which CPUs may be used. What it shares with others: plat_posix*.c, the
- * lock: plat_linux_lock.c, counters: plat_linux_counters.c, sockets: plat_linux_socket.c. */
+/* Tells on Linux who we are, what we can do, and which CPUs may be used. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

@@ -1,4 +1,4 @@
-/* Linux: what its platform files share. */
+/* Declares what the platform files of Linux ask of one another. */
 #ifndef PLAT_LINUX_H
 #define PLAT_LINUX_H
 

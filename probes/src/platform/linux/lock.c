@@ -1,5 +1,5 @@
-/* Linux: the host's lock is a listening socket in the abstract namespace, which is of this network
- * namespace and gone with the process. */
+/* Holds the host's lock on Linux by a listening socket in the abstract namespace. That is of this
+ * network namespace and gone with the process. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 

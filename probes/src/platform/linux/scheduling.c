@@ -1,4 +1,4 @@
-/* Linux: how long a thread stood in a queue for a CPU, and what a quota of CPU time has cost. */
+/* Tells how long a Linux thread waited for a CPU, and what a quota of CPU time has cost. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -9,7 +9,7 @@
 
 /* The kernel's own number of a thread is a part of its clock (man 2 clock_getres): for processes and
  * threads, ~number with three bits behind it that say which clock. */
-static bool number_of(plat_thread thread, int *out)
+static bool number_of_thread(plat_thread thread, int *out)
 {
     clockid_t clock;
     if (pthread_getcpuclockid(thread, &clock) != 0)
@@ -23,7 +23,7 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     char path[64];
     unsigned long long delay_ns;
     int number;
-    if (!number_of(thread, &number))
+    if (!number_of_thread(thread, &number))
         return false;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", number);
     FILE *file = fopen(path, "re"); /* not there where the kernel does not count it */

@@ -1,5 +1,4 @@
-/* Linux: what its sockets have of their own. Stamps: plat_linux_stamps.c, TCP_INFO:
- * plat_linux_tcp_info.c; what it shares with others: plat_posix_socket.c, plat_posix_option.c. */
+/* Does what sockets of Linux have of their own, beside the POSIX calls. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 #include "platform/posix/posix.h"

@@ -1,6 +1,6 @@
-/* Linux: when datagrams passed the edge of the stack, by SO_TIMESTAMPING
- * (Documentation/networking/timestamping.rst). Stamps of sending come back on the socket's error
- * queue, without the datagram and with its number. */
+/* Tells when datagrams passed the edge of Linux's stack, by SO_TIMESTAMPING. Stamps of sending
+ * come back on the socket's error queue, without the datagram and with its number
+ * (Documentation/networking/timestamping.rst). */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -27,7 +27,7 @@ union control {
 };
 
 /* Of the three times, the first is software's and the third the card's; 0 where there is none. */
-static void read_times(const struct cmsghdr *header, struct plat_stamp *out)
+static void read_stamps(const struct cmsghdr *header, struct plat_stamp *out)
 {
     struct scm_timestamping times;
     if (header->cmsg_len < CMSG_LEN(sizeof times))
@@ -49,7 +49,7 @@ static bool read_number(const struct cmsghdr *header, struct plat_stamp *out)
 }
 
 /* CMSG_NXTHDR, which musl writes as a comparison of different signs. */
-static struct cmsghdr *after(const struct msghdr *message, struct cmsghdr *at)
+static struct cmsghdr *header_after(const struct msghdr *message, struct cmsghdr *at)
 {
     char *next = (char *)at + CMSG_ALIGN(at->cmsg_len);
     const char *end = (const char *)message->msg_control + message->msg_controllen;
@@ -63,9 +63,9 @@ static bool read_control(struct msghdr *message, struct plat_stamp *out)
 {
     bool sending = false;
     memset(out, 0, sizeof *out);
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at != NULL; at = after(message, at)) {
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at != NULL; at = header_after(message, at)) {
         if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_TIMESTAMPING)
-            read_times(at, out);
+            read_stamps(at, out);
         else if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
                  (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
             sending = read_number(at, out);
@@ -91,7 +91,7 @@ ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, 
 enum taken { TOOK_A_STAMP, TOOK_SOMETHING_ELSE, TOOK_NOTHING };
 
 /* One entry of the error queue, which also holds what came back of other datagrams. */
-static enum taken take(int socket, struct plat_stamp *sent)
+static enum taken fetch_stamp(int socket, struct plat_stamp *sent)
 {
     union control control;
     char byte;
@@ -110,7 +110,7 @@ bool plat_sent_stamp(plat_socket given, uint64_t wait_ns, struct plat_stamp *sen
     for (int ready = 0;;) {
         enum taken taken;
         do
-            taken = take((int)given, sent);
+            taken = fetch_stamp((int)given, sent);
         while (taken == TOOK_SOMETHING_ELSE);
         if (taken == TOOK_A_STAMP)
             return true;
@@ -127,7 +127,7 @@ bool plat_sent_stamp(plat_socket given, uint64_t wait_ns, struct plat_stamp *sen
 
 /* ---- switching on ---- */
 
-static bool asked(int socket, unsigned long request, const char *interface, void *data)
+static bool request_of_card(int socket, unsigned long request, const char *interface, void *data)
 {
     struct ifreq question;
     memset(&question, 0, sizeof question);
@@ -141,7 +141,7 @@ static bool card_offers(int socket, const char *interface)
     const uint32_t needed = SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
                             SOF_TIMESTAMPING_RAW_HARDWARE;
     struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
-    return asked(socket, SIOCETHTOOL, interface, &info) &&
+    return request_of_card(socket, SIOCETHTOOL, interface, &info) &&
            (info.so_timestamping & needed) == needed && (info.tx_types >> HWTSTAMP_TX_ON & 1) &&
            (info.rx_filters >> HWTSTAMP_FILTER_ALL & 1);
 }
@@ -158,12 +158,12 @@ static bool card_stamps(int socket, const char *interface)
     if (interface == NULL || interface[0] == 0 || !card_offers(socket, interface))
         return false;
     memset(&config, 0, sizeof config);
-    if (asked(socket, SIOCGHWTSTAMP, interface, &config) && stamps_all(&config))
+    if (request_of_card(socket, SIOCGHWTSTAMP, interface, &config) && stamps_all(&config))
         return true;
     memset(&config, 0, sizeof config);
     config.tx_type = HWTSTAMP_TX_ON;
     config.rx_filter = HWTSTAMP_FILTER_ALL;
-    return asked(socket, SIOCSHWTSTAMP, interface, &config) && stamps_all(&config);
+    return request_of_card(socket, SIOCSHWTSTAMP, interface, &config) && stamps_all(&config);
 }
 
 /* The kernel begins to stamp what arrives some time after it was asked to: a packet to ourselves

@@ -1,16 +1,12 @@
-/* Linux: TCP_INFO and the way to a peer, the two structures of the kernel that grow with it. */
+/* Reads what Linux tells of a TCP connection, whose structure grows with the kernel. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 
-#include <arpa/inet.h>
-#include <linux/rtnetlink.h>
 #include <linux/tcp.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Where each fact stands in the kernel's structure, and how wide it is. An older kernel returns
  * a shorter structure: what lies behind its end is absent. */
@@ -94,80 +90,4 @@ void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
         out->value[PLAT_TCP_DELIVERY_RATE_APP_LIMITED] = info.tcpi_delivery_rate_app_limited;
     }
     name_options(&info, out->options, sizeof out->options);
-}
-
-/* ---- the route ---- */
-
-static const void *ip_of(const struct plat_address *address, unsigned *family, size_t *size)
-{
-    if (plat_address_v6(address)) {
-        *family = AF_INET6;
-        *size = sizeof(struct in6_addr);
-        return &((const struct sockaddr_in6 *)(const void *)address->at.bytes)->sin6_addr;
-    }
-    *family = AF_INET;
-    *size = sizeof(struct in_addr);
-    return &((const struct sockaddr_in *)(const void *)address->at.bytes)->sin_addr;
-}
-
-struct route_question {
-    struct nlmsghdr header;
-    struct rtmsg route;
-    char attributes[128];
-};
-
-static void add_attribute(struct route_question *question, unsigned short type, const void *value,
-                          size_t size)
-{
-    struct rtattr *place =
-        (struct rtattr *)(void *)((char *)question + NLMSG_ALIGN(question->header.nlmsg_len));
-    place->rta_type = type;
-    place->rta_len = (unsigned short)RTA_LENGTH(size);
-    memcpy(RTA_DATA(place), value, size);
-    question->header.nlmsg_len =
-        (uint32_t)(NLMSG_ALIGN(question->header.nlmsg_len) + RTA_LENGTH(size));
-}
-
-bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
-                            char into[PLAT_INTERFACE_NAME])
-{
-    struct route_question question = {
-        .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
-                   .nlmsg_type = RTM_GETROUTE,
-                   .nlmsg_flags = NLM_F_REQUEST}};
-    unsigned family;
-    size_t size;
-    const void *ip = ip_of(peer, &family, &size);
-    question.route.rtm_family = (unsigned char)family;
-    question.route.rtm_dst_len = (unsigned char)(size * 8);
-    add_attribute(&question, RTA_DST, ip, size);
-    ip = ip_of(local, &family, &size);
-    question.route.rtm_src_len = (unsigned char)(size * 8);
-    add_attribute(&question, RTA_SRC, ip, size);
-
-    _Alignas(struct nlmsghdr) char answer[4096];
-    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (asker < 0)
-        return false;
-    ssize_t got = -1;
-    if (send(asker, &question, question.header.nlmsg_len, 0) > 0)
-        got = recv(asker, answer, sizeof answer, 0);
-    close(asker);
-    const struct nlmsghdr *header = (const struct nlmsghdr *)(const void *)answer;
-    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)) || header->nlmsg_type != RTM_NEWROUTE)
-        return false;
-    size_t left = (size_t)got - NLMSG_LENGTH(sizeof(struct rtmsg));
-    for (const struct rtattr *at = RTM_RTA(NLMSG_DATA(header)); RTA_OK(at, left);
-         at = RTA_NEXT(at, left)) {
-        unsigned index;
-        if (at->rta_type != RTA_OIF)
-            continue;
-        memcpy(&index, RTA_DATA(at), sizeof index);
-        char name[IF_NAMESIZE];
-        if (if_indextoname(index, name) == NULL)
-            return false;
-        snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
-        return true;
-    }
-    return false;
 }

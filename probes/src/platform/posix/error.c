@@ -1,4 +1,4 @@
-/* Linux, macOS and FreeBSD: what error numbers mean. */
+/* Tells what error numbers mean on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/plat.h"
 
@@ -62,11 +62,6 @@ void plat_describe(int error, char *into, size_t capacity)
 bool plat_is_no_buffers(int error)
 {
     return error == ENOBUFS || error == ENOMEM;
-}
-
-bool plat_is_too_long(int error)
-{
-    return error == EMSGSIZE;
 }
 
 bool plat_is_transient(int error)

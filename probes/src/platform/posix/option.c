@@ -1,4 +1,4 @@
-/* Linux, macOS and FreeBSD: options of sockets. */
+/* Sets and reads options of sockets on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 

@@ -1,4 +1,4 @@
-/* Linux, macOS and FreeBSD: the process, clocks and threads. */
+/* Runs the process, clocks and threads on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -149,7 +149,7 @@ void plat_cond_wake(plat_cond *cond)
     pthread_cond_broadcast(cond);
 }
 
-/* ---- what macOS does in another way: plat_macos.c ---- */
+/* ---- what macOS does in another way: bsd/macos.c ---- */
 
 #if !defined(__APPLE__)
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)

@@ -1,5 +1,4 @@
-/* Linux, macOS and FreeBSD: what their platform files share, and what each gives to the shared
- * rooms, plat_posix*.c. */
+/* Declares what Linux, macOS and FreeBSD share, and what each of them gives to that. */
 #ifndef PLAT_POSIX_H
 #define PLAT_POSIX_H
 
@@ -7,8 +6,7 @@
 #include <time.h>
 
 #include "platform/sockaddr.h"
-
-#define SECOND_NS 1000000000ULL
+#include "pure/nanoseconds.h"
 
 /* ---- shared ---- */
 
@@ -41,6 +39,10 @@ static inline uint64_t posix_clock_ns(clockid_t clock)
 }
 
 bool posix_is_v6(int socket);
+
+struct json;
+/* The key of `facts` with every interface's addresses. */
+void posix_facts_addresses(struct json *out);
 
 /* ---- given by each system ---- */
 

@@ -1,5 +1,4 @@
-/* Linux, macOS and FreeBSD: sockets are opened, connected, sent on and received from. Options:
- * plat_posix_option.c. */
+/* Opens and connects sockets, sends and receives, on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -137,13 +136,6 @@ ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
     ssize_t got = recvfrom((int)socket, into, capacity, MSG_DONTWAIT, place, &length);
     from->length = (unsigned)length;
     return posix_moved(got);
-}
-
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to)
-{
-    return posix_moved(
-        sendto((int)socket, bytes, length, 0, sockaddr_of(to), (socklen_t)to->length));
 }
 
 void plat_finish(plat_socket socket)

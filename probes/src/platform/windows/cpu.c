@@ -1,4 +1,4 @@
-/* Windows: CPUs, the time that threads and the process took of them, the machine's counters. */
+/* Tells the CPUs of Windows, and the time that threads and the process took of them. */
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>

@@ -1,4 +1,4 @@
-/* Windows: what error numbers mean, of Winsock and of the system itself. */
+/* Tells what error numbers of Winsock and of Windows itself mean. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>
@@ -66,11 +66,6 @@ bool plat_is_no_buffers(int error)
 {
     /* wine hands on Linux's ENOBUFS as WSAEINVAL, which a connected socket has no other reason for. */
     return error == WSAENOBUFS || error == WSAEINVAL || error == ERROR_NOT_ENOUGH_MEMORY;
-}
-
-bool plat_is_too_long(int error)
-{
-    return error == WSAEMSGSIZE;
 }
 
 bool plat_is_transient(int error)

@@ -1,5 +1,5 @@
-/* Windows: facts of this host, from the registry and system calls; what cannot be read is left out.
- * Route, interface and addresses: plat_windows_interface.c. */
+/* Tells facts of a Windows host, from the registry and system calls. What cannot be read is left
+ * out. */
 #include "platform/windows/windows.h"
 
 #include <iphlpapi.h>

@@ -1,5 +1,5 @@
-/* Windows: interfaces, the way to a peer, addresses. Interfaces go by the name that the system
- * shows to people, "Ethernet 2". */
+/* Finds interfaces, addresses and the way to a peer on Windows. Interfaces go by the name that
+ * the system shows to people, "Ethernet 2". */
 #include "platform/sockaddr.h"
 
 #include <iphlpapi.h>

@@ -1,5 +1,5 @@
-/* Windows: the lock of this host, a named pipe. The kernel lets one process alone make the first
- * instance of a name, and forgets the name with that process; who opens it reads the owner. */
+/* Holds the host's lock on Windows by a named pipe. The kernel lets one process alone make the
+ * first instance of a name, and forgets the name with that process; who opens it reads the owner. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Windows: options of sockets, what stands in their queues, and what it does not have: stamps and
- * frames of our own. */
+/* Sets and reads options of sockets on Windows, and refuses what it does not have. Those are
+ * stamps and frames of our own. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* Windows: sockets are opened, connected, sent on and received from, with Winsock 2 itself.
- * Options: plat_windows_option.c, errors: plat_windows_error.c, addresses: plat_address.c. */
+/* Opens and connects sockets, sends and receives, with Winsock 2. */
 #include "platform/sockaddr.h"
 
 #include <stdlib.h>
@@ -192,7 +191,7 @@ static ptrdiff_t sent(const struct windows_socket *own, int put)
     return own->udp && error == WSAETIMEDOUT ? -WSAEWOULDBLOCK : -error;
 }
 
-static ptrdiff_t send_one(const struct windows_socket *own, const void *bytes, size_t length)
+static ptrdiff_t send_past_notes(const struct windows_socket *own, const void *bytes, size_t length)
 {
     int put = send(own->socket, bytes, clamped(length), 0);
     if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
@@ -206,29 +205,19 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
     /* A datagram mostly finds room: a socket that answers and receives without blocking is spared
      * two switches of its mode each time. */
     if (own->udp && own->nonblocking) {
-        ptrdiff_t put = send_one(own, bytes, length);
+        ptrdiff_t put = send_past_notes(own, bytes, length);
         if (put != -WSAEWOULDBLOCK)
             return put;
     }
     int error = windows_set_mode(own, false);
-    return error != 0 ? -error : send_one(own, bytes, length);
+    return error != 0 ? -error : send_past_notes(own, bytes, length);
 }
 
 ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
 {
     struct windows_socket *own = windows_socket(socket);
     int error = windows_set_mode(own, true);
-    return error != 0 ? -error : send_one(own, bytes, length);
-}
-
-ptrdiff_t plat_send_to(plat_socket socket, const void *bytes, size_t length,
-                       const struct plat_address *to)
-{
-    struct windows_socket *own = windows_socket(socket);
-    int put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
-    if (put == SOCKET_ERROR && quiet(own, WSAGetLastError()))
-        put = sendto(own->socket, bytes, clamped(length), 0, sockaddr_of(to), (int)to->length);
-    return sent(own, put);
+    return error != 0 ? -error : send_past_notes(own, bytes, length);
 }
 
 /* A datagram longer than the room fills it and is an error here; elsewhere it is the room's bytes. */

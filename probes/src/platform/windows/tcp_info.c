@@ -1,5 +1,6 @@
-/* Windows: SIO_TCP_INFO, which has grown with the system: version 2 since Windows 11, 1 since
- * Windows 10 2004, 0 since 1703. What an older system or another one (wine) refuses is absent. */
+/* Reads what Windows tells of a TCP connection, by SIO_TCP_INFO. That has grown with the system:
+ * version 2 since Windows 11, 1 since Windows 10 2004, 0 since 1703. What an older system or
+ * another one (wine) refuses is absent. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ _Static_assert(offsetof(struct tcp_info_v2, snd_lim_trans_rwin) == 88 &&
                "the layout of TCP_INFO_v2");
 
 /* 0, or Winsock's error. */
-static int ask(SOCKET socket, DWORD version, struct tcp_info_v2 *info)
+static int request_info(SOCKET socket, DWORD version, struct tcp_info_v2 *info)
 {
     static const DWORD sizes[] = {offsetof(struct tcp_info_v2, snd_lim_trans_rwin),
                                   offsetof(struct tcp_info_v2, out_of_order_pkts_in),
@@ -59,12 +60,12 @@ bool windows_tcp_info_known(void)
     SOCKET probe = build >= FIRST_BUILD ? socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) : INVALID_SOCKET;
     if (probe == INVALID_SOCKET)
         return false;
-    bool known = ask(probe, 0, &info) != WSAEOPNOTSUPP;
+    bool known = request_info(probe, 0, &info) != WSAEOPNOTSUPP;
     closesocket(probe);
     return known;
 }
 
-static void put(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value)
+static void add_fact(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value)
 {
     out->present |= UINT64_C(1) << fact;
     out->value[fact] = value;
@@ -77,25 +78,25 @@ void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
     struct tcp_info_v2 info;
     int version = 2;
     memset(out, 0, sizeof *out);
-    while (version >= 0 && ask(windows_socket(socket)->socket, (DWORD)version, &info) != 0)
+    while (version >= 0 && request_info(windows_socket(socket)->socket, (DWORD)version, &info) != 0)
         version--;
     if (version < 0)
         return;
-    put(out, PLAT_TCP_SND_MSS, info.mss);
-    put(out, PLAT_TCP_RTT_US, info.rtt_us);
-    put(out, PLAT_TCP_MIN_RTT_US, info.min_rtt_us);
+    add_fact(out, PLAT_TCP_SND_MSS, info.mss);
+    add_fact(out, PLAT_TCP_RTT_US, info.rtt_us);
+    add_fact(out, PLAT_TCP_MIN_RTT_US, info.min_rtt_us);
     if (info.mss > 0)
-        put(out, PLAT_TCP_SND_CWND, info.cwnd / info.mss); /* in segments, as elsewhere */
-    put(out, PLAT_TCP_SND_WND, info.snd_wnd);
-    put(out, PLAT_TCP_BYTES_SENT, info.bytes_out);
-    put(out, PLAT_TCP_BYTES_RECEIVED, info.bytes_in);
-    put(out, PLAT_TCP_BYTES_RETRANS, info.bytes_retrans);
+        add_fact(out, PLAT_TCP_SND_CWND, info.cwnd / info.mss); /* in segments, as elsewhere */
+    add_fact(out, PLAT_TCP_SND_WND, info.snd_wnd);
+    add_fact(out, PLAT_TCP_BYTES_SENT, info.bytes_out);
+    add_fact(out, PLAT_TCP_BYTES_RECEIVED, info.bytes_in);
+    add_fact(out, PLAT_TCP_BYTES_RETRANS, info.bytes_retrans);
     if (version >= 1) {
-        put(out, PLAT_TCP_RWND_LIMITED_US, (uint64_t)info.snd_lim_time_rwin * 1000);
-        put(out, PLAT_TCP_SNDBUF_LIMITED_US, (uint64_t)info.snd_lim_time_snd * 1000);
+        add_fact(out, PLAT_TCP_RWND_LIMITED_US, (uint64_t)info.snd_lim_time_rwin * 1000);
+        add_fact(out, PLAT_TCP_SNDBUF_LIMITED_US, (uint64_t)info.snd_lim_time_snd * 1000);
     }
     if (version >= 2)
-        put(out, PLAT_TCP_RCV_OOOPACK, info.out_of_order_pkts_in);
+        add_fact(out, PLAT_TCP_RCV_OOOPACK, info.out_of_order_pkts_in);
     snprintf(out->options, sizeof out->options, "%s%s%s",
              info.timestamps_enabled ? "timestamps" : "",
              info.timestamps_enabled && info.ecn_negotiated ? "," : "",

@@ -1,13 +1,10 @@
-/* Windows: clocks, sleeping, threads, and what they wait with. */
+/* Runs clocks, sleeps, threads and what they wait with on Windows. */
 #include "platform/windows/windows.h"
 
 #include <process.h>
 #include <stdlib.h>
 
 #include "platform/coarse_sleep.h"
-
-#define SECOND_NS 1000000000ULL
-#define MILLISECOND_NS 1000000ULL
 
 /* ---- clocks ---- */
 

@@ -1,6 +1,4 @@
-/* Windows: the process and who we are. Clocks and threads: plat_windows_thread.c, CPUs:
- * plat_windows_cpu.c, the lock: plat_windows_lock.c, sockets: plat_windows_socket.c, facts:
- * plat_windows_facts.c. */
+/* Runs the process on Windows, with its input, its output and the registry. */
 #include "platform/windows/windows.h"
 
 #include <bcrypt.h>
@@ -9,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <timeapi.h>
-
-#define SECOND_NS 1000000000ULL
-#define MILLISECOND_NS 1000000ULL
 
 /* ---- the process ---- */
 
@@ -164,69 +159,4 @@ void windows_version(unsigned *major, unsigned *minor, unsigned *build)
     *major = version.dwMajorVersion;
     *minor = version.dwMinorVersion;
     *build = version.dwBuildNumber;
-}
-
-/* ---- who we are ---- */
-
-static bool has_ipv6(void)
-{
-    SOCKET probe = socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP);
-    if (probe == INVALID_SOCKET)
-        return false;
-    closesocket(probe);
-    return true;
-}
-
-static bool has_no_checksum(void)
-{
-    SOCKET probe = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
-    BOOL on = TRUE;
-    if (probe == INVALID_SOCKET)
-        return false;
-    int refused = setsockopt(probe, IPPROTO_UDP, UDP_NOCHECKSUM, (const char *)&on, sizeof on);
-    closesocket(probe);
-    return refused == 0;
-}
-
-static const char *architecture(void)
-{
-    SYSTEM_INFO info;
-    GetNativeSystemInfo(&info);
-    switch (info.wProcessorArchitecture) {
-    case PROCESSOR_ARCHITECTURE_AMD64:
-        return "x86_64";
-    case PROCESSOR_ARCHITECTURE_ARM64:
-        return "aarch64";
-    case PROCESSOR_ARCHITECTURE_INTEL:
-        return "x86";
-    default:
-        return "";
-    }
-}
-
-void plat_identify(struct plat_identity *out)
-{
-    static char capabilities[128];
-    unsigned major, minor, build;
-    memset(out, 0, sizeof *out);
-    out->os = "windows";
-    out->clock = "QueryPerformanceCounter";
-    /* Absent: congestion and dscp, which Windows takes from its policies alone; queue-drops, which
-     * it does not tell; raw-clock, for the performance counter is not disciplined. */
-    snprintf(capabilities, sizeof capabilities,
-             "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu%s",
-             has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "",
-             has_no_checksum() ? ",no-checksum" : "");
-    out->capabilities = capabilities;
-    windows_version(&major, &minor, &build);
-    snprintf(out->os_release, sizeof out->os_release, "%u.%u.%u", major, minor, build);
-    snprintf(out->architecture, sizeof out->architecture, "%s", architecture());
-    windows_registry_text(L"SOFTWARE\\Microsoft\\Cryptography", L"MachineGuid", out->machine_id,
-                          sizeof out->machine_id);
-    out->pid = GetCurrentProcessId();
-    DWORD cpus = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-    for (unsigned cpu = 0; cpu < cpus; cpu++)
-        out->cpu_count += plat_cpu_usable(cpu);
-    if (out->cpu_count == 0)
-        out->cpu_count = 1;
 }

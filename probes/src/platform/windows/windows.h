@@ -1,4 +1,4 @@
-/* Windows: what its platform files share. */
+/* Declares what the platform files of Windows share. */
 #ifndef PLAT_WINDOWS_H
 #define PLAT_WINDOWS_H
 
@@ -12,6 +12,7 @@
 #include <windows.h>
 
 #include "platform/plat.h"
+#include "pure/nanoseconds.h"
 
 /* A blocked receive looks up this often. plat_wake ends it at once; this is for the call that a
  * thread was about to make just then. */

@@ -1,4 +1,4 @@
-/* How datagrams are handed to the system and taken from it, against what this system can do. */
+/* Checks whether this system can send and receive datagrams in the way a test asks for. */
 #ifndef METHODS_H
 #define METHODS_H
 

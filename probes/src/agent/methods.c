@@ -1,22 +1,13 @@
-/* Capabilities that methods need, and their words. */
-#include "loops/methods.h"
+/* Compares what a method needs with this system's capabilities, and names the method. */
+#include "agent/methods.h"
 
-#include <string.h>
-
-static bool capable(const char *words, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == words || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
-            return true;
-    return false;
-}
+#include "platform/comma_list.h"
 
 static bool demand(struct test *test, const char *capability, const char *key, const char *reason)
 {
     struct plat_identity self;
     plat_identify(&self);
-    if (capable(self.capabilities, capability))
+    if (comma_list_has(self.capabilities, capability))
         return true;
     test_fail_saying(test, "capability-missing", 0, key, reason);
     return false;

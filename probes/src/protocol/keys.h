@@ -1,16 +1,17 @@
-/* Reading keys with their range and default; the first complaint is kept. Of settings*.c alone. */
-#ifndef SETTINGS_KEYS_H
-#define SETTINGS_KEYS_H
+/* Reads keys of a request by their type, range and default, and keeps the first error. */
+#ifndef KEYS_H
+#define KEYS_H
 
-#include "protocol/settings.h"
+#include "protocol/error.h"
+#include "protocol/request.h"
 
 struct keys {
     const struct request *request;
     bool by_hand;
-    struct complaint first; /* word NULL: nothing is wrong so far */
+    struct error first; /* word NULL: nothing is wrong so far */
 };
 
-/* A NULL word is no complaint. */
+/* A NULL word is no error. */
 void keys_note(struct keys *keys, const char *word, const char *key, const char *detail);
 bool keys_given(const struct keys *keys, const char *key);
 
@@ -22,9 +23,5 @@ struct key_range {
 uint64_t keys_number(struct keys *keys, struct key_range range);
 uint64_t keys_seconds(struct keys *keys, struct key_range range);
 bool keys_flag(struct keys *keys, const char *key);
-
-/* The parts of settings_read. The last two need all that comes before them. */
-void settings_read_addresses(struct keys *keys, struct settings *out);
-void settings_read_round_trip(struct keys *keys, struct settings *out);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/data_port.h"
+#include "protocol/data_port.h"
 #include "pure/in_flight.h"
 #include "pure/sequence.h"
 
@@ -33,18 +33,18 @@ static void account(const struct dataport_data *header)
 /* What an asker does with a response's number, whatever that is: it asks one more before each. */
 static void match(const struct dataport_data *header)
 {
-    static struct underway underway;
+    static struct in_flight in_flight;
     static uint64_t now_ns;
-    const struct underway_request *request;
-    uint64_t sequence = underway_next(&underway);
+    const struct in_flight_request *request;
+    uint64_t sequence = in_flight_next(&in_flight);
     now_ns++;
-    underway_sent(&underway, now_ns, now_ns, true);
-    enum underway_fate fate = underway_answer(&underway, header->sequence, &request);
-    demand((fate == UNDERWAY_ANSWERED) == (request != NULL));
-    demand(fate == UNDERWAY_ANSWERED || header->sequence != sequence);
-    while (underway_lost(&underway, now_ns, 100) != NULL)
+    in_flight_sent(&in_flight, now_ns, now_ns, true);
+    enum in_flight_fate fate = in_flight_answer(&in_flight, header->sequence, &request);
+    demand((fate == IN_FLIGHT_ANSWERED) == (request != NULL));
+    demand(fate == IN_FLIGHT_ANSWERED || header->sequence != sequence);
+    while (in_flight_lost(&in_flight, now_ns, 100) != NULL)
         ;
-    demand(underway.waiting <= 100 && underway.oldest <= underway.next);
+    demand(in_flight.waiting <= 100 && in_flight.oldest <= in_flight.next);
 }
 
 static void demand_one_kind(const unsigned char *bytes, size_t size)

@@ -1,12 +1,15 @@
-/* What goes over the data ports: preface, control datagrams, headers of data messages.
- * Layouts as in docs/protocol.md, all integers big-endian. Readers are safe on any bytes of any
- * length, compare tokens in constant time, and return false for all that is not the token's. */
+/* The layouts of what goes over the data ports, as docs/protocol.md has them. They are prefaces,
+ * control datagrams and headers of data messages, all integers big-endian. Readers are safe on
+ * any bytes of any length, compare tokens in constant time, and return false for all that is not
+ * the token's. */
 #ifndef DATAPORT_H
 #define DATAPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "pure/big_endian.h"
 
 #define DATAPORT_TOKEN 16
 #define DATAPORT_PREFACE 32
@@ -67,30 +70,6 @@ static inline unsigned dataport_header_bytes(size_t message_bytes)
     return message_bytes >= 24 ? 24 : message_bytes >= 16 ? 16 : 0;
 }
 
-static inline void dataport_put32(unsigned char *into, uint32_t value)
-{
-    into[0] = (unsigned char)(value >> 24);
-    into[1] = (unsigned char)(value >> 16);
-    into[2] = (unsigned char)(value >> 8);
-    into[3] = (unsigned char)value;
-}
-
-static inline void dataport_put64(unsigned char *into, uint64_t value)
-{
-    dataport_put32(into, (uint32_t)(value >> 32));
-    dataport_put32(into + 4, (uint32_t)value);
-}
-
-static inline uint32_t dataport_get32(const unsigned char *from)
-{
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-static inline uint64_t dataport_get64(const unsigned char *from)
-{
-    return (uint64_t)dataport_get32(from) << 32 | dataport_get32(from + 4);
-}
-
 /* Writes the header of a message of message_bytes. Under 16 bytes a request and a response have
  * their kind alone, as the first byte, so that no mirror takes one for the other; data have
  * nothing. `into` has message_bytes bytes. */
@@ -103,11 +82,11 @@ static inline void dataport_message_write(unsigned char *into, size_t message_by
             into[0] = (unsigned char)kind;
         return;
     }
-    dataport_put32(into, tag);
-    dataport_put32(into + 4, (uint32_t)kind << 24 | (stream & 0xffff));
-    dataport_put64(into + 8, sequence);
+    put_big32(into, tag);
+    put_big32(into + 4, (uint32_t)kind << 24 | (stream & 0xffff));
+    put_big64(into + 8, sequence);
     if (message_bytes >= 24)
-        dataport_put64(into + 16, due_ns);
+        put_big64(into + 16, due_ns);
 }
 
 static inline void dataport_data_write(unsigned char *into, size_t message_bytes, uint32_t tag,
@@ -123,13 +102,13 @@ static inline bool dataport_message_read(const unsigned char *bytes, size_t leng
                                          enum dataport_kind kind, uint32_t tag,
                                          struct dataport_data *out)
 {
-    if (length < 16 || dataport_get32(bytes) != tag || bytes[4] != kind)
+    if (length < 16 || get_big32(bytes) != tag || bytes[4] != kind)
         return false;
     out->flags = bytes[5];
     out->stream = (unsigned)bytes[6] << 8 | bytes[7];
-    out->sequence = dataport_get64(bytes + 8);
+    out->sequence = get_big64(bytes + 8);
     out->timed = length >= 24;
-    out->due_ns = out->timed ? dataport_get64(bytes + 16) : 0;
+    out->due_ns = out->timed ? get_big64(bytes + 16) : 0;
     return out->sequence <= DATAPORT_SEQUENCE_MAX;
 }
 

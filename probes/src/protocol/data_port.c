@@ -1,5 +1,5 @@
-/* Preface, control datagrams, tag and filling. */
-#include "pure/data_port.h"
+/* Writes and reads prefaces and control datagrams, and fills messages. */
+#include "protocol/data_port.h"
 
 #include <string.h>
 
@@ -11,17 +11,6 @@ bool dataport_equal(const unsigned char *one, const unsigned char *other, size_t
     for (size_t i = 0; i < length; i++)
         difference |= (unsigned char)(one[i] ^ other[i]);
     return difference == 0;
-}
-
-static void put16(unsigned char *into, unsigned value)
-{
-    into[0] = (unsigned char)(value >> 8);
-    into[1] = (unsigned char)value;
-}
-
-static unsigned get16(const unsigned char *from)
-{
-    return (unsigned)from[0] << 8 | from[1];
 }
 
 static bool all_zero(const unsigned char *bytes, size_t length)
@@ -38,7 +27,7 @@ void dataport_preface_write(unsigned char into[DATAPORT_PREFACE],
 {
     memset(into, 0, DATAPORT_PREFACE);
     memcpy(into, token, DATAPORT_TOKEN);
-    put16(into + 16, stream);
+    put_big16(into + 16, stream);
 }
 
 bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
@@ -46,8 +35,8 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
                            struct dataport_preface *out)
 {
     bool ours = dataport_equal(bytes, token, DATAPORT_TOKEN);
-    out->stream = get16(bytes + 16);
-    out->flags = get16(bytes + 18);
+    out->stream = get_big16(bytes + 16);
+    out->flags = get_big16(bytes + 18);
     return ours && all_zero(bytes + 20, DATAPORT_PREFACE - 20);
 }
 
@@ -57,24 +46,24 @@ void dataport_control_write(unsigned char into[DATAPORT_CONTROL], enum dataport_
                             uint64_t messages)
 {
     memset(into, 0, DATAPORT_CONTROL);
-    dataport_put32(into, CONTROL_MAGIC);
+    put_big32(into, CONTROL_MAGIC);
     into[4] = (unsigned char)kind;
-    put16(into + 6, stream);
+    put_big16(into + 6, stream);
     memcpy(into + 8, token, DATAPORT_TOKEN);
-    dataport_put64(into + 24, kind == DATAPORT_END ? messages : 0);
+    put_big64(into + 24, kind == DATAPORT_END ? messages : 0);
 }
 
 bool dataport_control_read(const unsigned char *bytes, size_t length,
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_control *out)
 {
-    if (length != DATAPORT_CONTROL || dataport_get32(bytes) != CONTROL_MAGIC ||
+    if (length != DATAPORT_CONTROL || get_big32(bytes) != CONTROL_MAGIC ||
         !dataport_equal(bytes + 8, token, DATAPORT_TOKEN))
         return false;
     out->kind = bytes[4];
     out->flags = bytes[5];
-    out->stream = get16(bytes + 6);
-    out->messages = dataport_get64(bytes + 24);
+    out->stream = get_big16(bytes + 6);
+    out->messages = get_big64(bytes + 24);
     bool known = out->kind == DATAPORT_HELLO || out->kind == DATAPORT_ANSWER ||
                  out->kind == DATAPORT_LEAVE || (out->kind == DATAPORT_END && out->messages <= DATAPORT_SEQUENCE_MAX);
     return known && (out->kind == DATAPORT_END || out->messages == 0) &&
@@ -83,8 +72,8 @@ bool dataport_control_read(const unsigned char *bytes, size_t length,
 
 uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN])
 {
-    return dataport_get32(token) ^ dataport_get32(token + 4) ^ dataport_get32(token + 8) ^
-           dataport_get32(token + 12);
+    return get_big32(token) ^ get_big32(token + 4) ^ get_big32(token + 8) ^
+           get_big32(token + 12);
 }
 
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
@@ -102,7 +91,7 @@ void dataport_fill(unsigned char *into, size_t length, uint64_t seed)
         uint64_t mixed = seed += UINT64_C(0x9e3779b97f4a7c15);
         mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
         mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-        dataport_put64(eight, mixed ^ mixed >> 31);
+        put_big64(eight, mixed ^ mixed >> 31);
         memcpy(into + i, eight, length - i < 8 ? length - i : 8);
     }
 }

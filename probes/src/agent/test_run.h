@@ -1,0 +1,15 @@
+/* Starts tests, and joins them once they have ended. */
+#ifndef TEST_RUN_H
+#define TEST_RUN_H
+
+#include "test/test.h"
+
+/* Takes over a copy of `settings`; the supervisor's thread runs from here on. 0 or an error number,
+ * -1 for no memory. */
+int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
+/* Whether its last record has been printed, or is about to be. */
+bool test_answered(const struct test *test);
+/* Waits for the supervisor and frees the test. False: its last record was an error. */
+bool test_join(struct test *test);
+
+#endif

@@ -1,0 +1,38 @@
+/* Asks the kernel by netlink, a question at a time. It knows the network namespace that we are
+ * in. */
+#ifndef PLAT_LINUX_NETLINK_H
+#define PLAT_LINUX_NETLINK_H
+
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+#include "platform/plat.h"
+
+struct netlink_question {
+    struct nlmsghdr header;
+    union {
+        struct rtmsg route;
+        struct ifinfomsg link;
+        struct tcmsg queue;
+    } body;
+    char attributes[96];
+};
+
+union netlink_answer {
+    struct nlmsghdr header;
+    char bytes[16384];
+};
+
+void netlink_begin(struct netlink_question *question, unsigned short type, size_t body);
+/* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
+bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
+                 unsigned short expected, size_t body, struct rtattr **found, unsigned types);
+/* False: the attribute is not there (NULL), or too short. */
+bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
+
+/* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere); 0: no
+ * route. `found` has the route's attributes, in `answer`. */
+unsigned netlink_route(const struct plat_address *from, const struct plat_address *to,
+                       union netlink_answer *answer, struct rtattr *found[RTA_MAX + 1]);
+
+#endif

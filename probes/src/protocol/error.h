@@ -1,0 +1,23 @@
+/* Holds what is wrong with a request, or what has ended a test. */
+#ifndef ERROR_H
+#define ERROR_H
+
+#include <stdio.h>
+
+/* A word of docs/protocol.md, the key at fault, a sentence. */
+struct error {
+    const char *word; /* NULL: nothing is wrong */
+    char key[32];
+    char detail[400];
+    int number; /* the system's number; 0: none */
+};
+
+static inline struct error error_about(const char *word, const char *key, const char *detail)
+{
+    struct error error = {.word = word};
+    snprintf(error.key, sizeof error.key, "%s", key);
+    snprintf(error.detail, sizeof error.detail, "%s", detail);
+    return error;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* Holds what a test reads at the edges of its window, from CPU times to TCP's own view. */
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+#include "platform/plat.h"
+#include "protocol/settings.h"
+
+/* Everything at one edge; what a system does not tell is marked as absent. */
+struct edge {
+    bool taken;
+    uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: right beside raw and wall */
+    bool raw;
+    uint64_t bytes, messages; /* of all streams */
+    uint64_t user_ns, system_ns;
+    bool process;
+    uint64_t thread_ns[STREAMS_MAX];
+    bool thread[STREAMS_MAX];
+    uint64_t delay_ns[STREAMS_MAX]; /* ready to run, and in a queue for a CPU */
+    bool delay[STREAMS_MAX];
+    bool throttling;
+    struct plat_throttling throttled;
+    bool errors;
+    uint64_t receive_buffer_errors; /* system-wide */
+    bool acked;
+    uint64_t acked_bytes;     /* TCP, of all streams */
+    struct plat_tcp_info tcp; /* of the first stream */
+    struct plat_cpu_times cpu;
+};
+
+/* Bytes that stand in the receive queues of all streams; for UDP as memory (plat_queue_bytes). */
+struct queue {
+    bool known;
+    uint64_t bytes;
+};
+
+/* Looks at the receive queues of all streams while the window is open. */
+struct fill {
+    uint64_t looks, full; /* full: to QUEUE_FULL_PERCENT and more */
+};
+#define QUEUE_FULL_PERCENT 80
+
+/* What the sockets say, and what the interface had carried, right after they were opened. */
+struct opened {
+    char interface[PLAT_INTERFACE_NAME]; /* empty: unknown */
+    bool counted;
+    uint64_t interface_sent_bytes, interface_received_bytes;
+    struct plat_tcp_info tcp;
+    int send_buffer_bytes, receive_buffer_bytes, nodelay, dont_fragment, dscp; /* -1: unknown */
+    char congestion[32];
+    char steering[PLAT_STEERING]; /* of a UDP receiver's interface; empty: unknown */
+};
+
+/* Before the sockets are closed. */
+struct closing {
+    bool counted, drops;
+    uint64_t interface_sent_bytes, interface_received_bytes, queue_drops;
+};
+
+/* Fragments of all that this system carries: before the first packet of the test, and after its
+ * last. */
+struct fragments {
+    bool told_before, told_after;
+    struct plat_fragments before, after;
+};
+
+/* All that one test samples; too large for a stack. */
+struct samples {
+    struct fragments fragments;
+    struct opened opened;
+    struct edge open, close;
+    struct queue queue_open, queue_close;
+    struct fill fill;
+    struct closing closing;
+};
+
+#endif
