@@ -1,78 +1,25 @@
-"""The virtual lab: what it refuses without root; hosts, cables and the end of them with it."""
+"""The virtual lab, with root: its hosts, their processes and keys, and the cable between them."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import inside, needs_a_lab, ssh, traces, wait_until, wire_mbit_per_s
+from labs import inside, needs_a_lab, ssh, wait_until, wire_mbit_per_s
 
 from netlab import lab
-from netlab.errors import HostError, UsageError
-from netlab.lab import awake, congestion, life, network, programs, server, state
+from netlab.errors import UsageError
+from netlab.lab import awake, programs, state
 from netlab.lab.inventory import first_line
 from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan
 
 NAME = f"t{os.getpid()}"
-
-
-def a_plan() -> LabPlan:
-    return make_plan(LabOptions(NAME), Path("/run/netlab/x"), taken=[], taken_slots=())
-
-
-def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
-    for name in programs.PROGRAMS:
-        if name not in {"sshd", "ethtool", "tc"}:
-            (tmp_path / name).touch(mode=0o755)
-    missing = lab.missing_packages(str(tmp_path))
-    assert missing.programs == ("tc", "ethtool", "sshd")
-    assert missing.command == "sudo apt-get install iproute2 ethtool openssh-server"
-    for name in missing.programs:
-        (tmp_path / name).touch(mode=0o755)
-    assert not lab.missing_packages(str(tmp_path))
-
-
-def test_up_without_a_program_makes_nothing_and_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(life, "_require_root", lambda: None)
-    missing = programs.Missing(("ethtool",), ("ethtool",))
-    monkeypatch.setattr(life, "missing_packages", lambda: missing)
-    with pytest.raises(HostError, match="needs ethtool: install with `sudo apt-get install eth"):
-        lab.up(LabOptions(name=NAME))
-    assert not state.folder_of(NAME).exists()
-
-
-def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(HostError, match="needs root for network namespaces: try again with sudo"):
-        lab.up(LabOptions(name=NAME))
-    monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(HostError, match="needs Linux"):
-        lab.down(NAME)
-
-
-def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> None:
-    mine = state.started(os.getpid())
-    assert mine.lives()
-    assert not state.Started(mine.pid, mine.start_ticks - 1, mine.boot_id).lives()
-    assert not state.Started(mine.pid, mine.start_ticks, "another boot").lives()
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert state.start_ticks(child.pid) is None, "a zombie does not live"
-    child.wait()
-
-
-# ---- with root -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -277,159 +224,3 @@ def flood(of: lab.LabState, traffic: str) -> float:
             assert sender.wait(10) == 0
         receiver.kill()
     return measured
-
-
-class TestTheEndOfALab:
-    pytestmark = needs_a_lab
-
-    def test_down_leaves_no_namespace_no_interface_no_process_and_no_file(
-        self, tmp_path: Path
-    ) -> None:
-        hosts_file = tmp_path / "hosts.yaml"
-        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
-        assert made.plan is not None and hosts_file.exists()
-        ssh(made, "linux-a", "cp /bin/sleep . && (setsid ./sleep 600 >/dev/null 2>&1 </dev/null &)")
-        assert any("sleep" in trace for trace in traces(made.plan))
-        lab.down(NAME)
-        assert traces(made.plan) == []
-        assert not lab.status(NAME).up
-        lab.down(NAME)
-
-    def test_down_leaves_what_others_put_into_its_namespaces_and_files(
-        self, tmp_path: Path
-    ) -> None:
-        hosts_file = tmp_path / "hosts.yaml"
-        made = lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
-        assert made.plan is not None
-        guest = [programs.program("ip"), "netns", "exec", made.hosts[0].namespace, "sleep", "60"]
-        with subprocess.Popen(guest) as sleeper:
-            try:
-                wait_until(lambda: Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n")
-                hosts_file.write_text("hosts: {mine: {os: L, local: true}}\n")
-                lab.down(NAME)
-                assert sleeper.poll() is None
-                assert hosts_file.read_text().startswith("hosts: {mine")
-                assert not (network.NAMESPACES / made.hosts[0].namespace).exists()
-                assert not (network.INTERFACES / made.plan.bridge).exists()
-            finally:
-                sleeper.kill()
-        with pytest.raises(UsageError, match="the file is there and is not of the lab"):
-            lab.up(LabOptions(name=NAME, hosts_file=hosts_file))
-
-    def test_a_namespace_of_that_name_made_by_others_is_refused_and_stays(self) -> None:
-        theirs = a_plan().hosts[1].namespace
-        programs.run("ip", "netns", "add", theirs)
-        try:
-            with pytest.raises(UsageError, match=f"{theirs} exists and is not of a lab"):
-                lab.up(LabOptions(name=NAME))
-            assert (network.NAMESPACES / theirs).exists()
-            assert not state.folder_of(NAME).exists()
-        finally:
-            programs.run("ip", "netns", "delete", theirs)
-
-    def test_status_tells_a_whole_lab_from_one_in_pieces(self) -> None:
-        made = lab.up(LabOptions(name=NAME))
-        try:
-            process = state.read_started(made.folder / "linux-b.process")
-            assert process is not None
-            os.kill(process.pid, signal.SIGKILL)
-            wait_until(lambda: not process.lives())
-            assert not lab.status(NAME).up
-            assert "in pieces" in lab.status(NAME).as_text()
-        finally:
-            lab.down(NAME)
-        assert made.plan is not None and traces(made.plan) == []
-
-    def test_what_goes_wrong_in_mid_up_is_said_and_nothing_stays(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(server, "SSHD_CONFIG", server.SSHD_CONFIG + "NoSuchWord yes\n")
-        plans: list[LabPlan] = []
-        write_plan = state.write_plan
-
-        def note_plan(folder: Path, plan: LabPlan) -> None:
-            plans.append(plan)
-            write_plan(folder, plan)
-
-        monkeypatch.setattr(state, "write_plan", note_plan)
-        with pytest.raises(HostError, match="sshd of linux-a does not answer"):
-            lab.up(LabOptions(name=NAME))
-        assert traces(plans[0]) == []
-
-    @pytest.mark.parametrize(
-        "moment",
-        ["plan.json", "namespace", "test", "linux-a.process", "linux-b.process", "complete"],
-    )
-    def test_down_cleans_up_after_an_up_that_was_killed(self, moment: str) -> None:
-        folder = state.folder_of(NAME)
-        options = f"lab.LabOptions(name={NAME!r}, rate=1e8)"
-        script = f"from netlab import lab; lab.up({options}); import time; time.sleep(60)"
-        seen = {
-            "namespace": (network.NAMESPACES / f"netlab-{NAME}-linux-a").exists,
-            "test": lambda: programs.succeeds(
-                "ip", "-n", f"netlab-{NAME}-linux-b", "link", "show", "dev", "test"
-            ),
-        }.get(moment, (folder / moment).exists)
-        with subprocess.Popen([sys.executable, "-c", script]) as upper:
-            try:
-                wait_until(seen)
-                plan = state.read_plan(folder)
-            finally:
-                upper.kill()
-        assert plan is not None
-        assert lab.status(NAME).up == (moment == "complete")
-        what = "is up" if moment == "complete" else "was cut off"
-        with pytest.raises(UsageError, match=what):
-            lab.up(LabOptions(name=NAME))
-        lab.down(NAME)
-        wait_until(lambda: traces(plan) == [])
-
-    def test_up_takes_less_than_three_seconds(self) -> None:
-        begin = time.monotonic()
-        lab.up(LabOptions(name=NAME, rate=1e9))
-        elapsed_s = time.monotonic() - begin
-        lab.down(NAME)
-        assert elapsed_s < 3.0
-
-    def test_one_up_at_a_time_so_that_two_labs_never_take_the_same_slot(self) -> None:
-        names = [f"{NAME}-at-once-{number}" for number in range(3)]
-        made: list[lab.LabState] = []
-        threads = [
-            threading.Thread(target=lambda name=name: made.append(lab.up(LabOptions(name=name))))
-            for name in names
-        ]
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len({each.hosts[0].management_address for each in made}) == 3
-            assert all(lab.status(name).up for name in names)
-        finally:
-            for name in names:
-                lab.down(name)
-
-
-def test_a_machine_that_offers_no_bound_on_its_sleep_is_no_error(tmp_path: Path) -> None:
-    device = tmp_path / "cpu_dma_latency"
-    with awake.held(device) as inherited:
-        assert inherited == ()
-    device.touch()
-    with awake.held(device) as (descriptor,):
-        os.fstat(descriptor)
-    assert device.read_bytes() == bytes(4)
-
-
-def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_path: Path) -> None:
-    kernel, root = tmp_path / "kernel", tmp_path / "root"
-    kernel.mkdir()
-    root.mkdir()
-    (kernel / congestion.AVAILABLE).write_text("reno bbr cubic\n")
-    (kernel / congestion.ALLOWED).write_text("reno bbr\n")
-    congestion.widen(root, kernel)
-    congestion.widen(root, kernel)
-    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr cubic"
-    congestion.restore(root, kernel)
-    congestion.restore(root, kernel)
-    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr"
-    assert list(root.iterdir()) == []

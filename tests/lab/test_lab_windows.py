@@ -1,274 +1,38 @@
-"""The lab's Windows hosts: real Windows programs over SSH, files on drive C, and the switch."""
+"""The lab's Windows hosts: real Windows programs over SSH, files on drive C, and their end."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import re
 import shutil
 import subprocess
 import sys
-import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from folders import ROOT, SUPPORT
-from labs import inside, needs_a_lab, traces, wait_until, wire_mbit_per_s
+from labs import WINDOWS_LAB as NAME
+from labs import (
+    argv,
+    files,
+    four_hosts,
+    inside,
+    needs_wine,
+    programs_of,
+    started,
+    traces,
+    wait_until,
+    windows,
+)
 
 from netlab import lab
-from netlab.cli import cli
-from netlab.config.inventory import load_inventory
-from netlab.config.matrix_file import load_matrix
-from netlab.errors import HostError, UsageError
-from netlab.experiment.hosts import Inventory
-from netlab.experiment.matrix import expand
-from netlab.lab import doctor, life, network, programs, server, state, wine
+from netlab.errors import HostError
+from netlab.lab import life, network, server, state, wine
 from netlab.lab import windows as windows_room
 from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan, plan_from_json
-from netlab.remote.ssh import SshTransport
 
-needs_wine = [*needs_a_lab, pytest.mark.needs("windows-hosts")]
-NAME = f"w{os.getpid()}"
-HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
-SOURCE = SUPPORT / "lab_program.c"
-PORT = 5301
-RATE_BIT_PER_S = 20e6
-"""Slow enough for a busy machine to fill the cables."""
-
-
-def a_plan(**wish: object) -> LabPlan:
-    options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
-    return make_plan(options, Path("/run/netlab/x"), taken=(), taken_slots=())
-
-
-# ---- pure ----------------------------------------------------------------------------------------
-
-
-def test_two_linux_hosts_keep_the_direct_cable_and_more_hosts_get_a_switch() -> None:
-    direct = a_plan()
-    assert direct.switch is None and len(direct.cables) == 1
-    plan = a_plan(windows=2, rate=1e8)
-    assert [(host.name, host.os) for host in plan.hosts] == list(zip(HOSTS, "LLWW", strict=True))
-    assert plan.hosts[:2] == direct.hosts
-    assert [cable.ends[1].namespace for cable in plan.cables] == [plan.switch] * 4
-    assert [cable.ends[1].interface for cable in plan.cables] == list(HOSTS)
-    assert {cable.rate for cable in plan.cables} == {1e8}
-    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
-
-
-def test_a_plan_of_before_there_were_windows_hosts_can_still_be_taken_down() -> None:
-    plain = json.loads(json.dumps(a_plan().as_json()))
-    del plain["switch"], plain["options"]["windows"]
-    assert plan_from_json(plain) == a_plan()
-
-
-def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(state, "ROOT", tmp_path)
-    newer = json.loads(json.dumps(a_plan(windows=1).as_json()))
-    newer["cables"][0]["colour"] = "green"
-    (tmp_path / "newer").mkdir()
-    (tmp_path / "newer" / state.PLAN).write_text(json.dumps(newer))
-    state.mark_complete(tmp_path / "newer")
-    assert state.slot_of(tmp_path / "newer") == newer["slot"]
-    monkeypatch.setattr(network, "slots_in_use", set)
-    monkeypatch.setattr(network, "routed_networks", lambda: ())
-    monkeypatch.setattr(network, "refuse_taken_names", lambda _plan: None)
-    made = life._plan(LabOptions(name="mine"), tmp_path / "mine")
-    assert made.slot != newer["slot"]
-    assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
-    with pytest.raises(HostError, match="no plan of this netlab version"):
-        state.read_plan(tmp_path / "newer")
-
-
-def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() -> None:
-    plan = a_plan(windows=4)
-    assert len({host.uid for host in plan.hosts}) == 6
-    other = make_plan(LabOptions("other", windows=4), Path("/x"), taken=(), taken_slots=(0,))
-    assert not {host.uid for host in plan.hosts} & {host.uid for host in other.hosts}
-    for wrong in (-1, 5):
-        with pytest.raises(UsageError, match=f"--windows {wrong}: 1 to 4 Windows hosts"):
-            LabOptions(windows=wrong).check()
-
-
-def test_up_without_wine_makes_nothing_and_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(life, "_require_root", lambda: None)
-    monkeypatch.setattr(life, "missing_packages", lambda: programs.Missing((), ()))
-    missing = programs.missing_for_windows("/nowhere")
-    monkeypatch.setattr(life, "missing_for_windows", lambda: missing)
-    with pytest.raises(
-        HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
-    ):
-        lab.up(LabOptions(name=NAME, windows=1))
-    assert not state.folder_of(NAME).exists()
-
-
-def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    missing = programs.Missing(("wine64",), ("wine64",))
-    monkeypatch.setattr(doctor, "missing_packages", lambda: programs.Missing((), ()))
-    monkeypatch.setattr(doctor, "missing_for_windows", lambda: missing)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = CliRunner().invoke(cli, ["lab", "doctor"])
-    assert done.exit_code == HostError.exit_code
-    assert done.output.splitlines() == [
-        "missing  the lab: root: try again with sudo",
-        "ok       the lab: programs",
-        "missing  Windows hosts: wine64: sudo apt-get install wine64",
-    ]
-
-
-def test_the_check_of_a_windows_machine_is_six_cells_for_the_inventory_of_its_page(
-    tmp_path: Path,
-) -> None:
-    matrix = load_matrix(ROOT / "matrices" / "windows-check.yaml")
-    cells = expand(matrix)
-    assert sorted(cell.pairing for cell in cells) == ["LW"] * 3 + ["WL"] * 3
-    page = (ROOT / "docs" / "lab.md").read_text()
-    block = re.findall(r"```yaml\n(.*?)```", page, re.S)[-1]
-    file = tmp_path / "windows.yaml"
-    file.write_text(textwrap.dedent(block))
-    hosts = load_inventory(file)
-    assert {hosts.pair(pairing)[0].name for pairing in matrix.pairings} == {"here", "there"}
-    assert hosts.host("there").port_range == (5001, 5100)
-
-
-# ---- the template --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(wine, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(wine, "template_folder", lambda: wine.CACHE / "wine-template-wine-9-new")
-    monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
-    return wine.CACHE
-
-
-def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
-    a_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (a_cache / "half-made-x" / "drive_c").mkdir(parents=True)
-    (a_cache / "wine-template-wine-8-old").mkdir()
-    made: list[Path] = []
-    said: list[str] = []
-    monkeypatch.setattr(wine, "_make", made.append)
-    first = wine.template(said.append)
-    assert wine.template(said.append) == first
-    assert (len(made), len(said)) == (1, 1)
-    assert [entry.name for entry in a_cache.iterdir()] == ["wine-template-wine-9-new"]
-
-
-def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
-    a_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = a_cache / "wine-template-wine-8-old"
-    old.mkdir(parents=True)
-    other = state.ROOT / "other"
-    other.mkdir(parents=True)
-    state.write_plan(other, a_plan(windows=1))
-    state.mark_complete(other)
-    monkeypatch.setattr(wine, "_make", lambda prefix: None)
-    wine.template(lambda _: None)
-    assert old.exists()
-    state.write_plan(other, a_plan())
-    wine.template(lambda _: None)
-    assert not old.exists()
-
-
-def test_a_template_that_fails_leaves_no_half_of_itself(
-    a_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(prefix: Path) -> None:
-        (prefix / "drive_c").mkdir()
-        raise HostError("wine did not make the Windows template: no space left")
-
-    monkeypatch.setattr(wine, "_make", fail)
-    with pytest.raises(HostError, match="no space left"):
-        wine.template(lambda _: None)
-    assert list(a_cache.iterdir()) == []
-
-
-# ---- with root and wine --------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
-    """A shaped lab whose Windows hosts have the test's Windows program in their home."""
-    made = lab.up(LabOptions(name=NAME, rate=RATE_BIT_PER_S, windows=2))
-    try:
-        program = tmp_path_factory.mktemp("windows") / "lab.exe"
-        compiler = "x86_64-w64-mingw32-gcc"
-        words = ["-std=c11", "-O2", "-s", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-lws2_32"]
-        subprocess.run([compiler, "-o", str(program), *words], check=True)
-        for name in ("windows-a", "windows-b"):
-            with files(made, name) as sftp:
-                sftp.put(str(program), "lab.exe")
-        yield made
-    finally:
-        lab.down(NAME)
-
-
-def inventory(of: lab.LabState) -> Inventory:
-    assert of.hosts_file is not None
-    return load_inventory(of.hosts_file)
-
-
-@contextlib.contextmanager
-def files(of: lab.LabState, name: str):  # type: ignore[no-untyped-def]
-    """The host's files, over the SSH that netlab itself uses."""
-    transport = SshTransport.connect(inventory(of).host(name))
-    try:
-        with transport.sftp() as sftp:
-            yield sftp
-    finally:
-        transport.close()
-
-
-def argv(of: lab.LabState, name: str, command: str) -> list[str]:
-    return ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", name, command]
-
-
-def windows(
-    of: lab.LabState, command: str, said: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
-    """A command on windows-a, to its end."""
-    return subprocess.run(
-        argv(of, "windows-a", command), input=said, capture_output=True, timeout=30, check=False
-    )
-
-
-@contextlib.contextmanager
-def started(of: lab.LabState, name: str, deed: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The test's program on a Windows host, once it said that it is ready."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(argv(of, name, f"lab.exe {deed}"), stdin=pipe, stdout=pipe) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline().strip() == b"ready"
-            yield process
-        finally:
-            process.kill()
-
-
-def programs_of(of: lab.LabState, name: str) -> list[str]:
-    """Command lines of the test's program on a host, seen from outside."""
-    uid = next(host.uid for host in of.hosts if host.name == name)
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_bytes()
-            if process.stat().st_uid == uid and b"lab.exe" in words:
-                found.append(words.replace(b"\0", b" ").decode())
-    return found
+__all__ = ["four_hosts"]
 
 
 class TestAWindowsHost:
@@ -382,124 +146,6 @@ class TestAWindowsHost:
             assert programs_of(four_hosts, "windows-a")
         assert windows(four_hosts, "taskkill /F /IM lab.exe").returncode == 0
         wait_until(lambda: not programs_of(four_hosts, "windows-a"))
-
-
-RECEIVER = """
-import socket
-door = socket.create_server(("", {port}))
-print("ready", flush=True)
-link, _ = door.accept()
-total = 0
-while got := link.recv(262144): total += len(got)
-print(total)
-"""
-SENDER = """
-import socket, time
-link = socket.create_connection(("{to}", {port}))
-end, total = time.monotonic() + 0.9, 0
-while time.monotonic() < end:
-    link.sendall(bytes(65536)); total += 65536
-print(total)
-"""
-
-
-@contextlib.contextmanager
-def at_work(
-    of: lab.LabState, name: str, deed: str, script: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Windows hosts do the deed, over SSH; Linux hosts run the script."""
-    words = argv(of, name, f"lab.exe {deed}")
-    if name.startswith("linux"):
-        namespace = next(host.namespace for host in of.hosts if host.name == name)
-        words = [programs.program("ip"), "netns", "exec", namespace, sys.executable, "-c", script]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-class TestTheNetworkOfFourHosts:
-    pytestmark = needs_wine
-
-    @pytest.mark.parametrize("pairing", ["LL", "WL", "LW", "WW"])
-    def test_tcp_of_every_pairing_fills_its_cables_as_ethernet_does(
-        self, four_hosts: lab.LabState, pairing: str
-    ) -> None:
-        to, by = inventory(four_hosts).pair(pairing)
-        number = next(i for i, host in enumerate(four_hosts.hosts) if host.name == to.name)
-        filled = pytest.approx(RATE_BIT_PER_S / 1e6, rel=0.02)
-        measured: list[float] = []
-        while len(measured) < 6 and filled not in measured:
-            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + len(measured)
-            receiver_script = RECEIVER.format(port=port)
-            sender_script = SENDER.format(to=to.address("test"), port=port)
-            with at_work(four_hosts, to.name, f"take {port}", receiver_script) as receiver:
-                assert receiver.stdout is not None
-                assert receiver.stdout.readline().strip() == b"ready"
-                deed = f"give {to.address('test')} {port} 900"
-                with at_work(four_hosts, by.name, deed, sender_script) as sender:
-                    time.sleep(0.45)
-                    measured.append(wire_mbit_per_s(four_hosts, number))
-                    sent, _ = sender.communicate(timeout=20)
-                    assert sender.returncode == 0
-                received, _ = receiver.communicate(timeout=20)
-            assert int(received) == int(sent) > 0
-        assert measured[-1] == filled, measured
-
-    def test_every_cable_is_shaped_at_the_host_and_at_the_switch(
-        self, four_hosts: lab.LabState
-    ) -> None:
-        assert four_hosts.plan is not None
-        for end in (end for cable in four_hosts.plan.cables for end in cable.ends):
-            queue = programs.run(
-                "tc", "-d", "-n", end.namespace, "qdisc", "show", "dev", end.interface
-            )
-            assert "tbf" in queue and "rate 20Mbit" in queue
-            assert "overhead 24 mpu 84 mtu 2047 tsize 2048" in queue
-
-    def test_a_frame_crosses_the_cables_of_its_two_hosts_only(
-        self, four_hosts: lab.LabState
-    ) -> None:
-        def frames() -> list[int]:
-            count = "/sys/class/net/test/statistics/rx_packets"
-            return [int(inside(four_hosts, number, "cat", count)) for number in range(4)]
-
-        to = four_hosts.hosts[3].addresses[0]
-        greet = f"import socket; socket.socket().connect_ex(('{to}', 9))"
-        inside(four_hosts, 0, sys.executable, "-c", greet)
-        before = frames()
-        send = (
-            "import socket, time; link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-            f"for _ in range(200): link.sendto(bytes(100), ('{to}', 9)); time.sleep(0.0005)"
-        )
-        inside(four_hosts, 0, sys.executable, "-c", send)
-        came = [after - earlier for earlier, after in zip(before, frames(), strict=True)]
-        assert came[3] >= 200
-        assert max(came[1:3]) < 20, came
-
-    def test_the_mtu_holds_for_windows_programs(self, four_hosts: lab.LabState) -> None:
-        to = four_hosts.hosts[0].addresses[0]
-        assert windows(four_hosts, f"lab.exe dgram {to} 9 1472").returncode == 0
-        too_long = windows(four_hosts, f"lab.exe dgram {to} 9 1473")
-        assert too_long.returncode == 1
-        assert too_long.stdout.split() == [b"sendto", b"10040"], "WSAEMSGSIZE"
-
-    def test_a_windows_programs_socket_is_in_its_own_hosts_network(
-        self, four_hosts: lab.LabState
-    ) -> None:
-        with started(four_hosts, "windows-a", f"take {PORT + 99}"):
-            listening = f":{PORT + 99:04X} "
-            assert listening in inside(four_hosts, 2, "cat", "/proc/net/tcp")
-            assert listening not in Path("/proc/net/tcp").read_text()
-            assert listening not in inside(four_hosts, 3, "cat", "/proc/net/tcp")
-
-    def test_status_says_that_there_is_a_switch(self, four_hosts: lab.LabState) -> None:
-        plain = lab.status(NAME).as_json()
-        assert plain["up"] is True
-        assert [host["os"] for host in plain["hosts"]] == ["L", "L", "W", "W"]
-        assert plain["switch"] == f"netlab-{NAME}-switch"
-        assert "20 Mbit/s, MTU 1500, 4 into a switch" in lab.status(NAME).as_text()
 
 
 class TestTheEnd:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from paths import Path, hosts_on, needs_namespaces, shape_client
-from test_paths_between import search
+from paths import Path, hosts_on, needs_namespaces, search, shape_client
 
 from netlab.experiment.records import Record, Status
 

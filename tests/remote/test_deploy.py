@@ -1,4 +1,4 @@
-"""What a host answers about its system, and which probe is for it; files: test_transport_sshd."""
+"""What a host answers about its system, and which probe is for it; files: test_agent_sshd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Labs for tests: looks inside their hosts, which processes go first, and what is left of one."""
+"""Labs for tests: looks inside their hosts, which processes go first, what is left of one, and one
+with Windows hosts.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from folders import SUPPORT
 
 from netlab import lab
+from netlab.config.inventory import load_inventory
+from netlab.experiment.hosts import Inventory
 from netlab.lab import network, programs, quota, state
+from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan
+from netlab.remote.ssh import SshTransport
 
 needs_a_lab = [pytest.mark.needs("lab")]
 
@@ -117,3 +124,83 @@ def wait_until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end, "waited 10 s in vain"
         time.sleep(0.002)
+
+
+# ---- Windows hosts -------------------------------------------------------------------------------
+
+needs_wine = [*needs_a_lab, pytest.mark.needs("windows-hosts")]
+WINDOWS_LAB = f"w{os.getpid()}"
+SOURCE = SUPPORT / "lab_program.c"
+RATE_BIT_PER_S = 20e6
+"""Slow enough for a busy machine to fill the cables."""
+
+
+@pytest.fixture(scope="module")
+def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
+    """A shaped lab whose Windows hosts have the test's Windows program in their home."""
+    made = lab.up(LabOptions(name=WINDOWS_LAB, rate=RATE_BIT_PER_S, windows=2))
+    try:
+        program = tmp_path_factory.mktemp("windows") / "lab.exe"
+        compiler = "x86_64-w64-mingw32-gcc"
+        words = ["-std=c11", "-O2", "-s", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-lws2_32"]
+        subprocess.run([compiler, "-o", str(program), *words], check=True)
+        for name in ("windows-a", "windows-b"):
+            with files(made, name) as sftp:
+                sftp.put(str(program), "lab.exe")
+        yield made
+    finally:
+        lab.down(WINDOWS_LAB)
+
+
+def inventory(of: lab.LabState) -> Inventory:
+    assert of.hosts_file is not None
+    return load_inventory(of.hosts_file)
+
+
+@contextmanager
+def files(of: lab.LabState, name: str):  # type: ignore[no-untyped-def]
+    """The host's files, over the SSH that netlab itself uses."""
+    transport = SshTransport.connect(inventory(of).host(name))
+    try:
+        with transport.sftp() as sftp:
+            yield sftp
+    finally:
+        transport.close()
+
+
+def argv(of: lab.LabState, name: str, command: str) -> list[str]:
+    return ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", name, command]
+
+
+def windows(
+    of: lab.LabState, command: str, said: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """A command on windows-a, to its end."""
+    return subprocess.run(
+        argv(of, "windows-a", command), input=said, capture_output=True, timeout=30, check=False
+    )
+
+
+@contextmanager
+def started(of: lab.LabState, name: str, deed: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The test's program on a Windows host, once it said that it is ready."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv(of, name, f"lab.exe {deed}"), stdin=pipe, stdout=pipe) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == b"ready"
+            yield process
+        finally:
+            process.kill()
+
+
+def programs_of(of: lab.LabState, name: str) -> list[str]:
+    """Command lines of the test's program on a host, seen from outside."""
+    uid = next(host.uid for host in of.hosts if host.name == name)
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes()
+            if process.stat().st_uid == uid and b"lab.exe" in words:
+                found.append(words.replace(b"\0", b" ").decode())
+    return found

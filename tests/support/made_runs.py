@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.store.plan import Plan, PlannedCell
+from netlab.store.run_folder import RunFolder
 
 CONTENT: Mapping[str, Any] = {
     "link": {"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False},
@@ -85,3 +87,14 @@ def ticking(start: int = 0) -> Callable[[], str]:
         return f"2026-01-31T{12 + now // 3600:02}:{now // 60 % 60:02}:{now % 60:02}.000000Z"
 
     return clock
+
+
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+
+
+def open_folder(path: Path, plan: Plan | None = None) -> RunFolder:
+    return RunFolder.open_for_writing(path, plan or made_plan(), clock=ticking())
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return (path / "journal.jsonl").read_bytes().splitlines(keepends=True)

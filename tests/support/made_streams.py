@@ -12,6 +12,8 @@ import pytest
 from made_readings import failure, plan_of, planned, result
 
 from netlab import cli
+from netlab.compare.judge import Judged
+from netlab.compare.runs import Compared
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis, load
@@ -21,6 +23,8 @@ from netlab.store.run_folder import RunFolder
 LINK = Link(1e8, 1500)
 Mbit = float | None
 """Of one trial; ``None``: it failed."""
+STEADY = (94.10, 94.12, 94.11, 94.09, 94.13)
+LESS = tuple(0.97 * each for each in STEADY)
 
 
 def stream(
@@ -70,6 +74,18 @@ def stream_values(mbit_per_s: Mbit, **more: Value) -> dict[str, Value] | None:
         "same_host": False,
         **more,
     }
+
+
+def two(tmp_path: Path, old: Sequence[Mbit], new: Sequence[Mbit]) -> tuple[Analysis, Analysis]:
+    return (
+        stream_run(tmp_path / "old", (stream(), old)),
+        stream_run(tmp_path / "new", (stream(), new)),
+    )
+
+
+def only_row(compared: Compared) -> Judged:
+    (row,) = compared.rows
+    return row
 
 
 def netlab(capfdbinary: pytest.CaptureFixture[bytes], *words: str) -> tuple[int, str, str]:

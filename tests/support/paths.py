@@ -1,19 +1,25 @@
 """Network paths for tests: two hosts in namespaces of their own, a cable or a router between them,
-and a real agent in each.
+and a real agent in each; or two on loopback; and what is measured between them.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from netlab.build.local import local_probe
+from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import PayloadSearch, TestSettings
+from netlab.experiment.records import Record, Status, to_json
+from netlab.experiment.schedule import Trial
+from netlab.measure import payload_search
 from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
@@ -141,3 +147,37 @@ def _agent(who: str, namespace: str) -> Agent:
     host = Host(name=who, os="L", local=True, addresses={"test": ADDRESSES[who]})
     transport = Inside(host, namespace)
     return Agent(host, transport, transport.start([str(local_probe()), "agent"]))
+
+
+@pytest.fixture
+def loopback() -> Iterator[Ends]:
+    with ExitStack() as stack:
+        loop = {"loopback": ("127.0.0.1", "::1")}
+        agents = [
+            Agent.open(Host(name=name, os="L", local=True, addresses=loop))
+            for name in ("server", "client")
+        ]
+        for agent in agents:
+            stack.callback(agent.close)
+        yield Ends(server=agents[0], client=agents[1], same_host=True)
+
+
+Measure = Callable[..., Record]
+
+
+def record_of(measure: Measure, test: str, setup: TestSettings, ends: Ends) -> Record:
+    trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
+    record = measure(trial, ends, 1, lambda _cell, _rate: None)
+    to_json(record)
+    return record
+
+
+def search(ends: Ends, **settings: Any) -> Record:
+    setup = PayloadSearch(**{"timeout_s": 0.1, "duration_s": 0.2} | settings)
+    return record_of(payload_search.measure, "payload_search", setup, ends)
+
+
+def found(record: Record, direction: str = "") -> tuple[object, ...]:
+    assert record.status is Status.OK, record.detail
+    names = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
+    return tuple(record.values[direction + name] for name in names)

@@ -1,4 +1,4 @@
-"""A real OpenSSH server for a test: on loopback, a high port, with keys and a home of its own."""
+"""Real OpenSSH servers for a test: on loopback, a high port, with keys and homes of their own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from needs import SFTP_SERVERS, SYSTEM_PATH
+
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote import deploy
+from netlab.remote.ssh import SshTransport
 
 SSHD = shutil.which("sshd", path=SYSTEM_PATH)
 KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)
@@ -214,3 +218,79 @@ def children(pid: int) -> list[int]:
 def descendants(pid: int) -> list[int]:
     """A process, its children, theirs, and so on."""
     return [pid, *(later for child in children(pid) for later in descendants(child))]
+
+
+@dataclass
+class Site:
+    """A home directory of a user, and the servers he can log in to."""
+
+    folder: Path
+    servers: list[Sshd] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ssh = self.folder / "home" / ".ssh"
+        self.key = make_key(self.ssh / "id_ed25519")
+        self.known = self.ssh / "known_hosts"
+
+    def server(
+        self, *options: str, kinds: tuple[str, ...] = ("ed25519",), trust: bool = True
+    ) -> Sshd:
+        made = Sshd(self.folder / f"server{len(self.servers)}", self.key, list(options), kinds)
+        self.servers.append(made.start())
+        if trust:
+            self.trust(made.line(kinds[0]))
+        return made
+
+    def trust(self, line: str) -> None:
+        with self.known.open("a") as file:
+            file.write(line)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    # Nothing of a test lands in the machine's own temporary directories.
+    monkeypatch.setattr(deploy, "FALLBACKS", (str(tmp_path / "fallback"),))
+    made = Site(tmp_path)
+    yield made
+    for server in made.servers:
+        server.stop()
+
+
+def host_at(
+    server: Sshd, *, host_key: str | None = None, identity: Path | None = None, name: str = "far"
+) -> Host:
+    return Host(
+        name=name,
+        os="L",
+        ssh=SshTarget("127.0.0.1", USER, server.port),
+        addresses={"test": ("127.0.0.1",)},
+        host_key=host_key,
+        identity=None if identity is None else str(identity),
+    )
+
+
+def alias(name: str) -> Host:
+    return Host(name=name, os="L", ssh=SshTarget(name), addresses={"test": ("127.0.0.1",)})
+
+
+def log_in(host: Host) -> None:
+    SshTransport.connect(host).close()
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    give_up = time.monotonic() + timeout_s
+    while not condition() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return condition()
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def cached(server: Sshd) -> Path:
+    """The one probe in the server's cache."""
+    (only,) = (server.home / ".cache" / "netlab").iterdir()
+    return only

@@ -1,0 +1,147 @@
+"""What must agree between two runs that are compared: what is refused, and compared anyway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_readings import plan_of
+from made_streams import LESS, STEADY, only_row, stream, stream_run, two
+
+from netlab.compare.matching import agreement
+from netlab.compare.runs import compare_runs
+from netlab.errors import UsageError
+from netlab.experiment.matrix import Link
+from netlab.findings.analysis import load
+from netlab.report.comparison_text import WRITERS
+from netlab.store.plan import PlannedCell
+from netlab.store.run_folder import RunFolder
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({}, {"link": Link(1e9, 1500)}, "link’s rate: 100 Mbit/s in the baseline, 1 Gbit/s in the"),
+        ({}, {"link": None}, "link’s MTU: 1500 B in the baseline, not said in the contender"),
+        ({}, {"duration_s": 1.0}, "duration: 10 s in the baseline, 1 s in the contender"),
+        ({}, {"size": 64}, "message size, bytes: 1448 in the baseline, 64 in the contender"),
+        ({}, {"pairing": "WL"}, "pairing: LL in the baseline, WL in the contender"),
+        ({}, {"protocol": "UDP"}, "stream over TCP: only in the baseline; stream over UDP: only"),
+        ({"congestion": "bbr"}, {}, "control: bbr in the baseline, host’s default in the contend"),
+    ],
+)
+def test_runs_that_differ_in_what_must_agree_are_refused_by_its_name(
+    tmp_path: Path, old: dict[str, Any], new: dict[str, Any], words: str
+) -> None:
+    sides = []
+    for name, keys in (("old", old), ("new", new)):
+        plan = {"link": keys["link"]} if "link" in keys else {}
+        settings = {key: value for key, value in keys.items() if key != "link"}
+        sides.append(stream_run(tmp_path / name, (stream(**settings), STEADY), **plan))
+    with pytest.raises(UsageError) as refused:
+        compare_runs(*sides)
+    assert words in str(refused.value)
+    assert "--anyway" in str(refused.value)
+    if "protocol" in new:
+        with pytest.raises(UsageError, match="no cell of one is in the other"):
+            compare_runs(*sides, anyway=True)
+        return
+    compared = compare_runs(*sides, anyway=True)
+    assert len(compared.rows) == 1
+    assert any(words.split(";", maxsplit=1)[0] in each for each in compared.differences)
+
+
+def test_of_sizes_that_both_have_those_are_compared_anyway_and_the_others_named(
+    tmp_path: Path,
+) -> None:
+    old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
+    new = stream_run(tmp_path / "new", *((stream(size=n), STEADY) for n in (576, 1448, 8000)))
+    with pytest.raises(UsageError, match="bytes: 64 only in the baseline; 8000 only in the cont"):
+        compare_runs(old, new)
+    compared = compare_runs(old, new, anyway=True)
+    assert [row.aligned.label for row in compared.rows] == ["TCP 576", "TCP 1448"]
+    assert [each.partition(",")[0] for each in compared.remarks[:2]] == [
+        "1 cell only in the baseline",
+        "1 cell only in the contender",
+    ]
+
+
+def test_cells_that_a_rule_left_out_are_missed_where_all_settings_agree(tmp_path: Path) -> None:
+    all_four = [(stream(p, size=size), STEADY) for p in ("LL", "WL") for size in (64, 576)]
+    old = stream_run(tmp_path / "old", *all_four)
+    new = stream_run(tmp_path / "new", *all_four[:3])
+    with pytest.raises(UsageError, match="1 cell only in the baseline, such as WL-stream"):
+        compare_runs(old, new)
+
+
+def test_repeats_and_hosts_need_not_agree(tmp_path: Path) -> None:
+    compared = compare_runs(*two(tmp_path, STEADY, STEADY[:3]))
+    assert compared.differences == ()
+
+
+def test_a_setting_that_an_older_run_knows_nothing_of_is_its_default(tmp_path: Path) -> None:
+    cell = stream()
+    fewer = {name: value for name, value in cell.settings.items() if name != "streams"}
+    older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
+    old = stream_run(tmp_path / "old", (older, STEADY))
+    new = stream_run(tmp_path / "new", (cell, STEADY))
+    assert only_row(compare_runs(old, new)).aligned.cells == (older.key, cell.key)
+    more = stream_run(tmp_path / "more", (stream(streams=4), STEADY))
+    with pytest.raises(UsageError, match="streams: 1 in the baseline, 4 in the contender"):
+        compare_runs(old, more)
+    printed = stream_run(tmp_path / "printed", (older, STEADY), source="a table")
+    with pytest.raises(UsageError, match="streams: not set in the baseline, 1 in the contender"):
+        compare_runs(printed, new)
+
+
+ALL = [
+    stream(pairing, protocol, size, duration_s=duration)
+    for pairing in ("LL", "WL")
+    for protocol in ("TCP", "UDP")
+    for size in (64, 576)
+    for duration in (1.0, 10.0)
+]
+some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
+
+
+@given(some_cells, some_cells)
+def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
+    one: set[int], other: set[int]
+) -> None:
+    old, new = (plan_of([ALL[at] for at in sorted(those)], 1) for those in (one, other))
+    found = agreement(old, new)
+    assert bool(found.differences) == (one != other)
+    for side in zip(*found.pairs, strict=True):
+        assert len(set(side)) == len(side)
+    keys = {cell.key for cell in old.cells} & {cell.key for cell in new.cells}
+    if one == other:
+        assert found.pairs == tuple((cell.key, cell.key) for cell in old.cells)
+    assert keys <= {key for pair in found.pairs for key in pair}
+    back = agreement(new, old)
+    assert bool(back.differences) == bool(found.differences)
+    assert {(b, a) for a, b in back.pairs} == set(found.pairs)
+
+
+@pytest.mark.parametrize("form", sorted(WRITERS))
+def test_what_was_compared_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
+    old = stream_run(tmp_path / "old", (stream(), STEADY))
+    new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
+    written = WRITERS[form](compare_runs(old, new, anyway=True))
+    marks = {"csv": "false,", "json": '"comparable": false'}
+    assert marks.get(form, "NOT COMPARABLE, and compared anyway: duration: 10 s") in written
+    agreed = WRITERS[form](compare_runs(old, old))
+    assert marks.get(form, "NOT COMPARABLE") not in agreed
+
+
+def test_what_is_known_to_have_changed_between_two_occasions_is_said(tmp_path: Path) -> None:
+    old, new = two(tmp_path, STEADY, LESS)
+    for run, kernel, load_average in ((old, "6.1", "0.1"), (new, "6.18", "0.9")):
+        with RunFolder.open_for_writing(run.path, run.plan) as folder:
+            folder.note("session", netlab="0.1.0")
+            facts = {"kernel": kernel, "cpu_model": "x", "load_average": load_average}
+            folder.note("facts", host="alpha", when="before", facts=facts)
+    compared = compare_runs(load(old.path), load(new.path))
+    assert compared.remarks == ("changed between them: alpha kernel: 6.1, then 6.18",)

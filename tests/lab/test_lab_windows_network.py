@@ -1,0 +1,148 @@
+"""The network of a lab with Windows hosts: cables into a switch, their rate and MTU."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import (
+    RATE_BIT_PER_S,
+    argv,
+    four_hosts,
+    inside,
+    inventory,
+    needs_wine,
+    started,
+    windows,
+    wire_mbit_per_s,
+)
+from labs import WINDOWS_LAB as NAME
+
+from netlab import lab
+from netlab.lab import programs
+
+__all__ = ["four_hosts"]
+
+PORT = 5301
+
+RECEIVER = """
+import socket
+door = socket.create_server(("", {port}))
+print("ready", flush=True)
+link, _ = door.accept()
+total = 0
+while got := link.recv(262144): total += len(got)
+print(total)
+"""
+SENDER = """
+import socket, time
+link = socket.create_connection(("{to}", {port}))
+end, total = time.monotonic() + 0.9, 0
+while time.monotonic() < end:
+    link.sendall(bytes(65536)); total += 65536
+print(total)
+"""
+
+
+@contextlib.contextmanager
+def at_work(
+    of: lab.LabState, name: str, deed: str, script: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Windows hosts do the deed, over SSH; Linux hosts run the script."""
+    words = argv(of, name, f"lab.exe {deed}")
+    if name.startswith("linux"):
+        namespace = next(host.namespace for host in of.hosts if host.name == name)
+        words = [programs.program("ip"), "netns", "exec", namespace, sys.executable, "-c", script]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class TestTheNetworkOfFourHosts:
+    pytestmark = needs_wine
+
+    @pytest.mark.parametrize("pairing", ["LL", "WL", "LW", "WW"])
+    def test_tcp_of_every_pairing_fills_its_cables_as_ethernet_does(
+        self, four_hosts: lab.LabState, pairing: str
+    ) -> None:
+        to, by = inventory(four_hosts).pair(pairing)
+        number = next(i for i, host in enumerate(four_hosts.hosts) if host.name == to.name)
+        filled = pytest.approx(RATE_BIT_PER_S / 1e6, rel=0.02)
+        measured: list[float] = []
+        while len(measured) < 6 and filled not in measured:
+            port = PORT + 10 * ["LL", "WL", "LW", "WW"].index(pairing) + len(measured)
+            receiver_script = RECEIVER.format(port=port)
+            sender_script = SENDER.format(to=to.address("test"), port=port)
+            with at_work(four_hosts, to.name, f"take {port}", receiver_script) as receiver:
+                assert receiver.stdout is not None
+                assert receiver.stdout.readline().strip() == b"ready"
+                deed = f"give {to.address('test')} {port} 900"
+                with at_work(four_hosts, by.name, deed, sender_script) as sender:
+                    time.sleep(0.45)
+                    measured.append(wire_mbit_per_s(four_hosts, number))
+                    sent, _ = sender.communicate(timeout=20)
+                    assert sender.returncode == 0
+                received, _ = receiver.communicate(timeout=20)
+            assert int(received) == int(sent) > 0
+        assert measured[-1] == filled, measured
+
+    def test_every_cable_is_shaped_at_the_host_and_at_the_switch(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        assert four_hosts.plan is not None
+        for end in (end for cable in four_hosts.plan.cables for end in cable.ends):
+            queue = programs.run(
+                "tc", "-d", "-n", end.namespace, "qdisc", "show", "dev", end.interface
+            )
+            assert "tbf" in queue and "rate 20Mbit" in queue
+            assert "overhead 24 mpu 84 mtu 2047 tsize 2048" in queue
+
+    def test_a_frame_crosses_the_cables_of_its_two_hosts_only(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        def frames() -> list[int]:
+            count = "/sys/class/net/test/statistics/rx_packets"
+            return [int(inside(four_hosts, number, "cat", count)) for number in range(4)]
+
+        to = four_hosts.hosts[3].addresses[0]
+        greet = f"import socket; socket.socket().connect_ex(('{to}', 9))"
+        inside(four_hosts, 0, sys.executable, "-c", greet)
+        before = frames()
+        send = (
+            "import socket, time; link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            f"for _ in range(200): link.sendto(bytes(100), ('{to}', 9)); time.sleep(0.0005)"
+        )
+        inside(four_hosts, 0, sys.executable, "-c", send)
+        came = [after - earlier for earlier, after in zip(before, frames(), strict=True)]
+        assert came[3] >= 200
+        assert max(came[1:3]) < 20, came
+
+    def test_the_mtu_holds_for_windows_programs(self, four_hosts: lab.LabState) -> None:
+        to = four_hosts.hosts[0].addresses[0]
+        assert windows(four_hosts, f"lab.exe dgram {to} 9 1472").returncode == 0
+        too_long = windows(four_hosts, f"lab.exe dgram {to} 9 1473")
+        assert too_long.returncode == 1
+        assert too_long.stdout.split() == [b"sendto", b"10040"], "WSAEMSGSIZE"
+
+    def test_a_windows_programs_socket_is_in_its_own_hosts_network(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        with started(four_hosts, "windows-a", f"take {PORT + 99}"):
+            listening = f":{PORT + 99:04X} "
+            assert listening in inside(four_hosts, 2, "cat", "/proc/net/tcp")
+            assert listening not in Path("/proc/net/tcp").read_text()
+            assert listening not in inside(four_hosts, 3, "cat", "/proc/net/tcp")
+
+    def test_status_says_that_there_is_a_switch(self, four_hosts: lab.LabState) -> None:
+        plain = lab.status(NAME).as_json()
+        assert plain["up"] is True
+        assert [host["os"] for host in plain["hosts"]] == ["L", "L", "W", "W"]
+        assert plain["switch"] == f"netlab-{NAME}-switch"
+        assert "20 Mbit/s, MTU 1500, 4 into a switch" in lab.status(NAME).as_text()

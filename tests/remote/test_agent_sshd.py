@@ -1,0 +1,249 @@
+"""The probe over SSH, against a real OpenSSH server on loopback: put there, asked, and lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import statistics
+import subprocess
+import time
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import sshd
+from sshd import Site, cached, host_at, is_alive, site, until
+
+from netlab.errors import HostError, HostGone
+from netlab.experiment.hosts import Host
+from netlab.remote import agent as probe
+from netlab.remote import system
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import same_host
+from netlab.remote.ssh import SshTransport
+
+__all__ = ["site"]
+
+pytestmark = sshd.needs_sshd
+
+
+class TestDeployment:
+    def test_the_probe_is_put_there_once_and_found_again(self, site: Site) -> None:
+        server = site.server()
+        stamps = []
+        for _ in range(2):
+            agent = Agent.open(host_at(server))
+            agent.close()
+            seen = cached(server).stat()
+            stamps.append((seen.st_ino, seen.st_mtime_ns, seen.st_mode & 0o777))
+        assert stamps[0] == stamps[1]
+        assert stamps[0][2] == 0o700
+        assert re.fullmatch("netprobe-[0-9a-f]{16}", cached(server).name)
+
+    @pytest.mark.parametrize("damage", ["flipped", "cut", "not-executable", "link"])
+    def test_a_damaged_probe_is_replaced(self, site: Site, damage: str) -> None:
+        server = site.server()
+        Agent.open(host_at(server)).close()
+        file = cached(server)
+        whole = file.read_bytes()
+        if damage == "flipped":
+            file.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+        elif damage == "cut":
+            file.write_bytes(whole[:-1])
+        elif damage == "not-executable":
+            file.chmod(0o600)
+        else:
+            target = server.folder / "elsewhere"
+            target.write_bytes(b"#!/bin/sh\n")
+            file.unlink()
+            file.symlink_to(target)
+        Agent.open(host_at(server)).close()
+        assert file.read_bytes() == whole
+        assert not file.is_symlink()
+        assert file.stat().st_mode & 0o777 == 0o700
+        assert cached(server) == file
+
+    def test_where_the_home_takes_nothing_the_next_directory_is_tried(self, site: Site) -> None:
+        server = site.server()
+        (server.home / ".cache").write_text("a file where a directory should be")
+        (site.folder / "fallback").mkdir()
+        Agent.open(host_at(server)).close()
+        (private,) = (site.folder / "fallback").iterdir()
+        assert private.stat().st_mode & 0o777 == 0o700
+        assert len(list(private.iterdir())) == 1
+
+    @pytest.mark.needs("root")
+    def test_where_a_place_does_not_start_programs_the_next_is_tried(self, site: Site) -> None:
+        server = site.server()
+        cache = server.home / ".cache"
+        cache.mkdir()
+        (site.folder / "fallback").mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "noexec,size=8m", "netlab-test", str(cache)]
+        subprocess.run(mount, check=True)
+        try:
+            Agent.open(host_at(server)).close()
+            assert cached(server).exists()
+            assert list((site.folder / "fallback").iterdir())
+        finally:
+            subprocess.run(["umount", str(cache)], check=True)
+
+    @pytest.mark.needs("root")
+    def test_where_a_place_is_full_the_next_is_tried_and_nothing_is_left_behind(
+        self, site: Site
+    ) -> None:
+        server = site.server()
+        cache = server.home / ".cache"
+        cache.mkdir()
+        (site.folder / "fallback").mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "netlab-test", str(cache)]
+        subprocess.run(mount, check=True)
+        try:
+            Agent.open(host_at(server)).close()
+            assert not list((cache / "netlab").iterdir())
+        finally:
+            subprocess.run(["umount", str(cache)], check=True)
+
+    @pytest.mark.parametrize("trap", ["link", "open"])
+    def test_a_place_that_another_could_have_prepared_is_refused_by_its_path(
+        self, site: Site, trap: str
+    ) -> None:
+        server = site.server()
+        (server.home / ".cache").write_text("")
+        fallback = site.folder / "fallback"
+        fallback.mkdir()
+        place = fallback / f"netlab-{os.geteuid()}"
+        bait = site.folder / "bait"
+        bait.mkdir()
+        if trap == "link":
+            place.symlink_to(bait)
+        else:
+            place.mkdir()
+            place.chmod(0o777)
+        with pytest.raises(HostError, match=f"no place to start the probe from.*{place}"):
+            Agent.open(host_at(server))
+        assert not list(bait.iterdir())
+        assert trap == "link" or not list(place.iterdir())
+
+    def test_a_wrong_letter_is_refused_before_anything_is_put_there(self, site: Site) -> None:
+        server = site.server()
+        host = Host(name="far", os="M", ssh=host_at(server).ssh, addresses={"test": ("10.0.0.1",)})
+        with pytest.raises(HostError, match="far runs Linux, and the inventory says `os: M`"):
+            Agent.open(host)
+        assert not (server.home / ".cache").exists()
+
+
+class TestAgent:
+    def test_a_noisy_login_is_skipped_and_counted(self, site: Site) -> None:
+        server = site.server()
+        (server.home / ".noise").write_bytes(
+            b'Welcome!\r\n\x1b[32m\xff\xfe\x00 no record\n{"type": 3}\n' + b"y" * 200_000 + b"\n$ "
+        )
+        agent = Agent.open(host_at(server))
+        try:
+            assert agent.ask("clock")["type"] == "clock"
+            assert agent.skipped_lines >= 3
+        finally:
+            agent.close()
+
+    def test_a_login_that_answers_nothing_is_a_sentence(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(system, "ANSWER_S", 0.3)
+        server = site.server()
+        (server.folder / "login").write_text("#!/bin/sh\nexec sleep 20\n")
+        with pytest.raises(HostError, match=r"the login works, and no command answers in 0\.3 s"):
+            Agent.open(host_at(server))
+
+    def test_asking_over_ssh_takes_about_a_millisecond(self, site: Site) -> None:
+        agent = Agent.open(host_at(site.server()))
+
+        def ask_s() -> float:
+            before = time.perf_counter()
+            agent.ask("clock")
+            return time.perf_counter() - before
+
+        try:
+            # The best tenth: other programs of this machine are not what is tested. Without
+            # TCP_NODELAY each takes 40 ms.
+            assert statistics.quantiles([ask_s() for _ in range(200)], n=10)[0] < 0.005
+        finally:
+            agent.close()
+
+    def test_two_names_of_one_host_are_one_host(self, site: Site) -> None:
+        server = site.server()
+        one, two = (Agent.open(host_at(server, name=name)) for name in ("one", "two"))
+        local = Agent.open(Host(name="here", os="L", local=True))
+        try:
+            assert same_host(one, two)
+            assert same_host(one, local)
+        finally:
+            for agent in (one, two, local):
+                agent.close()
+
+    def test_closing_leaves_no_probe_and_no_session(self, site: Site) -> None:
+        server = site.server()
+        agent = Agent.open(host_at(server))
+        pid = int(agent.hello["pid"])
+        assert is_alive(pid)
+        agent.close()
+        assert until(lambda: not is_alive(pid) and not server.sessions())
+
+    def test_a_cut_connection_is_noticed_at_once_and_ends_the_probe(self, site: Site) -> None:
+        server = site.server()
+        agent = Agent.open(host_at(server))
+        pid = int(agent.hello["pid"])
+        listen: dict[str, Any] = {
+            "open": "listen",
+            "bind": "127.0.0.1",
+            "token": "5a" * 16,
+            "deadline": 30,
+        }
+        pending = agent.start("receive", kind="check", **listen)
+        assert pending.record(10)["type"] == "ready"
+        server.cut()
+        before = time.monotonic()
+        with pytest.raises(HostGone, match="far: the probe ended"):
+            pending.record(30)
+        assert time.monotonic() - before < 5
+        assert agent.gone
+        assert until(lambda: not is_alive(pid))
+        agent.close()
+
+    def test_a_half_open_connection_is_noticed_by_heartbeats(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
+        server = site.server()
+        agent = Agent.open(host_at(server), silence_s=1.0)
+        with server.frozen():
+            before = time.monotonic()
+            with pytest.raises(HostGone, match="far: silent for"):
+                agent.ask("clock", timeout_s=20)
+            assert 0.5 < time.monotonic() - before < 10
+            closing = time.monotonic()
+            agent.close()
+            assert time.monotonic() - closing < 5
+
+    def test_a_connection_that_breaks_while_the_host_is_silent_is_a_host_gone(
+        self, site: Site
+    ) -> None:
+        server = site.server()
+        transport = SshTransport.connect(host_at(server))
+        process = transport.start(("sleep", "60"))
+        with ExitStack() as stack:
+            stack.callback(transport.close)
+            with pytest.raises(HostError, match="far: its SFTP fails: "), transport.sftp() as sftp:
+                stack.enter_context(server.frozen())
+                # From here on nothing can be sent, and nothing tells paramiko so.
+                transport._connections[-1].sock.shutdown(socket.SHUT_WR)
+                sftp.stat(".")
+            with pytest.raises(OSError, match="EOFError"):
+                process.write(b"x")
+            process.close_input()
+            process.kill()
+            with pytest.raises(HostGone, match="far: the SSH connection is gone"):
+                transport.start(("true",))
+
+    def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
+        assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -1,0 +1,271 @@
+"""What a run folder refuses: another matrix, a second writer, damage, and folders that are none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT, SUPPORT
+from made_runs import (
+    CONTENT,
+    LL,
+    lines_of,
+    made_cell,
+    made_plan,
+    made_record,
+    open_folder,
+)
+
+from netlab.errors import LockedError, StoreError, UsageError
+from netlab.store.plan import differences
+from netlab.store.run_folder import holder_of, read
+
+# Another matrix
+
+
+def test_another_matrix_is_refused_with_the_difference_in_words(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    tests = [{"kind": "stream", "duration_s": 1, "message_bytes": [64]}]
+    other = made_plan(content={**CONTENT, "tests": tests, "warm_up_s": 2})
+    with pytest.raises(UsageError) as caught:
+        open_folder(tmp_path / "run", other)
+    message = str(caught.value)
+    assert caught.value.exit_code == 2
+    assert "tests[0].duration_s: 10 there, 1 here" in message
+    assert "tests[0].message_bytes: [64, 1500] there, [64] here" in message
+    assert "warm_up_s: nothing there, 2 here" in message
+    assert len(read(tmp_path / "run").records) == 0
+    open_folder(tmp_path / "run").close()
+
+
+def test_the_same_matrix_under_another_title_goes_on(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    content = json.loads(json.dumps(CONTENT)) | {"pairings": ("LL", "WL")}
+    open_folder(tmp_path / "run", made_plan(content=content, matrix_text="# another\n")).close()
+    assert read(tmp_path / "run").plan.matrix_text == "title: made up\n"
+
+
+def test_the_same_matrix_with_other_cells_is_refused(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    other = made_plan(cells=(*made_plan().cells[:3], made_cell("WL", 9000)))
+    with pytest.raises(UsageError, match="cells: 1 only there, 1 only here"):
+        open_folder(tmp_path / "run", other)
+
+
+def test_many_differences_are_cut_short(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    other = made_plan(content={**CONTENT, **{f"key{n:02}": n for n in range(20)}})
+    with pytest.raises(UsageError, match="key07: nothing there, 7 here; and 12 more"):
+        open_folder(tmp_path / "run", other)
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "words"),
+    [
+        ({"a": 10}, {"a": 10.0}, []),
+        ({"a": True}, {"a": 1}, ["a: true there, 1 here"]),
+        ({"a": [{"b": 1}]}, {"a": []}, ['a[0]: {"b": 1} there, nothing here']),
+        ({"a": None}, {}, ["a: null there, nothing here"]),
+        (1, 2, ["the whole: 1 there, 2 here"]),
+        ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... there, {} here"]),
+    ],
+)
+def test_differences_are_said_path_by_path(there: Any, here: Any, words: list[str]) -> None:
+    assert list(differences(there, here)) == words
+
+
+# One writer
+
+
+def test_a_second_writer_is_refused_with_who_holds_the_folder(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "run"):
+        with pytest.raises(LockedError, match=f"pid {os.getpid()} on .* since ") as caught:
+            open_folder(tmp_path / "run")
+        assert caught.value.exit_code == 6
+        assert f"pid {os.getpid()}" in (holder_of(tmp_path / "run") or "")
+    assert holder_of(tmp_path / "run") is None
+    open_folder(tmp_path / "run").close()
+
+
+def test_reading_needs_no_lock(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(made_record())
+        assert len(read(tmp_path / "run").records) == 1
+
+
+def test_a_failed_opening_gives_the_lock_back(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    with pytest.raises(UsageError):
+        open_folder(tmp_path / "run", made_plan(content={}))
+    assert holder_of(tmp_path / "run") is None
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from made_runs import *
+from netlab.errors import LockedError
+from netlab.store.run_folder import RunFolder
+cells = tuple(made_cell("LL", size) for size in range(1, 5001))
+try:
+    folder = RunFolder.open_for_writing(Path(sys.argv[1]), made_plan(cells=cells, repeats=1))
+except LockedError:
+    print("locked", flush=True)
+    sys.exit(6)
+print("open", flush=True)
+if sys.argv[3] == "wait":
+    sys.stdin.read()
+for key, trial in folder.outstanding() if sys.argv[3] == "write" else ():
+    cell = next(cell for cell in cells if cell.key == key)
+    folder.note("attempt", durable=False, cell=key, trial=1)
+    folder.append(made_record(cell))
+    print(key, flush=True)
+folder.close()
+"""
+
+
+def start_writer(path: Path, what: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(SUPPORT), what],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+
+
+def test_of_several_processes_one_writes_and_the_others_are_refused(tmp_path: Path) -> None:
+    writers = [start_writer(tmp_path / "run", "wait") for _ in range(4)]
+    words = sorted(str(writer.stdout and writer.stdout.readline()) for writer in writers)
+    codes = []
+    for writer in writers:
+        writer.communicate(timeout=30)
+        codes.append(writer.returncode)
+    assert words == ["locked\n"] * 3 + ["open\n"]
+    assert sorted(codes) == [0, 6, 6, 6]
+
+
+def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_path: Path) -> None:
+    chance = random.Random(20260131)  # noqa: S311
+    path = tmp_path / "run"
+    told: list[str] = []
+    before = b""
+    for _ in range(5):
+        writer = start_writer(path, "write")
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "open\n"
+        told += [writer.stdout.readline().strip() for _ in range(chance.randint(0, 40))]
+        writer.send_signal(signal.SIGKILL)
+        told += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
+        journal = (path / "journal.jsonl").read_bytes()
+        assert journal.startswith(before)
+        before = journal
+        assert holder_of(path) is None
+        recorded = [record.cell for record in read(path).records]
+        assert len(set(recorded)) == len(recorded)
+        # The record that was on disk and not yet told is allowed; none that was told is lost.
+        assert set(told) <= set(recorded)
+    assert len(told) > 20
+
+
+# What is damaged, and what is no run folder
+
+
+def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    other = made_plan(cells=(made_cell("WW"), LL))
+    with open_folder(tmp_path / "one") as folder:
+        folder.append(made_record(LL))
+    with open_folder(tmp_path / "two", other) as folder:
+        folder.append(made_record(made_cell("WW")))
+    joined = tmp_path / "one" / "journal.jsonl"
+    joined.write_bytes(joined.read_bytes() + (tmp_path / "two" / "journal.jsonl").read_bytes())
+    stored = read(tmp_path / "one")
+    assert len(stored.records) == 2
+    assert stored.latest.keys() == {(LL.key, 1)}
+    assert [str(each) for each in stored.damage] == [
+        "line 3: the journal of another run begins",
+        f"line 4: a record of {made_cell('WW').key}, trial 1, which the plan has not",
+    ]
+
+
+def test_records_of_a_newer_and_of_no_format_are_reported_with_their_lines(tmp_path: Path) -> None:
+    from netlab.store.journal import encode_line
+
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(made_record())
+    journal = tmp_path / "run" / "journal.jsonl"
+    line = lines_of(tmp_path / "run")[1][9:].decode()
+    for version in ("99", "0"):
+        text = line.replace('"schema":1', f'"schema":{version}').strip()
+        journal.write_bytes(journal.read_bytes() + encode_line(text))
+    journal.write_bytes(journal.read_bytes() + encode_line('{"kind":7}'))
+    stored = read(tmp_path / "run")
+    assert len(stored.records) == 1
+    assert [each.line for each in stored.damage] == [3, 4, 5]
+    assert "use a newer netlab" in stored.damage[0].message
+    assert "never existed" in stored.damage[1].message
+
+
+@pytest.mark.parametrize("version", [0, 99])
+def test_a_header_of_another_format_version_is_refused_with_a_sentence(
+    tmp_path: Path, version: int
+) -> None:
+    open_folder(tmp_path / "run").close()
+    header = tmp_path / "run" / "run.json"
+    header.write_text(header.read_text().replace('"schema": 1', f'"schema": {version}'))
+    sentence = "use a newer netlab" if version else "never existed"
+    with pytest.raises(StoreError, match=rf"run\.json: .*{sentence}"):
+        read(tmp_path / "run")
+
+
+def test_every_flipped_bit_of_the_header_is_noticed(tmp_path: Path) -> None:
+    plan = made_plan(cells=(LL,))
+    open_folder(tmp_path / "run", plan).close()
+    header = tmp_path / "run" / "run.json"
+    whole = header.read_bytes()
+    for bit in range(0, len(whole) * 8):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << (bit % 8)
+        header.write_bytes(bytes(data))
+        with contextlib.suppress(StoreError):
+            # White space between the values is the only place where a flip does no harm.
+            assert read(tmp_path / "run").plan == plan
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", "[" * 100_000, "\xff"])
+def test_a_header_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    open_folder(tmp_path / "run").close()
+    (tmp_path / "run" / "run.json").write_text(text, encoding="latin-1")
+    with pytest.raises(StoreError, match="restore it from a copy"):
+        read(tmp_path / "run")
+
+
+def test_a_folder_that_is_no_run_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"it has no run\.json"):
+        read(tmp_path)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"not empty \(thesis\.tex is in it\)"):
+        open_folder(tmp_path)
+    with pytest.raises(UsageError, match="not a folder"):
+        open_folder(tmp_path / "thesis.tex")
+    assert {each.name for each in tmp_path.iterdir()} == {"thesis.tex"}
+
+
+def test_a_journal_without_its_header_is_not_buried(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(made_record())
+    (tmp_path / "run" / "run.json").unlink()
+    with pytest.raises(StoreError, match=r"run\.json is missing, and journal\.jsonl has 1 records"):
+        open_folder(tmp_path / "run")
+    assert len(lines_of(tmp_path / "run")) == 2
