@@ -23,7 +23,7 @@ from netlab.experiment.pairings import every_pairing, role_of, roles_of
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part
-from netlab.report.write.text import plain_sheet
+from netlab.report.write.text import plain
 from netlab.results.readings import Reading, readings
 
 MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
@@ -121,7 +121,7 @@ def main() -> int:
         found = readings(run)
         part = next(p for p in parts_of(run, found) if p.name == "every-host-with-every-other")
     for sheet in part.sheets:
-        print(plain_sheet(sheet) + "\n")
+        print(plain(sheet) + "\n")
     figures = {
         f"{reading.protocol} {reading.pairing}": flow.throughput_bit_per_s
         for reading in found

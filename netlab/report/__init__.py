@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.language.wording import Wording
-    from netlab.report.tables.elements import Part, Table
+    from netlab.report.tables.elements import GridTable, Part
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
     from netlab.results.readings import Reading
@@ -108,7 +108,7 @@ class Report:
         write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
         return run.path / PAGE
 
-    def _for_programs(self, tables: Sequence[Table]) -> dict[str, bytes]:
+    def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
         from netlab.report.write import text
 
         files = {"tables.csv": text.comma_separated(tables).encode("utf-8")}
@@ -116,7 +116,7 @@ class Report:
             files[FIGURES] = text.figures(self.parts).encode("utf-8")
         return files
 
-    def _for_people(self, tables: Sequence[Table], further: Sequence[Part]) -> dict[str, bytes]:
+    def _for_people(self, tables: Sequence[GridTable], further: Sequence[Part]) -> dict[str, bytes]:
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 
@@ -135,14 +135,14 @@ class Report:
         measured."""
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
-        from netlab.report.write.text import plain, plain_sheet
+        from netlab.report.write.text import plain
         from netlab.results.labels import printable
 
         title = printable(f"{self.run.plan.title}, {summary(self.readings)}")
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]
-        return "\n\n".join([title, *map(plain, means), *map(plain_sheet, sheets)])
+        return "\n\n".join([title, *map(plain, means), *map(plain, sheets)])
 
 
 def write_report(
@@ -170,7 +170,7 @@ def overview_text(run: Analysis, wording: Wording | None = None) -> str:
     return Report(run, wording or Wording()).overview_text()
 
 
-def _tables(sections: Iterable[TableSection]) -> list[Table]:
+def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
     return [table for section in sections for table in section.tables]
 
 

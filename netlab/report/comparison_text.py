@@ -12,8 +12,8 @@ from typing import Any, get_args
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared
 from netlab.report.sections.comparisons import in_words, sheet
-from netlab.report.tables.elements import Part, Sheet
-from netlab.report.write.text import markdown, plain_sheet
+from netlab.report.tables.elements import Part, Table
+from netlab.report.write.text import markdown, plain
 from netlab.results.export import harmless
 from netlab.results.labels import count, printable
 from netlab.stats import Verdict
@@ -35,7 +35,7 @@ _COLUMNS = (
 
 def as_text(compared: Compared) -> str:
     """For a terminal: what holds for all, then a table a contender."""
-    return "\n\n".join(["\n".join(_head(compared)), *map(plain_sheet, _sheets(compared))])
+    return "\n\n".join(["\n".join(_head(compared)), *map(plain, _sheets(compared))])
 
 
 def as_markdown(compared: Compared) -> str:
@@ -128,7 +128,7 @@ def _verdicts(compared: Compared) -> dict[str, int]:
     return {verdict: found[verdict] for verdict in VERDICTS}  # type: ignore[index]
 
 
-def _sheets(compared: Compared) -> tuple[Sheet, ...]:
+def _sheets(compared: Compared) -> tuple[Table, ...]:
     mark = f"{_ANYWAY}: " if compared.differences else ""
     return tuple(
         sheet(f"{mark}{group.contender}", f"baseline {compared.baseline}", group.rows)

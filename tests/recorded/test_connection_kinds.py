@@ -14,7 +14,7 @@ from netlab.findings.analysis import Analysis, load
 from netlab.imports.pairs import import_pairs, parse_pairs
 from netlab.report import overview_text
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import HeatMap, Part, Sheet, SheetCell
+from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 from netlab.results.readings import readings
 
 FOLDER = ROOT / "reports" / "connection-kinds"
@@ -56,16 +56,16 @@ def part(run: Analysis) -> Part:
     return next(each for each in found if each.name == "every-host-with-every-other")
 
 
-def table(part: Part, protocol: str) -> Sheet:
+def table(part: Part, protocol: str) -> Table:
     return next(sheet for sheet in part.sheets if sheet.title.startswith(protocol))
 
 
-def place(sheet: Sheet, client: str, server: str) -> SheetCell:
+def place(sheet: Table, client: str, server: str) -> TableCell:
     line = next(line for line in sheet.lines if line.label == client)
     return line.places[sheet.columns.index(server)]
 
 
-def why(sheet: Sheet, found: SheetCell) -> str:
+def why(sheet: Table, found: TableCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
 
 

@@ -12,7 +12,7 @@ from folders import FIXTURES, ROOT
 from netlab.findings.analysis import Analysis, load
 from netlab.report import overview_text
 from netlab.report.tables.charts import charts as charts_of
-from netlab.report.tables.elements import Table
+from netlab.report.tables.elements import GridTable
 from netlab.report.tables.tables import TableSection, overviews, sections
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Layout, TableColumn, lay_out
@@ -47,17 +47,17 @@ def parts(run: Analysis, layout: Layout) -> dict[str, TableSection]:
     return {part.grid.pairing: part for part in found}
 
 
-def place(table: Table, label: str, column: TableColumn) -> tuple[str, int]:
+def place(table: GridTable, label: str, column: TableColumn) -> tuple[str, int]:
     """The text and the n of one place of a table."""
-    row = next(row for row in table.rows if row.label == label)
-    entry = row.entries[table.columns.index(column)]
-    return row.text(entry), entry.n
+    row = next(row for row in table.lines if row.label == label)
+    entry = row.places[table.keys.index(column)]
+    return entry.text, entry.n
 
 
-def column_texts(table: Table, column: TableColumn) -> Iterator[str]:
-    for row in table.rows:
+def column_texts(table: GridTable, column: TableColumn) -> Iterator[str]:
+    for row in table.lines:
         if row.kind == "value":
-            yield row.text(row.entries[table.columns.index(column)])
+            yield row.places[table.keys.index(column)].text
 
 
 def test_the_document_prints_28_means_and_four_that_are_none() -> None:
@@ -152,7 +152,7 @@ def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
     parts: dict[str, TableSection],
 ) -> None:
     table = parts["LL"].tables[0]
-    ceilings = [place(table, "wire ceiling", column)[0] for column in table.columns]
+    ceilings = [place(table, "wire ceiling", column)[0] for column in table.keys]
     assert ceilings == ["94.93"] * 4 + ["49.23", "89.72", "92.36", "96.18"]
     assert "94.15 Mbit/s" in table.footnotes[0][1]
 

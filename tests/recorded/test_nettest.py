@@ -19,7 +19,7 @@ from netlab.findings.analysis import Analysis, load
 from netlab.imports.repeats import import_repeats, parse_repeats
 from netlab.report import overview_text, write_report
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Sheet, SheetCell
+from netlab.report.tables.elements import Table, TableCell
 from netlab.results.readings import readings
 from netlab.stats import rounded
 
@@ -46,27 +46,27 @@ def run() -> Analysis:
 
 
 @pytest.fixture(scope="module")
-def sheets(run: Analysis) -> dict[str, Sheet]:
+def sheets(run: Analysis) -> dict[str, Table]:
     parts = parts_of(run, readings(run))
     return {sheet.title: sheet for part in parts for sheet in (*part.sheets, *part.details)}
 
 
-def place(sheet: Sheet, row: str, column: str) -> SheetCell:
+def place(sheet: Table, row: str, column: str) -> TableCell:
     line = next(line for line in sheet.lines if line.label == row)
     return line.places[sheet.columns.index(column)]
 
 
-def repeats_of(test: str, sheets: Mapping[str, Sheet]) -> Sheet:
+def repeats_of(test: str, sheets: Mapping[str, Table]) -> Table:
     return sheets[f"{TITLES[test]}: repeat by repeat"]
 
 
-def counted(test: str, sheets: Mapping[str, Sheet]) -> Sheet:
+def counted(test: str, sheets: Mapping[str, Table]) -> Table:
     return sheets[f"{TITLES[test]}: throughput over all repeats, as it is counted"]
 
 
 @pytest.mark.parametrize("test", PRINTED)
 def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
-    test: str, sheets: dict[str, Sheet]
+    test: str, sheets: dict[str, Table]
 ) -> None:
     found = place(repeats_of(test, sheets), "elapsed, s", "mean")
     assert found.text == PRINTED[test]["mean_elapsed_s"]
@@ -74,7 +74,7 @@ def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
 
 @pytest.mark.parametrize("test", PRINTED)
 def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_variance(
-    test: str, sheets: dict[str, Sheet]
+    test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = repeats_of(test, sheets)
     printed = PRINTED[test]["printed_var_s"]
@@ -87,7 +87,7 @@ def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_varia
     assert deviation.value == pytest.approx((variance.value or 0) ** 0.5)
 
 
-def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[str, Sheet]) -> None:
+def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[str, Table]) -> None:
     row = place(repeats_of("tcp_ping", sheets), "elapsed / transactions, µs", "mean")
     assert row.text == PRINTED["tcp_ping"]["derived_value"] == "637.61"
     table = sheets["LL: time of a round trip"]
@@ -97,7 +97,7 @@ def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[st
 
 @pytest.mark.parametrize("test", ["tcp_blast", "udp_blast"])
 def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_below_it(
-    test: str, sheets: dict[str, Sheet]
+    test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = counted(test, sheets)
     theirs, right = "frames with preamble, without the gaps", "frames with preamble and gaps"
@@ -110,7 +110,7 @@ def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_belo
 
 
 def test_payload_is_what_arrived_and_lost_packets_are_counted_repeat_by_repeat(
-    sheets: dict[str, Sheet],
+    sheets: dict[str, Table],
 ) -> None:
     sheet = repeats_of("udp_blast", sheets)
     assert [place(sheet, "lost messages", str(n)).text for n in (1, 2, 6, 11, 13, 15)] == [

@@ -14,7 +14,7 @@ from netlab.report import in_tables
 from netlab.report.draw.parallel import draw
 from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
-from netlab.report.tables.elements import HeatMap, Part, Sheet, SheetCell
+from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 from netlab.results.readings import FlowReading, Reading
 
 LINK = Link(1e8, 1500)
@@ -56,16 +56,16 @@ def said(readings: list[Reading]) -> Part:
     return found
 
 
-def sheet_of(found: Part, title: str) -> Sheet:
+def sheet_of(found: Part, title: str) -> Table:
     return next(sheet for sheet in (*found.sheets, *found.details) if title in sheet.title)
 
 
-def place(sheet: Sheet, row: str, column: str) -> SheetCell:
+def place(sheet: Table, row: str, column: str) -> TableCell:
     line = next(line for line in sheet.lines if line.label == row)
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Sheet, found: SheetCell) -> str:
+def why(sheet: Table, found: TableCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)
 
 

@@ -19,7 +19,7 @@ from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.report.sections import parts_of
 from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
-from netlab.report.tables.elements import Part, SheetCell
+from netlab.report.tables.elements import Part, TableCell
 from netlab.results.readings import FlowReading, Reading, readings
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run
@@ -70,7 +70,7 @@ def said(found: Sequence[Reading]) -> Part:
     return made
 
 
-def row(found: Sequence[Reading]) -> tuple[str, dict[str, SheetCell], str]:
+def row(found: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
     """The only line: its label, its places by column, and all footnotes."""
     (sheet,) = said(found).sheets
     (line,) = sheet.lines

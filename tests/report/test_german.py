@@ -40,7 +40,7 @@ def worded(run: Analysis, german: German) -> Iterator[str]:
     layout = lay_out(in_tables(found))
     link, imported = run.plan.link, run.plan.source is not None
     for table in overviews(layout, link):
-        yield german.of_table(table).caption
+        yield german.of_table(table).title
     for section in sections(layout, link, imported=imported):
         yield german.of_section(section).subtitle
     for chart in charts(layout, link)[0]:

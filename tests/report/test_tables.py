@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netlab.experiment.matrix import Link
 from netlab.report.page.methods import methods
-from netlab.report.tables.elements import EntryRow, Table
+from netlab.report.tables.elements import GridTable, TableLine
 from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.text import comma_separated, markdown, plain
 from netlab.results.ceilings import ceiling_of
@@ -65,22 +65,24 @@ def blank(status: str = "failed", reason: str = "no-traffic", **keys: Any) -> Re
     return reading(None, status=status, reason=reason, **keys)
 
 
-def tables_of(*readings: Reading, link: Link | None = None, imported: bool = False) -> list[Table]:
+def tables_of(
+    *readings: Reading, link: Link | None = None, imported: bool = False
+) -> list[GridTable]:
     parts = sections(lay_out(readings), link, imported=imported)
     return [table for part in parts for table in part.tables]
 
 
-def table_of(*readings: Reading, link: Link | None = None, imported: bool = False) -> Table:
+def table_of(*readings: Reading, link: Link | None = None, imported: bool = False) -> GridTable:
     return tables_of(*readings, link=link, imported=imported)[0]
 
 
-def texts(table: Table, label: str) -> list[str]:
+def texts(table: GridTable, label: str) -> list[str]:
     row = row_of(table, label)
-    return [row.text(entry) for entry in row.entries]
+    return [entry.text for entry in row.places]
 
 
-def row_of(table: Table, label: str) -> EntryRow:
-    return next(row for row in table.rows if row.label == label)
+def row_of(table: GridTable, label: str) -> TableLine:
+    return next(row for row in table.lines if row.label == label)
 
 
 def test_rows_are_buffers_and_columns_are_protocol_and_message_size() -> None:
@@ -90,16 +92,16 @@ def test_rows_are_buffers_and_columns_are_protocol_and_message_size() -> None:
         reading(93, message=64, buffer=16384),
         reading(92, message=64, buffer=20480),
     )
-    assert [column.words for column in table.columns] == ["TCP 64", "TCP 576", "UDP 64512"]
+    assert list(table.columns) == ["TCP 64", "TCP 576", "UDP 64512"]
     assert table.groups == (("TCP", 2), ("UDP", 1))
-    assert [row.label for row in table.rows] == ["16 KiB", "20 KiB", "mean", "median"]
+    assert [row.label for row in table.lines] == ["16 KiB", "20 KiB", "mean", "median"]
     assert texts(table, "20 KiB") == ["92.00", "94.00", "95.00"]
     assert texts(table, "16 KiB") == ["93.00", "", ""]
 
 
 def test_the_system_s_own_buffers_are_a_row_of_their_own_below_the_sizes() -> None:
     table = table_of(reading(buffer=None), reading(buffer=65536), reading(buffer=16384))
-    assert [row.label for row in table.rows][:3] == ["16 KiB", "64 KiB", "auto"]
+    assert [row.label for row in table.lines][:3] == ["16 KiB", "64 KiB", "auto"]
 
 
 def test_a_blank_has_a_letter_for_its_reason_and_equal_reasons_share_it() -> None:
@@ -110,7 +112,7 @@ def test_a_blank_has_a_letter_for_its_reason_and_equal_reasons_share_it() -> Non
         blank(buffer=28672),
     )
     assert texts(table, "20 KiB") == [""]
-    letters = [row_of(table, f"{size} KiB").entries[0].notes for size in (20, 24, 28)]
+    letters = [row_of(table, f"{size} KiB").places[0].notes for size in (20, 24, 28)]
     assert letters == [("a",), ("b",), ("a",)]
     sentences = dict(table.footnotes)
     assert sentences["a"].startswith("Failed: ")
@@ -123,7 +125,7 @@ def test_the_same_reason_with_another_error_number_has_another_letter() -> None:
     table = table_of(
         blank("failed", "system", errno=22, buffer=1), blank("failed", "system", errno=5, buffer=2)
     )
-    assert [row.entries[0].notes for row in table.rows[:2]] == [("a",), ("b",)]
+    assert [row.places[0].notes for row in table.lines[:2]] == [("a",), ("b",)]
 
 
 def test_a_reason_that_this_netlab_does_not_know_is_shown_as_it_stands() -> None:
@@ -135,13 +137,13 @@ def test_what_the_matrix_left_out_is_told_from_what_was_not_measured() -> None:
     table = table_of(
         reading(message=64, buffer=1), reading(message=64, buffer=2), reading(message=576, buffer=1)
     )
-    assert row_of(table, "2 B").entries[1].notes == ("a",)
+    assert row_of(table, "2 B").places[1].notes == ("a",)
     assert table.footnotes == (("a", "Not asked for by the matrix."),)
 
 
 def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() -> None:
     table = table_of(reading(90, buffer=1), blank(buffer=2), reading(91, buffer=3))
-    mean = row_of(table, "mean").entries[0]
+    mean = row_of(table, "mean").places[0]
     assert (mean.value, mean.n, mean.shows_n) == (90.5e6, 2, True)
     assert "90.50 (2)" in plain(table)
 
@@ -149,7 +151,7 @@ def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() ->
 def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
     readings = (reading(94), blank(protocol="UDP"))
     for table in (table_of(*readings, link=LINK), overviews(lay_out(readings))[0]):
-        means = [row.entries[1] for row in table.rows if row.kind in ("mean", "median")]
+        means = [row.places[1] for row in table.lines if row.kind in ("mean", "median")]
         assert all(entry.value is None and entry.n == 0 and entry.notes for entry in means)
         assert " 0.00" not in plain(table)
 
@@ -157,14 +159,14 @@ def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
 def test_a_cell_with_repeats_shows_the_mean_of_its_trials_and_their_number() -> None:
     table = table_of(*(reading(90 + trial, trial=trial) for trial in (1, 2, 3)))
     assert "(number of trials)" in table.quantity
-    entry = row_of(table, "16 KiB").entries[0]
+    entry = row_of(table, "16 KiB").places[0]
     assert (entry.value, entry.n) == (92e6, 3)
     assert "92.00 (3)" in plain(table)
 
 
 def test_trials_that_failed_beside_others_are_counted_in_the_footnote() -> None:
     table = table_of(reading(90, trial=1), blank(trial=2), blank("pending", "host-away", trial=3))
-    entry = row_of(table, "16 KiB").entries[0]
+    entry = row_of(table, "16 KiB").places[0]
     assert (entry.value, entry.n, entry.notes) == (90e6, 1, ("a", "b"))
     assert [sentence.split(":")[0] for _, sentence in table.footnotes] == [
         "1 of 3 trials failed",
@@ -206,18 +208,18 @@ def test_other_settings_that_vary_make_a_table_a_combination_and_the_caption_say
         "streams 1, congestion control bbr",
         "streams 4, congestion control bbr",
     ]
-    assert tables[1].caption.startswith("LL, streams 4, congestion control cubic: throughput")
+    assert tables[1].title.startswith("LL, streams 4, congestion control cubic: throughput")
 
 
 def test_where_buffers_do_not_vary_the_setting_with_the_most_levels_makes_the_rows() -> None:
     (table,) = tables_of(*(reading(duration_s=seconds) for seconds in (10.0, 1.0, 0.5)))
     assert table.corner == "duration"
-    assert [row.label for row in table.rows][:3] == ["500 ms", "1 s", "10 s"]
+    assert [row.label for row in table.lines][:3] == ["500 ms", "1 s", "10 s"]
 
 
 def test_a_setting_that_only_one_protocol_has_does_not_split_the_tables() -> None:
     (table,) = tables_of(reading(congestion="cubic"), reading(protocol="UDP"))
-    assert [column.words for column in table.columns] == ["TCP 64", "UDP 64"]
+    assert list(table.columns) == ["TCP 64", "UDP 64"]
 
 
 def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
@@ -226,7 +228,7 @@ def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
         "to_client_": FlowReading(throughput_bit_per_s=50e6),
     }
     table = table_of(reading(direction="both", flows=flows))
-    assert [column.words for column in table.columns] == ["TCP 64 to client", "TCP 64 to server"]
+    assert list(table.columns) == ["TCP 64 to client", "TCP 64 to server"]
     assert texts(table, "16 KiB") == ["50.00", "60.00"]
     assert "110" not in plain(table)
 
@@ -235,11 +237,11 @@ def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None
     both = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     one_way = [reading(direction=way) for way in ("client-sends", "server-sends")]
     first, second = overviews(lay_out([*one_way, reading(direction="both", flows=both)]))
-    assert [row.label for row in first.rows] == [
+    assert [row.label for row in first.lines] == [
         "LL, direction client-sends",
         "LL, direction server-sends",
     ]
-    assert [row.label for row in second.rows] == ["LL, direction both"]
+    assert [row.label for row in second.lines] == ["LL, direction both"]
     assert not first.footnotes
 
 
@@ -264,7 +266,7 @@ def test_tables_too_wide_for_a_page_are_cut_by_protocol_and_lose_nothing() -> No
     ]
     many = tables_of(*(reading(message=size) for size in range(1, 24)))
     assert [len(table.columns) for table in many] == [10, 10, 3]
-    assert [c.message_bytes for table in many for c in table.columns] == list(range(1, 24))
+    assert [c.message_bytes for table in many for c in table.keys] == list(range(1, 24))
 
 
 def test_trials_not_measured_yet_are_counted_as_a_sentence() -> None:
@@ -279,7 +281,7 @@ def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
 
     assert len(tables_of(udp(0), reading())) == 1
     _, lost = tables_of(udp(1, buffer=1), udp(250_000, buffer=2), udp(0, buffer=3), reading())
-    assert [column.words for column in lost.columns] == ["UDP 64"]
+    assert list(lost.columns) == ["UDP 64"]
     assert [texts(lost, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
 
 
@@ -299,19 +301,19 @@ def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> No
         )
     )
     table = overviews(layout)[0]
-    assert [row.label for row in table.rows] == ["LL", "WL", "WW (same host)", "all pairings"]
-    everything = row_of(table, "all pairings").entries[0]
+    assert [row.label for row in table.lines] == ["LL", "WL", "WW (same host)", "all pairings"]
+    everything = row_of(table, "all pairings").places[0]
     assert (everything.value, everything.n) == (85e6, 2)
 
 
 def test_one_pairing_with_a_cable_has_no_mean_of_all() -> None:
     layout = lay_out((reading(pairing="LL"), reading(pairing="WW", same_host=True)))
-    assert [row.kind for row in overviews(layout)[0].rows] == ["mean", "mean"]
+    assert [row.kind for row in overviews(layout)[0].lines] == ["mean", "mean"]
 
 
 def test_same_host_trials_have_no_wire_ceiling() -> None:
     table = table_of(reading(4393, same_host=True), link=LINK)
-    assert "wire ceiling" not in [row.label for row in table.rows]
+    assert "wire ceiling" not in [row.label for row in table.lines]
     assert table.pairing == "LL (same host)"
 
 
@@ -366,11 +368,11 @@ def test_only_what_clocks_cannot_explain_is_flagged_as_above_the_ceiling(
     cell = reading(exact * (1 + over_percent / 100), protocol="UDP", message=1500)
     table = table_of(cell, link=LINK, imported=imported)
     assert any("Above the wire ceiling" in text for _, text in table.footnotes) is flagged
-    assert bool(row_of(table, "16 KiB").entries[0].notes) is flagged
+    assert bool(row_of(table, "16 KiB").places[0].notes) is flagged
 
 
 def test_without_a_link_there_is_no_ceiling() -> None:
-    assert [row.kind for row in table_of(reading()).rows] == ["value", "mean", "median"]
+    assert [row.kind for row in table_of(reading()).lines] == ["value", "mean", "median"]
 
 
 def test_letters_go_on_after_z() -> None:
@@ -407,17 +409,17 @@ def test_every_planned_cell_stands_in_exactly_one_place_whatever_varies(
     shown = [
         entry.value
         for table in tables
-        for row in table.rows
+        for row in table.lines
         if row.kind == "value"
-        for entry in row.entries
+        for entry in row.places
         if entry.value is not None
     ]
     assert sorted(shown) == [(index + 1) * 1e6 for index in range(len(cells))]
     assert all(
         entry.notes
         for table in tables
-        for row in table.rows
-        for entry in row.entries
+        for row in table.lines
+        for entry in row.places
         if entry.value is None
     )
 

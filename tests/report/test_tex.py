@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from folders import ROOT
@@ -15,7 +16,16 @@ from netlab.findings.analysis import load
 from netlab.report import in_tables
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Entry, EntryRow, Part, Sheet, SheetCell, SheetLine, Table
+from netlab.report.tables.elements import (
+    Part,
+    Table,
+    TableCell,
+    TableKind,
+    TableLine,
+    blank,
+    grid_table,
+    throughput_cell,
+)
 from netlab.report.tables.tables import overviews, sections
 from netlab.report.write.latex import document
 from netlab.report.write.latex_escape import latex_text
@@ -26,29 +36,22 @@ HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' ---
 OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
 
 
-def table(rows: list[EntryRow], columns: int = 2, **fields: object) -> Table:
-    known = {
-        "pairing": "LL",
-        "conditions": "",
-        "quantity": "throughput, Mbit/s",
-        "corner": "socket buffer",
-        "columns": tuple(TableColumn("TCP", 64 + index) for index in range(columns)),
-        "rows": tuple(rows),
-        "footnotes": (("a", HOSTILE),),
-    }
-    return Table(**{**known, **fields})  # type: ignore[arg-type]
+def table(rows: list[TableLine], columns: int = 2, **fields: Any) -> Table:
+    words = {"pairing": "LL", "quantity": "throughput, Mbit/s", "corner": "socket buffer"} | fields
+    keys = tuple(TableColumn("TCP", 64 + index) for index in range(columns))
+    return grid_table(keys, lines=rows, footnotes=(("a", HOSTILE),), **words)
 
 
-def part(*sheets: Sheet) -> Part:
+def part(*sheets: Table) -> Part:
     return Part(name="further", title="Further & more", sheets=sheets)
 
 
-def row(label: str, *values: float | None, kind: str = "value") -> EntryRow:
+def row(label: str, *values: float | None, kind: TableKind = "value") -> TableLine:
     entries = tuple(
-        Entry(None, 0, ("a",)) if each is None else Entry(each, 13, shows_n=kind == "mean")
+        blank(("a",)) if each is None else throughput_cell(each, 13, shows_n=kind == "mean")
         for each in values
     )
-    return EntryRow(label, kind, "Mbit/s", entries)  # type: ignore[arg-type]
+    return TableLine(label, entries, kind=kind, unit="Mbit/s")
 
 
 def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
@@ -66,8 +69,8 @@ def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> Non
 
 
 def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
-    sheet = Sheet(
-        "sizes", "frame", ("frames/s",), (SheetLine("64", (SheetCell("1.488.095,5", 1488095.5),)),)
+    sheet = Table(
+        "sizes", "frame", ("frames/s",), (TableLine("64", (TableCell("1.488.095,5", 1488095.5),)),)
     )
     tex = document("Lauf", [], [part(sheet)], decimal_marker=",", table="Tabelle")
     assert "64 & 1488095.5 \\\\" in tex
@@ -76,11 +79,11 @@ def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
 
 
 def test_words_and_figures_in_one_column_are_set_as_words() -> None:
-    sheet = Sheet(
+    sheet = Table(
         "mixed",
         "row",
         ("limit",),
-        (SheetLine("a", (SheetCell("device"),)), SheetLine("b", (SheetCell("7"),))),
+        (TableLine("a", (TableCell("device"),)), TableLine("b", (TableCell("7"),))),
     )
     tex = document("run", [], [part(sheet)])
     assert "S[" not in tex
@@ -164,14 +167,14 @@ def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> No
         conditions=OTHER_SCRIPTS,
         corner=HOSTILE,
     )
-    sheet = Sheet(
+    sheet = Table(
         title=HOSTILE,
         corner=OTHER_SCRIPTS,
         columns=(HOSTILE, "n", OTHER_SCRIPTS),
         lines=tuple(
-            SheetLine(
+            TableLine(
                 f"{index} {HOSTILE}",
-                (SheetCell(HOSTILE), SheetCell(str(index), index), SheetCell(text)),
+                (TableCell(HOSTILE), TableCell(str(index), index), TableCell(text)),
             )
             for index, text in enumerate((HOSTILE, OTHER_SCRIPTS, "", "[", "*"))
         ),

@@ -21,7 +21,7 @@ from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report import write_report
 from netlab.report.sections import throughput_search
-from netlab.report.tables.elements import Chart, Part, Sheet, SheetCell
+from netlab.report.tables.elements import Chart, Part, Table, TableCell
 from netlab.results.readings import readings
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
@@ -209,7 +209,7 @@ def part_of(run: Analysis) -> Part:
     return part
 
 
-def place(sheet: Sheet, row: str, column: str) -> SheetCell:
+def place(sheet: Table, row: str, column: str) -> TableCell:
     line = next(line for line in sheet.lines if line.label == row)
     return line.places[sheet.columns.index(column)]
 
@@ -338,7 +338,7 @@ def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) 
     ours = place(losses, "64", "90 %")
     assert ours.value is None
     assert "says nothing of the device" in dict(losses.footnotes)[ours.notes[0]]
-    assert place(losses, "64", "60 %") == SheetCell()
+    assert place(losses, "64", "60 %") == TableCell()
     chart = next(each for each in part.charts if each.name == "frame-loss-1")
     assert isinstance(chart, Chart)
     (line,) = chart.lines
@@ -378,7 +378,7 @@ def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_plac
     assert place(hosts, "64, observed dut", "busiest core, %").text == "99.00"
     assert place(hosts, "64, observed dut", "which").text == "CPU 1"
     assert place(hosts, "64, observed dut", "by the queues before them").text == "1,234"
-    assert place(hosts, "64, observed dut", "by the receiving socket") == SheetCell()
+    assert place(hosts, "64, observed dut", "by the receiving socket") == TableCell()
     assert place(hosts, "64, server alpha", "by the receiving socket").text == "0"
     (sentence,) = dict(hosts.footnotes).values()
     assert "Shared: one machine id" in sentence
@@ -412,7 +412,7 @@ def test_round_trips_stand_by_load_and_bursts_with_what_waited_of_them(tmp_path:
     assert [line.label for line in trips.lines] == ["64, 10 %", "64, 50 %", "64, 100 %"]
     assert place(trips, "64, 100 %", "median, µs").value == 2500
     assert place(trips, "64, 100 %", "requests lost").text == "10"
-    assert place(trips, "64, 10 %", "99 %, µs") == SheetCell("", None, "µs")
+    assert place(trips, "64, 10 %", "99 %, µs") == TableCell("", None, "µs")
     blank = place(trips, "64, 50 %", "round trips")
     assert blank.value is None
     assert "no round trip" in dict(trips.footnotes)[blank.notes[0]]

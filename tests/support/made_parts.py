@@ -9,7 +9,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
-from netlab.report.tables.elements import Part, Sheet, SheetCell
+from netlab.report.tables.elements import Part, Table, TableCell
 from netlab.results.readings import readings
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
@@ -35,10 +35,10 @@ def part_of(run: Analysis, name: str) -> Part:
     return next(part for part in parts_of(run, readings(run)) if part.name == name)
 
 
-def place(sheet: Sheet, row: str, column: str) -> SheetCell:
+def place(sheet: Table, row: str, column: str) -> TableCell:
     line = next(line for line in sheet.lines if line.label.startswith(row))
     return line.places[sheet.columns.index(column)]
 
 
-def why(sheet: Sheet, found: SheetCell) -> str:
+def why(sheet: Table, found: TableCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in found.notes)

@@ -15,15 +15,14 @@ from netlab.report.language.german_labels import PHRASES
 from netlab.report.language.phrasebook import Phrasebook
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import (
+    AnyTable,
     Chart,
     Curve,
-    EntryRow,
+    GridTable,
     HeatMap,
     Part,
-    Sheet,
-    SheetLine,
     Strip,
-    Table,
+    TableLine,
 )
 from netlab.results.layout import TableColumn
 from netlab.results.readings import FLOWS
@@ -51,18 +50,25 @@ class German(Wording):
         """One label."""
         return self._book(words)
 
-    def of_table(self, table: Table) -> Table:
-        """Headings, captions, footnotes; figures with a comma."""
-        return replace(
-            table,
-            pairing=self.text(table.pairing),
-            conditions=self.text(table.conditions),
-            quantity=self.text(table.quantity),
-            corner=self.text(table.corner),
-            columns=tuple(self._column(column) for column in table.columns),
-            rows=tuple(self._row(row) for row in table.rows),
-            footnotes=self._footnotes(table.footnotes),
-        )
+    def of_table(self, table: AnyTable) -> AnyTable:
+        """Title, headings, footnotes, and how its figures are written."""
+        said: dict[str, Any] = {
+            "title": "" if isinstance(table, GridTable) else self.text(table.title),
+            "corner": self.text(table.corner),
+            "columns": tuple(map(self.text, table.columns)),
+            "lines": tuple(map(self._line, table.lines)),
+            "footnotes": self._footnotes(table.footnotes),
+        }
+        if isinstance(table, GridTable):
+            said |= {
+                "pairing": self.text(table.pairing),
+                "conditions": self.text(table.conditions),
+                "quantity": self.text(table.quantity),
+                "keys": tuple(map(self._column, table.keys)),
+            }
+            words = ", ".join(w for w in (said["pairing"], said["conditions"]) if w)
+            said["title"] = f"{words}: {said['quantity']}" if words else said["quantity"]
+        return replace(table, **said)
 
     def of_section(self, section: TableSection) -> TableSection:
         """Its tables, and who is at both ends."""
@@ -78,9 +84,9 @@ class German(Wording):
         return replace(
             part,
             title=self.text(part.title),
-            sheets=tuple(map(self._sheet, part.sheets)),
+            sheets=tuple(map(self.of_table, part.sheets)),
             charts=tuple(map(self.of_chart, part.charts)),
-            details=tuple(map(self._sheet, part.details)),
+            details=tuple(map(self.of_table, part.details)),
         )
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
@@ -98,24 +104,14 @@ class German(Wording):
             column.protocol, column.message_bytes, column.flow, self.text(FLOWS[column.flow])
         )
 
-    def _row(self, row: EntryRow) -> EntryRow:
-        return replace(row, label=self.text(row.label), decimal_marker=self.decimal_marker)
-
     def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         return tuple((letter, self.text(sentence)) for letter, sentence in footnotes)
 
-    def _sheet(self, sheet: Sheet) -> Sheet:
-        return replace(
-            sheet,
-            title=self.text(sheet.title),
-            corner=self.text(sheet.corner),
-            columns=tuple(map(self.text, sheet.columns)),
-            lines=tuple(map(self._line, sheet.lines)),
-            footnotes=self._footnotes(sheet.footnotes),
+    def _line(self, line: TableLine) -> TableLine:
+        places = tuple(
+            replace(place, text=self._place(place.text), share=self.text(place.share))
+            for place in line.places
         )
-
-    def _line(self, line: SheetLine) -> SheetLine:
-        places = tuple(replace(place, text=self._place(place.text)) for place in line.places)
         return replace(line, label=self.text(line.label), places=places)
 
     def _place(self, text: str) -> str:

@@ -18,15 +18,14 @@ from typing import Any
 from netlab.messages import Message
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import (
+    AnyTable,
     Chart,
     Curve,
-    EntryRow,
+    GridTable,
     HeatMap,
     Part,
-    Sheet,
-    SheetLine,
     Strip,
-    Table,
+    TableLine,
 )
 from netlab.report.tables.tables import TableSection
 from netlab.results.layout import TableColumn
@@ -67,18 +66,23 @@ class Translated(Wording):
     def _spelled(self, figure: re.Match[str]) -> str:
         return figure[1].translate(self._marks) + figure[2]
 
-    def of_table(self, table: Table) -> Table:
-        """Headings, captions, footnotes, and how its figures are written."""
-        return replace(
-            table,
-            pairing=self.text(table.pairing),
-            conditions=self.text(table.conditions),
-            quantity=self.text(table.quantity),
-            corner=self.text(table.corner),
-            columns=tuple(map(self._column, table.columns)),
-            rows=tuple(map(self._row, table.rows)),
-            footnotes=self._footnotes(table.footnotes),
-        )
+    def of_table(self, table: AnyTable) -> AnyTable:
+        """Title, headings, footnotes, and how its figures are written."""
+        said: dict[str, Any] = {
+            "title": self.text(table.title),
+            "corner": self.text(table.corner),
+            "columns": tuple(map(self.text, table.columns)),
+            "lines": tuple(map(self._line, table.lines)),
+            "footnotes": self._footnotes(table.footnotes),
+        }
+        if isinstance(table, GridTable):
+            said |= {
+                "pairing": self.text(table.pairing),
+                "conditions": self.text(table.conditions),
+                "quantity": self.text(table.quantity),
+                "keys": tuple(map(self._column, table.keys)),
+            }
+        return replace(table, **said)
 
     def of_section(self, section: TableSection) -> TableSection:
         """Its tables, and who is at both ends."""
@@ -95,9 +99,9 @@ class Translated(Wording):
             part,
             title=self.text(part.title),
             paragraphs=tuple(map(self.text, part.paragraphs)),
-            sheets=tuple(map(self._sheet, part.sheets)),
+            sheets=tuple(map(self.of_table, part.sheets)),
             charts=tuple(map(self.of_chart, part.charts)),
-            details=tuple(map(self._sheet, part.details)),
+            details=tuple(map(self.of_table, part.details)),
         )
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
@@ -142,24 +146,14 @@ class Translated(Wording):
     def _column(self, column: TableColumn) -> TableColumn:
         return replace(column, way=self.text(FLOWS[column.flow]))
 
-    def _row(self, row: EntryRow) -> EntryRow:
-        return replace(row, label=self.text(row.label), decimal_marker=self.decimal_marker)
-
     def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         return tuple((letter, self.text(sentence)) for letter, sentence in footnotes)
 
-    def _sheet(self, sheet: Sheet) -> Sheet:
-        return replace(
-            sheet,
-            title=self.text(sheet.title),
-            corner=self.text(sheet.corner),
-            columns=tuple(map(self.text, sheet.columns)),
-            lines=tuple(map(self._line, sheet.lines)),
-            footnotes=self._footnotes(sheet.footnotes),
+    def _line(self, line: TableLine) -> TableLine:
+        places = tuple(
+            replace(place, text=self.text(place.text), share=self.text(place.share))
+            for place in line.places
         )
-
-    def _line(self, line: SheetLine) -> SheetLine:
-        places = tuple(replace(place, text=self.text(place.text)) for place in line.places)
         return replace(line, label=self.text(line.label), places=places)
 
     def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:

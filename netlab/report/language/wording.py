@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table
+from netlab.report.tables.elements import AnyTable, Chart, HeatMap, Part, Strip
 
 if TYPE_CHECKING:
     from netlab.report.tables.tables import TableSection
@@ -25,7 +25,7 @@ class Wording:
         """One label."""
         return words
 
-    def of_table(self, table: Table) -> Table:
+    def of_table(self, table: AnyTable) -> AnyTable:
         """A table: headings, captions, footnotes, and how its figures are written."""
         return table
 

@@ -20,7 +20,7 @@ from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
-from netlab.report.tables.elements import Chart, EntryRow, Part, Table
+from netlab.report.tables.elements import Chart, GridTable, Part, Table, TableLine
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.labels import count, figure, printable
@@ -40,7 +40,7 @@ class Contents:
 
     run: Analysis
     readings: tuple[Reading, ...]
-    overviews: tuple[Table, ...]
+    overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
     """What further rooms have to say, in the page's order."""
@@ -181,7 +181,7 @@ def _capitalize_first(text: str) -> str:
 
 
 def _has_shares(table: Table) -> bool:
-    return any(entry.ceiling_share is not None for row in table.rows for entry in row.entries)
+    return any(place.share for line in table.lines for place in line.places)
 
 
 def _has_bars(pictures: Iterable[Picture]) -> bool:
@@ -189,7 +189,7 @@ def _has_bars(pictures: Iterable[Picture]) -> bool:
     return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
 
 
-def _row_groups(rows: Sequence[EntryRow]) -> list[tuple[str, list[EntryRow]]]:
+def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
     """The rows as a table's body and, where rows sum up those above, its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]

@@ -15,7 +15,7 @@ from netlab.ethernet import IpVersion, best_udp_message
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet
-from netlab.report.tables.elements import HeatMap, Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import count, figure
 from netlab.results.layout import Bin, TableColumn
@@ -69,7 +69,7 @@ class PairValue:
 
     def place(
         self, notes: Notes, link: Link | None, stray: Stray | None, *, imported: bool
-    ) -> SheetCell:
+    ) -> TableCell:
         """The figure, as printed in the document or with its number of trials; or why there is
         none. ``stray``: how it does not go with the others, where it does not.
         """
@@ -80,7 +80,7 @@ class PairValue:
         )
         value = self.value
         if value is None:
-            return SheetCell(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
+            return TableCell(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
@@ -90,7 +90,7 @@ class PairValue:
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
             text += f" ({len(self.values)})"
-        return SheetCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
+        return TableCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class PairMatrix:
     spots: Mapping[tuple[str, str], PairValue]
     """By (client, server)."""
 
-    def means(self, spots: Sequence[PairValue]) -> SheetCell:
+    def means(self, spots: Sequence[PairValue]) -> TableCell:
         """Of the pairs that used a cable and have a figure, with their number."""
         values = [
             pair_value.value
@@ -111,9 +111,9 @@ class PairMatrix:
             if not pair_value.inside and pair_value.value is not None
         ]
         if not values:
-            return SheetCell()
+            return TableCell()
         value = mean(values)
-        return SheetCell(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
+        return TableCell(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], Stray]:
         """The pairs that used a cable and do not go with the others, as trials of a cell would."""
@@ -190,7 +190,7 @@ def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 
-def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Sheet:
+def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Table:
     notes, strays = Notes(), pair_matrix.strays()
     lines = []
     for client in pair_matrix.roles:
@@ -198,20 +198,20 @@ def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> She
         places = [
             pair_value.place(notes, link, strays.get((client, server)), imported=imported)
             if pair_value
-            else SheetCell(notes=notes([NOT_ASKED]))
+            else TableCell(notes=notes([NOT_ASKED]))
             for server, pair_value in row.items()
         ]
         lines.append(
-            SheetLine(client, (*places, pair_matrix.means([s for s in row.values() if s])))
+            TableLine(client, (*places, pair_matrix.means([s for s in row.values() if s])))
         )
     by_server: dict[str, list[PairValue]] = {role: [] for role in pair_matrix.roles}
     for (_, server), pair_value in pair_matrix.spots.items():
         by_server[server].append(pair_value)
     columns = [pair_matrix.means(by_server[role]) for role in pair_matrix.roles]
     lines.append(
-        SheetLine("mean (pairs)", (*columns, pair_matrix.means(list(pair_matrix.spots.values()))))
+        TableLine("mean (pairs)", (*columns, pair_matrix.means(list(pair_matrix.spots.values()))))
     )
-    return Sheet(
+    return Table(
         title=f"{pair_matrix.title}; rows: clients, columns: servers",
         corner="client \\ server",
         columns=(*pair_matrix.roles, "mean (pairs)"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.host_counters import HOSTS, PLACES
 from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
@@ -32,7 +32,7 @@ def limit_words(reading: Reading) -> str:
     return f"{words} ({host}: CPU {core:.0f}, {100 * share:.0f} %)"
 
 
-def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Sheet | None:
+def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
     """A line a frame size and host; ``None`` where nothing is known of any host.
 
     ``groups``: frame size → trials.
@@ -45,10 +45,10 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Sheet | None:
             places = _places(key, measured, notes)
             if any(place.text for place in places):
                 host = name_of(key, measured)
-                lines.append(SheetLine(f"{size}, {host}", places))
+                lines.append(TableLine(f"{size}, {host}", places))
     if not lines:
         return None
-    return Sheet(
+    return Table(
         title=f"{name}: load at that rate, and frames dropped in all trials of the search",
         corner="frame, bytes; host",
         columns=_COLUMNS,
@@ -96,7 +96,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
     )
 
 
-def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
+def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     shared = any(reading.values.get("one_machine") is True for reading in measured)
     letters = notes([_SHARED]) if shared else ()
     busy = mean_of(f"{key}_busy_share", measured, 100)
@@ -105,10 +105,10 @@ def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[SheetC
     which = ", ".join(f"CPU {number:.0f}" for number in sorted(c for c in cores if c is not None))
     dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
     return (
-        SheetCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
-        SheetCell("" if core is None else figure(core), core, "%", letters if core else ()),
-        SheetCell(which),
-        *(SheetCell("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
+        TableCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
+        TableCell("" if core is None else figure(core), core, "%", letters if core else ()),
+        TableCell(which),
+        *(TableCell("" if each is None else f"{each:,.0f}", each, "") for each in dropped),
     )
 
 

@@ -12,7 +12,7 @@ from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.kinds import Level
-from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
 from netlab.results.readings import Reading
@@ -55,13 +55,13 @@ def side_words(side: Mapping[str, Level]) -> str:
     return ", ".join(setting(name, level) for name, level in side.items())
 
 
-def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Sheet:
+def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     """A line a pair of cells and quantity; ``rows`` are paired, or none of them is."""
     notes = Notes()
     quantities = dict.fromkeys(each.aligned.quantity.name for each in rows)
     what = next(iter(quantities)) if len(quantities) == 1 else "mean"
     paired = all(each.aligned.paired for each in rows)
-    return Sheet(
+    return Table(
         title=f"{title}: {what}, {sides}",
         corner="cell",
         columns=tuple(column.format(n="pairs" if paired else "trials") for column in _COLUMNS),
@@ -70,13 +70,13 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Sheet:
     )
 
 
-def _line(row: Judged, notes: Notes, *, several: bool) -> SheetLine:
+def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
     aligned, verdict = row.aligned, row.verdict
     letters, unit = notes(aligned.why_not), aligned.quantity.unit
     old, new = (
-        SheetCell(notes=letters)
+        TableCell(notes=letters)
         if mean is None
-        else SheetCell(f"{figure(mean)} {unit}", mean, unit, letters)
+        else TableCell(f"{figure(mean)} {unit}", mean, unit, letters)
         for mean in aligned.means
     )
     n = (
@@ -84,17 +84,17 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> SheetLine:
         if aligned.paired
         else " and ".join(str(len(side)) for side in aligned.figures)
     )
-    return SheetLine(
+    return TableLine(
         f"{aligned.label}, {aligned.quantity.name}" if several else aligned.label,
         (
             old,
             new,
-            SheetCell()
+            TableCell()
             if verdict.ratio is None
-            else SheetCell(figure(verdict.ratio, 3), verdict.ratio),
-            SheetCell(interval_words(verdict)),
-            SheetCell(n, float(verdict.n)),
-            SheetCell(
+            else TableCell(figure(verdict.ratio, 3), verdict.ratio),
+            TableCell(interval_words(verdict)),
+            TableCell(n, float(verdict.n)),
+            TableCell(
                 in_words(
                     verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired
                 )

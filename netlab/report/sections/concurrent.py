@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.pairings import is_by_name
-from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import count, figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import FlowReading, Reading
@@ -88,7 +88,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     notes = Notes()
     lines = [_line(label, flows, those, notes) for (label, flows), those in kinds.items()]
     more = f" (the first {MAX_LINES} of {len(lines)})" if len(lines) > MAX_LINES else ""
-    sheet = Sheet(
+    sheet = Table(
         title=f"Together in a common window{more}",
         corner="at the same time",
         columns=("flows", "rounds added up", "together, Mbit/s", "least", "most"),
@@ -115,18 +115,18 @@ def _paragraphs(rounds: Sequence[AtOnce]) -> tuple[str, ...]:
     )
 
 
-def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> SheetLine:
+def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> TableLine:
     sums = [bit_per_s / 1e6 for each in rounds if (bit_per_s := each.bit_per_s) is not None]
     why = notes(reason for each in rounds if (reason := each.why_not) is not None)
-    added = SheetCell(f"{len(sums)} of {len(rounds)}", float(len(sums)), "rounds", why)
-    places = [SheetCell(notes=why)] * 3
+    added = TableCell(f"{len(sums)} of {len(rounds)}", float(len(sums)), "rounds", why)
+    places = [TableCell(notes=why)] * 3
     if sums:
         places = [_mbit_per_s(value) for value in (mean(sums), min(sums), max(sums))]
-    return SheetLine(label, (SheetCell(str(flows), float(flows), "flows"), added, *places))
+    return TableLine(label, (TableCell(str(flows), float(flows), "flows"), added, *places))
 
 
-def _mbit_per_s(value: float) -> SheetCell:
-    return SheetCell(figure(value), value, "Mbit/s")
+def _mbit_per_s(value: float) -> TableCell:
+    return TableCell(figure(value), value, "Mbit/s")
 
 
 def _label(each: AtOnce, names: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from netlab.experiment.pairings import labels_of, role_of
 from netlab.report.sections.comparisons import in_words, interval_words
-from netlab.report.tables.elements import Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, quantities_of
 from netlab.results.readings import Reading
@@ -20,7 +20,7 @@ MAX_LINES = 60
 ONE_EACH = "cannot tell: one trial each way"
 
 
-def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sheet | None:
+def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
     """The two directions of each pair of machines side by side; ``None`` where none has both.
 
     Trials of one block belong together. Those that differ by more than noise stand first; of one
@@ -42,15 +42,15 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sh
     rated = [
         (
             verdict,
-            SheetLine(
+            TableLine(
                 f"{label}: {one} ↔ {other}" if several else f"{one} ↔ {other}",
                 (
                     _geometric(there, quantity),
                     _geometric(back, quantity),
-                    SheetCell(figure(verdict.ratio or 0, 3), verdict.ratio),
-                    SheetCell(interval_words(verdict)),
-                    SheetCell(str(verdict.n), float(verdict.n)),
-                    SheetCell(_words(verdict, quantity, before=by_itself)),
+                    TableCell(figure(verdict.ratio or 0, 3), verdict.ratio),
+                    TableCell(interval_words(verdict)),
+                    TableCell(str(verdict.n), float(verdict.n)),
+                    TableCell(_words(verdict, quantity, before=by_itself)),
                 ),
             ),
         )
@@ -63,7 +63,7 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sh
     )
     left_out = len(rated) - MAX_LINES
     more = f" (the {MAX_LINES} that differ most, of {len(rated)})" if left_out > 0 else ""
-    return Sheet(
+    return Table(
         title=f"One direction against the other{more}",
         corner="pair: one ↔ other",
         columns=("one → other", "other → one", "ratio", "95 % interval", "pairs", "in words"),
@@ -99,9 +99,9 @@ def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
     return (server, client) if direction == "server-sends" else (client, server)
 
 
-def _geometric(figures: Mapping[int, float], quantity: Quantity) -> SheetCell:
+def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
     value = math.exp(mean([math.log(each) for each in figures.values()]))
-    return SheetCell(f"{figure(value)} {quantity.unit}", value, quantity.unit)
+    return TableCell(f"{figure(value)} {quantity.unit}", value, quantity.unit)
 
 
 def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
@@ -111,7 +111,7 @@ def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
     return in_words(judged, quantity, taken_back=judged.verdict != before.verdict)
 
 
-def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Sheet | None:
+def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
     """What was offered, sent and received of paced UDP one way, what was lost and how unevenly it
     came; ``None`` where no sender was recorded. ``names``: cell → what tells its setup from others.
     """
@@ -130,7 +130,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Shee
     ordered = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
     left_out = len(ordered) - MAX_LINES
     more = f" (the {MAX_LINES} that lost most, of {len(ordered)})" if left_out > 0 else ""
-    return Sheet(
+    return Table(
         title=f"UDP: offered, sent, received{more}",
         corner="sender → receiver",
         columns=("offered, Mbit/s", "sent, Mbit/s", "received, Mbit/s", "lost, %", "jitter, µs"),
@@ -141,7 +141,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Shee
     )
 
 
-def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> SheetLine:
+def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> TableLine:
     """``names`` is empty where all lines are of one setup."""
     ends = " → ".join(_sender_and_receiver(trials[0]) or ())
     setup = names.get(trials[0].cell)
@@ -153,7 +153,7 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
         if (value := flow.throughput_bit_per_s) is not None
     ]
     lost = _lost_share(trials)
-    return SheetLine(
+    return TableLine(
         ends if setup is None else f"{setup}: {ends}",
         (
             _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
@@ -192,8 +192,8 @@ def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:
     return [value / scale for value in found if value is not None]
 
 
-def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> SheetCell:
+def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> TableCell:
     if not values:
-        return SheetCell(notes=why_not)
+        return TableCell(notes=why_not)
     value = mean(values)
-    return SheetCell(figure(value), value, unit)
+    return TableCell(figure(value), value, unit)

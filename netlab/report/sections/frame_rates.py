@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from netlab.ethernet import GAP_BYTES, packet_wire_bytes
 from netlab.experiment.matrix import Link
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
-from netlab.report.tables.elements import Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
 _COLUMNS = ("bytes a message", "byte/s", "Mbit/s", "share of the link, %")
 
 
-def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Sheet | None:
+def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Table | None:
     """Payload and frames a second, over the elapsed time of all repeats together.
 
     ``None`` for what is no stream one way with a known time.
@@ -35,20 +35,20 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> S
     received = sum(_received_bytes(reading) or 0 for reading in known)
     sent, counted = _sent_bytes(known, received)
     lines = [
-        SheetLine("payload received", _places(float(size), received / seconds, link, notes)),
+        TableLine("payload received", _places(float(size), received / seconds, link, notes)),
     ]
     for label, gaps in ((_WITHOUT, False), (_WITH, True)):
         share = _frames_share(known[0], link, gaps=gaps)
         if isinstance(share, str):
-            blank = SheetCell(notes=notes([share]))
-            lines.append(SheetLine(label, (blank,) * len(_COLUMNS)))
+            blank = TableCell(notes=notes([share]))
+            lines.append(TableLine(label, (blank,) * len(_COLUMNS)))
         else:
             message_bytes = round(size * share, 6)
             lines.append(
-                SheetLine(label, _places(message_bytes, share * sent / seconds, link, notes))
+                TableLine(label, _places(message_bytes, share * sent / seconds, link, notes))
             )
     how = "" if counted else "; frames are those of the payload that was received"
-    return Sheet(
+    return Table(
         title=f"{title}: throughput over all repeats, as it is counted{how}",
         corner="counted as",
         columns=_COLUMNS,
@@ -109,17 +109,17 @@ def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float |
 
 def _places(
     message_bytes: float, bytes_per_s: float, link: Link | None, notes: Notes
-) -> tuple[SheetCell, ...]:
+) -> tuple[TableCell, ...]:
     whole = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
     mbit = 8 * bytes_per_s / 1e6
     if link is None:
-        share = SheetCell(notes=notes([NO_LINK]))
+        share = TableCell(notes=notes([NO_LINK]))
     else:
         percent = 800 * bytes_per_s / link.rate_bit_per_s
-        share = SheetCell(figure(percent), percent, "%")
+        share = TableCell(figure(percent), percent, "%")
     return (
-        SheetCell(whole or figure(message_bytes), message_bytes, "byte"),
-        SheetCell(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
-        SheetCell(figure(mbit), mbit, "Mbit/s"),
+        TableCell(whole or figure(message_bytes), message_bytes, "byte"),
+        TableCell(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
+        TableCell(figure(mbit), mbit, "Mbit/s"),
         share,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.experiment.pairings import is_by_name
-from netlab.report.tables.elements import Chart, Curve, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn, lay_out
 from netlab.results.readings import FLOWS, Reading
@@ -37,12 +37,12 @@ def part(readings: Sequence[Reading]) -> Part | None:
     known = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
     if not known:
         return None
-    sheet = Sheet(
+    sheet = Table(
         title="Loss and CPU, means over the trials",
         corner="messages, bytes",
         columns=tuple(_LOADS[index].label for index in known),
         lines=tuple(
-            SheetLine(line.label, tuple(line.places[index] for index in known)) for line in lines
+            TableLine(line.label, tuple(line.places[index] for index in known)) for line in lines
         ),
     )
     drawn = [chart for chart in _charts(grids) if chart is not None]
@@ -59,15 +59,15 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _line(grid: BinGrid, column: TableColumn) -> SheetLine:
+def _line(grid: BinGrid, column: TableColumn) -> TableLine:
     places = []
     for load in _LOADS:
         value = _mean_of(grid, column, load)
-        places.append(SheetCell() if value is None else SheetCell(figure(value), value, "%"))
-    return SheetLine(f"{grid.title} {column.words}", tuple(places))
+        places.append(TableCell() if value is None else TableCell(figure(value), value, "%"))
+    return TableLine(f"{grid.title} {column.words}", tuple(places))
 
 
-def _has(line: SheetLine, index: int) -> bool:
+def _has(line: TableLine, index: int) -> bool:
     return line.places[index].value is not None
 
 

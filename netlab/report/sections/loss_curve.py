@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
-from netlab.report.tables.elements import Chart, Curve, Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 from netlab.stats import mean
@@ -18,7 +18,7 @@ LossesByRate = Mapping[float, list[float]]
 """Share of the line rate → the share lost in each trial at it, in per cent."""
 
 
-def sheet(name: str, readings: Sequence[Reading]) -> Sheet | None:
+def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
     """Frame sizes by rates; ``None`` where no loss was measured."""
     notes = Notes()
     lines = []
@@ -27,10 +27,10 @@ def sheet(name: str, readings: Sequence[Reading]) -> Sheet | None:
         losses, ours = _losses(trials)
         if losses or ours:
             places = tuple(_place(losses, ours, share, notes) for share in _TENTHS)
-            lines.append(SheetLine(str(size), places))
+            lines.append(TableLine(str(size), places))
     if not lines:
         return None
-    return Sheet(
+    return Table(
         title=f"{name}: frames lost, % of those sent, by rate offered",
         corner="frame, bytes",
         columns=tuple(f"{100 * share:.0f} %" for share in _TENTHS),
@@ -89,12 +89,12 @@ def _losses(readings: Sequence[Reading]) -> tuple[LossesByRate, set[float]]:
     return losses, ours
 
 
-def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -> SheetCell:
+def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -> TableCell:
     letters = notes([_OURS]) if share in ours else ()
     if share not in losses:
-        return SheetCell(notes=letters)
+        return TableCell(notes=letters)
     value = mean(losses[share])
-    return SheetCell(figure(value), value, "%", letters)
+    return TableCell(figure(value), value, "%", letters)
 
 
 _OURS = (

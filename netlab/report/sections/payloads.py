@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netlab.ethernet import IpVersion, ceiling_bit_per_s
 from netlab.experiment.matrix import Link
 from netlab.report.tables.charts import curve_sizes
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
@@ -49,7 +49,7 @@ def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
     )
 
 
-def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
+def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
     notes = Notes()
     captured = any("captured" in reading.values for reading in readings)
     lines = []
@@ -65,8 +65,8 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
         places.append(_numbers(tried, letters))
         if captured:
             places += [_frames(measured, name, notes) for name in _FRAMES.values()]
-        lines.append(SheetLine(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
-    return Sheet(
+        lines.append(TableLine(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
+    return Table(
         title="The most payload that travels in one frame, bytes",
         corner="cell",
         columns=(*_COLUMNS, *(_FRAMES if captured else ())),
@@ -77,29 +77,29 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
 
 def _values(
     measured: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
-) -> SheetCell:
+) -> TableCell:
     """What the trials found; where they differ, all of it."""
     if not measured:
-        return SheetCell(notes=letters)
+        return TableCell(notes=letters)
     found = [reading.values[name] for reading in measured if name in reading.values]
     if not found:
-        return SheetCell(notes=notes(["the host’s system does not tell."]))
+        return TableCell(notes=notes(["the host’s system does not tell."]))
     if name.endswith("_evidence"):
         words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
-        return SheetCell("; ".join(words))
+        return TableCell("; ".join(words))
     return _numbers([float(each) for each in found], ())
 
 
-def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> SheetCell:
+def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
     """Lengths of the frames that a capture saw, without their FCS: ``38 and 1514``."""
     if not measured:
-        return SheetCell()
+        return TableCell()
     lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
     if lengths:
-        return SheetCell(" and ".join(map(str, lengths)))
+        return TableCell(" and ".join(map(str, lengths)))
     reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
     said = "; ".join(reason for reason in reasons if reason)
-    return SheetCell(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
+    return TableCell(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
 
 
 def _unswept(measured: Sequence[Reading]) -> list[str]:
@@ -108,11 +108,11 @@ def _unswept(measured: Sequence[Reading]) -> list[str]:
     return [f"the sweep has no result at {', '.join(f'{s:.0f}' for s in sizes)}."] if sizes else []
 
 
-def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> SheetCell:
+def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
     differing = sorted(set(values))
     text = ", ".join(f"{value:.0f}" for value in differing)
     value = differing[0] if len(differing) == 1 else None
-    return SheetCell(text, value, "byte" if value is not None else "", letters)
+    return TableCell(text, value, "byte" if value is not None else "", letters)
 
 
 def _charts(

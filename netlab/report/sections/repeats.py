@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from netlab.experiment.matrix import Link
 from netlab.report.sections.frame_rates import framing_sheet
-from netlab.report.tables.elements import Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import count, figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import Reading
@@ -57,7 +57,7 @@ def part(
     if not repeated:
         return None
     names = names_of(readings)
-    sheets: list[Sheet] = []
+    sheets: list[Table] = []
     for trials in repeated[:MAX_CELLS]:
         test = _TESTS.get(trials[0].test, "")
         title = ", ".join(word for word in (trials[0].pairing, names[trials[0].cell], test) if word)
@@ -82,7 +82,7 @@ _TESTS = {
 }
 
 
-def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[Sheet]:
+def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[Table]:
     """The repeats of a cell, fifteen to a sheet; the last one has the deviations beside them."""
     rows = _rows(trials, imported=imported)
     ends = range(0, len(trials), REPEATS_A_SHEET)
@@ -99,10 +99,10 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[S
                 for value, reading in zip(values, part_of, strict=True)
             ]
             places += _summaries(row, notes) if last else []
-            lines.append(SheetLine(row.label, tuple(places)))
+            lines.append(TableLine(row.label, tuple(places)))
         more = " (continued)" if start else ""
         sheets.append(
-            Sheet(
+            Table(
                 title=f"{title}: repeat by repeat{more}",
                 corner="repeat",
                 columns=(*(str(r.trial) for r in part_of), *(_SUMMARY if last else ())),
@@ -170,23 +170,23 @@ def _each_us(reading: Reading) -> float | None:
 
 def _place(
     value: float | None, decimals: int, unit: str, notes: Notes, reading: Reading
-) -> SheetCell:
+) -> TableCell:
     if value is not None:
-        return SheetCell(figure(value, decimals), value, unit)
-    return SheetCell(
+        return TableCell(figure(value, decimals), value, unit)
+    return TableCell(
         notes=notes([reading.why_blank if reading.status != "ok" else "not recorded."])
     )
 
 
-def _summaries(row: _FigureRow, notes: Notes) -> list[SheetCell]:
+def _summaries(row: _FigureRow, notes: Notes) -> list[TableCell]:
     values = [value for value in row.values if value is not None]
     _, of_mean, of_deviation = row.decimals
     if not values:
-        return [SheetCell()] * len(_SUMMARY)
+        return [TableCell()] * len(_SUMMARY)
     middle = mean(values)
-    found = [SheetCell(figure(middle, of_mean), middle, row.unit)]
+    found = [TableCell(figure(middle, of_mean), middle, row.unit)]
     if len(values) < 2:
-        blank = SheetCell(notes=notes(["one value has no deviation."]))
+        blank = TableCell(notes=notes(["one value has no deviation."]))
         return [*found, *([blank] * (len(_SUMMARY) - 1))]
     square = f"{row.unit}²" if row.unit else ""
     for value, unit in (
@@ -194,7 +194,7 @@ def _summaries(row: _FigureRow, notes: Notes) -> list[SheetCell]:
         (variance(values), square),
         (mean_absolute_deviation(values), row.unit),
     ):
-        found.append(SheetCell(figure(value, of_deviation), value, unit))
+        found.append(TableCell(figure(value, of_deviation), value, unit))
     return found
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from netlab.experiment.matrix import Link
 from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
@@ -61,7 +61,7 @@ def _part(
     )
 
 
-def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str, str]) -> Sheet:
+def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str, str]) -> Table:
     notes = Notes()
     cells = dict.fromkeys(reading.cell for reading in readings)
     connects = test == "connect"
@@ -81,8 +81,8 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         places += [_longest(measured, notes), _lost(measured, notes)]
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
-        lines.append(SheetLine(names[cell], tuple(places), cell))
-    return Sheet(
+        lines.append(TableLine(names[cell], tuple(places), cell))
+    return Table(
         title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
         corner="cell",
         columns=tuple(columns),
@@ -113,64 +113,64 @@ def _mean(values: Sequence[float]) -> float | None:
     return mean(values) if values else None
 
 
-def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> SheetCell:
-    return SheetCell(text, value, unit, notes)
+def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> TableCell:
+    return TableCell(text, value, unit, notes)
 
 
-def _us(value_ns: float | None) -> SheetCell:
+def _us(value_ns: float | None) -> TableCell:
     return (
-        SheetCell() if value_ns is None else SheetCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+        TableCell() if value_ns is None else TableCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
     )
 
 
-def _rate(measured: Sequence[Reading]) -> SheetCell:
+def _rate(measured: Sequence[Reading]) -> TableCell:
     value = _mean(_numbers(measured, "transactions_per_s"))
-    return SheetCell() if value is None else SheetCell(figure(value), value, "1/s")
+    return TableCell() if value is None else TableCell(figure(value), value, "1/s")
 
 
-def _means(measured: Sequence[Reading], notes: Notes) -> list[SheetCell]:
+def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
     """The mean of the trials' means, and how far it is certain."""
     means = _numbers(measured, "rtt_mean_ns")
     if not means:
-        return [SheetCell(), SheetCell()]
+        return [TableCell(), TableCell()]
     if len(means) < MIN_TRIALS:
         few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return [_us(mean(means)), SheetCell(notes=notes([few]))]
+        return [_us(mean(means)), TableCell(notes=notes([few]))]
     return [_us(mean(means)), _us(interval(means).half_width)]
 
 
-def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[SheetCell]:
+def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
     """Of the round trips of all trials together."""
     histogram = pooled(measured)
     places = []
     for word, share in PERCENTILES.items():
         if histogram is None:
-            places.append(SheetCell(notes=notes([_NO_SINGLES] if measured else [])))
+            places.append(TableCell(notes=notes([_NO_SINGLES] if measured else [])))
             continue
         value = histogram.percentile(share)
         few = (
             f"{_SHARES[word]} cannot be told from fewer than {int(1 / (1 - share)):,} round trips."
         )
-        places.append(_us(value) if value is not None else SheetCell(notes=notes([few])))
+        places.append(_us(value) if value is not None else TableCell(notes=notes([few])))
     return places
 
 
-def _longest(measured: Sequence[Reading], notes: Notes) -> SheetCell:
+def _longest(measured: Sequence[Reading], notes: Notes) -> TableCell:
     value = max(_numbers(measured, "rtt_max_ns"), default=None)
     return (
-        SheetCell(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
+        TableCell(notes=notes([_NO_SINGLES] if measured else [])) if value is None else _us(value)
     )
 
 
-def _lost(measured: Sequence[Reading], notes: Notes) -> SheetCell:
+def _lost(measured: Sequence[Reading], notes: Notes) -> TableCell:
     """Requests that timed out, as a share of all that ended."""
     pairs = [(r.number("lost_messages"), r.number("transactions")) for r in measured]
     known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
     total = sum(lost + done for lost, done in known)
     if not total:
-        return SheetCell(notes=notes(["not counted."] if measured else []))
+        return TableCell(notes=notes(["not counted."] if measured else []))
     share = 100 * sum(lost for lost, _ in known) / total
-    return SheetCell(figure(share), share, "%")
+    return TableCell(figure(share), share, "%")
 
 
 def _curves(

@@ -13,7 +13,7 @@ from netlab.ethernet import transfer_wire_bytes
 from netlab.experiment.matrix import Link
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.sections.pooled import pooled
-from netlab.report.tables.elements import Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
@@ -55,7 +55,7 @@ def wire_ns(reading: Reading, link: Link | None) -> float | str:
 
 def split_sheet(
     pairing: str, readings: Sequence[Reading], names: dict[str, str], link: Link | None
-) -> Sheet | None:
+) -> Table | None:
     """A line a cell; ``None`` where no cell was to time the mirror's stack."""
     asked = [reading for reading in readings if reading.settings.get("stack_time") is True]
     if not asked:
@@ -64,8 +64,8 @@ def split_sheet(
     lines = []
     for cell in dict.fromkeys(reading.cell for reading in asked):
         trials = [reading for reading in asked if reading.cell == cell]
-        lines.append(SheetLine(names[cell], _places(trials, link, notes), cell))
-    return Sheet(
+        lines.append(TableLine(names[cell], _places(trials, link, notes), cell))
+    return Table(
         title=f"{pairing}: what a round trip is made of",
         corner="cell",
         columns=_COLUMNS,
@@ -74,10 +74,10 @@ def split_sheet(
     )
 
 
-def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple[SheetCell, ...]:
+def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple[TableCell, ...]:
     measured = [reading for reading in trials if reading.status == "ok"]
     if not measured:
-        blank = SheetCell(notes=notes(reading.why_blank for reading in trials))
+        blank = TableCell(notes=notes(reading.why_blank for reading in trials))
         return (blank,) * len(_COLUMNS)
     whole = _mean_of(measured, "rtt_mean_ns")
     wire = wire_ns(measured[0], link)
@@ -97,13 +97,13 @@ def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple
         _us(None if too_fast else rest, [_TOO_FAST] if too_fast else why, notes),
         _percentile(measured, "p50", why_stack, notes),
         _percentile(measured, "p99", why_stack, notes),
-        SheetCell(", ".join(word for word in stamps if word)),
+        TableCell(", ".join(word for word in stamps if word)),
     )
 
 
 def _percentile(
     measured: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
-) -> SheetCell:
+) -> TableCell:
     """Of the times in the stack of all trials together."""
     times = pooled(measured, "server_stack_histogram")
     share = PERCENTILES[word]
@@ -125,7 +125,7 @@ def _mean_of(readings: Sequence[Reading], name: str) -> float | None:
     return mean(found) if found else None
 
 
-def _us(value_ns: float | None, why: Sequence[str], notes: Notes) -> SheetCell:
+def _us(value_ns: float | None, why: Sequence[str], notes: Notes) -> TableCell:
     if value_ns is None:
-        return SheetCell(notes=notes(why))
-    return SheetCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+        return TableCell(notes=notes(why))
+    return TableCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.host_limits import DELIVERED
 from netlab.findings.sample import StreamSample
-from netlab.report.tables.elements import Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text import summary
 from netlab.report.text.stream_findings import CALLED, shown_by
 from netlab.stats import rounded
@@ -80,7 +80,7 @@ def _limited(run: Analysis) -> Part | None:
     found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
     if not found:
         return None
-    sheet = Sheet(
+    sheet = Table(
         title="What limited throughput",
         corner="messages, bytes",
         columns=("limited by", "cells", "of the ceiling, %", "evidence"),
@@ -125,15 +125,15 @@ def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
     rows.append(row)
 
 
-def _line(row: _LimitRow) -> SheetLine:
+def _line(row: _LimitRow) -> TableLine:
     shares = [each.ceiling_share for each in row.samples if each.ceiling_share is not None]
-    return SheetLine(
+    return TableLine(
         row.label,
         (
-            SheetCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-            SheetCell(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
-            SheetCell(_span(shares)),
-            SheetCell(_evidence(row)),
+            TableCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
+            TableCell(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
+            TableCell(_span(shares)),
+            TableCell(_evidence(row)),
         ),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from netlab.ethernet import frames_per_s
 from netlab.report.sections import bottlenecks, loss_curve, rates_tried, under_load
 from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
@@ -77,13 +77,13 @@ def _all_of(by_size: _BySize) -> list[Reading]:
     return [reading for trials in by_size.values() for reading in trials]
 
 
-def _sheet(name: str, by_size: _BySize) -> Sheet:
+def _sheet(name: str, by_size: _BySize) -> Table:
     notes = Notes()
-    lines = [SheetLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
+    lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
     accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
     lossy = [format_share(each) for each in sorted(accepted) if isinstance(each, float) and each]
     bearing = f"with a loss of {' or '.join(lossy)} at most" if lossy else "without loss"
-    return Sheet(
+    return Table(
         title=f"{name}: highest rate {bearing}",
         corner="frame, bytes",
         columns=_COLUMNS,
@@ -92,12 +92,12 @@ def _sheet(name: str, by_size: _BySize) -> Sheet:
     )
 
 
-def _places(trials: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
+def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     measured = [reading for reading in trials if reading.status == "ok"]
     letters = notes(_why_blank(reading) for reading in trials if reading.status != "ok")
-    counted = SheetCell(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
+    counted = TableCell(f"{len(measured)}/{len(trials)}", float(len(measured)), "", letters)
     if not measured:
-        return (counted, *([SheetCell(notes=letters)] * (len(_COLUMNS) - 1)))
+        return (counted, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
     found = [reading for reading in measured if reading.number("frames_per_s") is not None]
     none = [_NONE] if len(found) < len(measured) else []
     jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in found) else []
@@ -111,8 +111,8 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
         _mean(found, "line_share", "%", notes(faster), 100),
         _mean(measured, "line_frames_per_s", "1/s", ()),
         _mean(measured, "upper_frames_per_s", "1/s", ()),
-        SheetCell("; ".join(limits)),
-        SheetCell(figure(tried, 0), tried, ""),
+        TableCell("; ".join(limits)),
+        TableCell(figure(tried, 0), tried, ""),
     )
 
 
@@ -129,12 +129,12 @@ def _mean(
     unit: str,
     letters: tuple[str, ...],
     factor: float = 1,
-) -> SheetCell:
+) -> TableCell:
     """The mean of the trials that have the figure; a blank where none has."""
     value = mean_of(name, readings, factor)
     if value is None:
-        return SheetCell(notes=letters)
-    return SheetCell(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
+        return TableCell(notes=letters)
+    return TableCell(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Notes, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 from netlab.stats import mean
@@ -25,7 +25,7 @@ Trials = Mapping[int, Sequence[Reading]]
 """Frame size → trials."""
 
 
-def latency_sheet(name: str, trials: Trials) -> Sheet | None:
+def latency_sheet(name: str, trials: Trials) -> Table | None:
     """A line a frame size and load; ``None`` where no round trip was measured."""
     notes = Notes()
     lines = []
@@ -35,11 +35,11 @@ def latency_sheet(name: str, trials: Trials) -> Sheet | None:
         for share in sorted(shares | failed):
             letters = notes([_FAILED]) if share in failed else ()
             lines.append(
-                SheetLine(f"{size}, {100 * share:.0f} %", _round_trips(readings, share, letters))
+                TableLine(f"{size}, {100 * share:.0f} %", _round_trips(readings, share, letters))
             )
     if not lines:
         return None
-    return Sheet(
+    return Table(
         title=f"{name}: round trips beside a load, a share of the rate without loss",
         corner="frame, bytes; load",
         columns=_LATENCY,
@@ -48,17 +48,17 @@ def latency_sheet(name: str, trials: Trials) -> Sheet | None:
     )
 
 
-def burst_sheet(name: str, trials: Trials) -> Sheet | None:
+def burst_sheet(name: str, trials: Trials) -> Table | None:
     """A line a frame size; ``None`` where no burst was searched for."""
     notes = Notes()
     lines = [
-        SheetLine(str(size), _bursts(asked, notes))
+        TableLine(str(size), _bursts(asked, notes))
         for size, readings in trials.items()
         if (asked := [r for r in readings if "back_to_back_limit" in r.values])
     ]
     if not lines:
         return None
-    return Sheet(
+    return Table(
         title=f"{name}: longest burst at line rate without loss",
         corner="frame, bytes",
         columns=_BURSTS,
@@ -97,14 +97,14 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
 
 def _round_trips(
     readings: Sequence[Reading], share: float, letters: tuple[str, ...]
-) -> tuple[SheetCell, ...]:
+) -> tuple[TableCell, ...]:
     counted = _at(readings, "latency_count", share)
     times = [_at(readings, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
     lost = [_at(readings, f"latency_lost_{what}", share) for what in ("requests", "frames")]
     return (
-        SheetCell("" if counted is None else f"{counted:,.0f}", counted, "", letters),
-        *(SheetCell("" if each is None else figure(each), each, "µs") for each in times),
-        *(SheetCell("" if each is None else f"{each:,.0f}", each, "") for each in lost),
+        TableCell("" if counted is None else f"{counted:,.0f}", counted, "", letters),
+        *(TableCell("" if each is None else figure(each), each, "µs") for each in times),
+        *(TableCell("" if each is None else f"{each:,.0f}", each, "") for each in lost),
     )
 
 
@@ -121,7 +121,7 @@ def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1)
     return factor * mean(known) if known else None
 
 
-def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
+def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     limits = dict.fromkeys(str(reading.values["back_to_back_limit"]) for reading in readings)
     said = [_ENDED[limit] for limit in limits if limit in _ENDED]
     searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
@@ -132,11 +132,11 @@ def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[SheetCell, ...]:
     per_s = next((each for each in lines if each), None)
     time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
     return (
-        SheetCell(str(searches), float(searches), ""),
-        SheetCell("" if frames is None else figure(frames, 1), frames, "", notes(said)),
-        SheetCell("" if waiting is None else figure(waiting, 1), waiting, ""),
-        SheetCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
-        SheetCell("; ".join(limits)),
+        TableCell(str(searches), float(searches), ""),
+        TableCell("" if frames is None else figure(frames, 1), frames, "", notes(said)),
+        TableCell("" if waiting is None else figure(waiting, 1), waiting, ""),
+        TableCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
+        TableCell("; ".join(limits)),
     )
 
 

@@ -4,114 +4,130 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from netlab.messages import _, counted, joined, sentence_case
 from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
 TableKind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
-Unit = Literal["Mbit/s", "%"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One place of a table. A blank has no value, and notes that say why."""
+class TableCell:
+    """One place of a table; a blank has no text, and notes that say why."""
 
-    value: float | None
-    """bit/s, or per cent."""
-    n: int = 1
-    """How many figures it is the mean of; 0 where it is blank."""
+    text: str = ""
+    """As printed, without ``n`` and notes."""
+    value: float | None = None
+    """In ``unit``; ``None`` for words and blanks."""
+    unit: str = ""
     notes: tuple[str, ...] = ()
     """Letters of the table's footnotes."""
-    shows_n: bool = False
-    ceiling_share: float | None = None
-    """Per cent of the wire ceiling, where it stands beside the figure."""
     cell: str = ""
     """Key of the one cell that it is of; empty where it sums up several."""
+    n: int = 1
+    """How many figures it is the mean of; 0 where it is blank."""
+    shows_n: bool = False
+    share: str = ""
+    """Per cent of the wire ceiling, where it is to be shown next to the figure."""
+
+    @property
+    def words(self) -> str:
+        """``94.10 (13)``; empty for a blank."""
+        return f"{self.text} ({self.n})" if self.text and self.shows_n else self.text
 
 
 @dataclass(frozen=True, slots=True)
-class EntryRow:
-    """One row: its heading and an entry a column."""
+class TableLine:
+    """One row of a table: its heading and a place a column."""
 
     label: str
-    kind: TableKind
-    unit: Unit
-    entries: tuple[Entry, ...]
-    decimal_marker: str = "."
-
-    def text(self, entry: Entry) -> str:
-        """An entry's figure as printed, without its n and notes; empty for a blank."""
-        if entry.value is None:
-            return ""
-        text = figure(entry.value / 1e6 if self.unit == "Mbit/s" else entry.value)
-        return text.replace(".", self.decimal_marker)
+    places: tuple[TableCell, ...]
+    cell: str = ""
+    """Key of the one cell that the line is of; empty where it is of several."""
+    kind: TableKind = "value"
+    unit: str = ""
+    """As its figures are printed, where all of them have one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """One table with its footnotes."""
 
-    pairing: str
-    conditions: str
-    quantity: str
-    """What its figures are, with their unit."""
-    corner: str
-    """Heading of the rows."""
-    columns: tuple[TableColumn, ...]
-    rows: tuple[EntryRow, ...]
-    footnotes: tuple[tuple[str, str], ...]
-    """(letter, sentence), in the order of their first use."""
-
-    @property
-    def groups(self) -> tuple[tuple[str, int], ...]:
-        """(protocol, number of its columns), from left to right."""
-        names = [column.protocol for column in self.columns]
-        return tuple((name, names.count(name)) for name in dict.fromkeys(names))
-
-    @property
-    def caption(self) -> str:
-        """``LL, streams 4: throughput, Mbit/s``."""
-        words = joined(", ", [word for word in (self.pairing, self.conditions) if word])
-        return joined(": ", [words, self.quantity]) if words else self.quantity
-
-
-@dataclass(frozen=True, slots=True)
-class SheetCell:
-    """One place of a sheet; a blank has no text, and notes that say why."""
-
-    text: str = ""
-    value: float | None = None
-    """In ``unit``; ``None`` for words and blanks."""
-    unit: str = ""
-    notes: tuple[str, ...] = ()
-    """Letters of the sheet's footnotes."""
-    cell: str = ""
-    """Key of the one cell that it is of, where the line is of several."""
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLine:
-    """One row of a sheet: its heading and a place a column."""
-
-    label: str
-    places: tuple[SheetCell, ...]
-    cell: str = ""
-    """Key of the one cell that the line is of; empty where it is of several."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table whose columns or rows are quantities of several kinds, each with its unit."""
-
     title: str
     corner: str
     """Heading of the rows."""
     columns: tuple[str, ...]
-    lines: tuple[SheetLine, ...]
+    lines: tuple[TableLine, ...]
     footnotes: tuple[tuple[str, str], ...] = ()
     """(letter, sentence), in the order of their first use."""
+
+    @property
+    def heads(self) -> tuple[tuple[str, str], ...]:
+        """(what several columns have in common, what each has of its own), from left to right."""
+        return tuple(("", column) for column in self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridTable(Table):
+    """A table of the trials of a grid: a column a protocol and message size."""
+
+    pairing: str
+    conditions: str
+    quantity: str
+    """What its figures are, with their unit."""
+    keys: tuple[TableColumn, ...]
+    """What each column is of."""
+
+    @property
+    def heads(self) -> tuple[tuple[str, str], ...]:
+        """(protocol, the rest of a column's heading)."""
+        return tuple((key.protocol, key.label) for key in self.keys)
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """(protocol, number of its columns), from left to right."""
+        names = [key.protocol for key in self.keys]
+        return tuple((name, names.count(name)) for name in dict.fromkeys(names))
+
+
+AnyTable = TypeVar("AnyTable", bound=Table)
+
+
+def grid_table(
+    keys: tuple[TableColumn, ...],
+    corner: str,
+    quantity: str,
+    lines: Iterable[TableLine],
+    footnotes: tuple[tuple[str, str], ...],
+    *,
+    pairing: str = "",
+    conditions: str = "",
+) -> GridTable:
+    """A table of a grid, entitled as ``LL, streams 4: throughput, Mbit/s``."""
+    words = joined(", ", [word for word in (pairing, conditions) if word])
+    return GridTable(
+        title=joined(": ", [words, quantity]) if words else quantity,
+        corner=corner,
+        columns=tuple(key.words for key in keys),
+        lines=tuple(lines),
+        footnotes=footnotes,
+        pairing=pairing,
+        conditions=conditions,
+        quantity=quantity,
+        keys=keys,
+    )
+
+
+def blank(notes: tuple[str, ...] = ()) -> TableCell:
+    """A place without a figure, and the letters that say why."""
+    return TableCell(notes=notes, n=0)
+
+
+def throughput_cell(value_bit_per_s: float, n: int = 1, **more: Any) -> TableCell:
+    """A throughput as it is printed, in Mbit/s."""
+    return TableCell(figure(value_bit_per_s / 1e6), value_bit_per_s, "bit/s", n=n, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +267,9 @@ class Part:
     """Of its anchor: small letters and hyphens."""
     title: str
     paragraphs: tuple[str, ...] = ()
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[Table, ...] = ()
     charts: tuple[Chart | Strip | HeatMap, ...] = ()
-    details: tuple[Sheet, ...] = ()
+    details: tuple[Table, ...] = ()
     """Sheets for who wants to know more: below the charts, and not for a terminal."""
 
 

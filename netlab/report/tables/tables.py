@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from netlab.ethernet import above_tolerance
 from netlab.experiment.matrix import Link
-from netlab.report.tables.elements import Entry, EntryRow, Notes, Table, TableKind, Unit
+from netlab.report.tables.elements import (
+    GridTable,
+    Notes,
+    TableCell,
+    TableKind,
+    TableLine,
+    blank,
+    grid_table,
+    throughput_cell,
+)
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
 from netlab.results.layout import Bin, BinGrid, Layout, TableColumn
@@ -26,7 +36,7 @@ class TableSection:
     grid: BinGrid
     subtitle: str
     """Systems and hosts at both ends."""
-    tables: tuple[Table, ...]
+    tables: tuple[GridTable, ...]
 
 
 def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[TableSection, ...]:
@@ -50,7 +60,7 @@ def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[Tabl
     )
 
 
-def overviews(layout: Layout, link: Link | None = None) -> tuple[Table, ...]:
+def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
     """The means of all pairings, each with its n; then the mean over all that used a cable.
 
     With a ``link`` each has its share of the wire ceiling beside it.
@@ -73,28 +83,21 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[Table, ...]:
 
 def _overview(
     columns: tuple[TableColumn, ...], groups: Sequence[Sequence[BinGrid]], link: Link | None
-) -> Table:
+) -> GridTable:
     notes = Notes()
-    rows: list[EntryRow] = []
+    rows: list[TableLine] = []
     for grids in groups:
         for grid in grids:
             label = f"{grid.title} (same host)" if grid.same_host else grid.title
             means = tuple(_mean_of([grid], column, link, notes) for column in columns)
-            rows.append(EntryRow(label, "mean", "Mbit/s", means))
+            rows.append(TableLine(label, means, kind="mean", unit="Mbit/s"))
         wired = [grid for grid in grids if not grid.same_host]
         if len(wired) > 1:
             label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
             means = tuple(_mean_of(wired, column, link, notes) for column in columns)
-            rows.append(EntryRow(label, "all", "Mbit/s", means))
-    return Table(
-        pairing="",
-        conditions="",
-        quantity="mean throughput, Mbit/s (number of cells)",
-        corner="pairing",
-        columns=columns,
-        rows=tuple(rows),
-        footnotes=notes.footnotes,
-    )
+            rows.append(TableLine(label, means, kind="all", unit="Mbit/s"))
+    quantity = "mean throughput, Mbit/s (number of cells)"
+    return grid_table(columns, "pairing", quantity, rows, notes.footnotes)
 
 
 def _narrow(grid: BinGrid) -> list[BinGrid]:
@@ -121,32 +124,34 @@ def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
 
 def _mean_of(
     grids: Sequence[BinGrid], column: TableColumn, link: Link | None, notes: Notes
-) -> Entry:
+) -> TableCell:
     """The mean over the cells that have a figure; a blank tells why none has."""
     places = [place for grid in grids for place in grid.column(column)]
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
         value, ceiling = mean(figures), ceiling_of(column, places, link)
-        share = None if ceiling is None else 100 * value / ceiling.highest_bit_per_s
-        return Entry(value, len(figures), shows_n=True, ceiling_share=share)
+        share = "" if ceiling is None else figure(100 * value / ceiling.highest_bit_per_s)
+        return throughput_cell(value, len(figures), shows_n=True, share=share)
     reasons = [reading.why_blank for place in places for reading in place.blanks]
-    return Entry(None, 0, notes(reasons or [NOT_PLANNED]))
+    return blank(notes(reasons or [NOT_PLANNED]))
 
 
-def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> Table:
+def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTable:
     notes = Notes()
     ceilings = {c: ceiling_of(c, grid.column(c), link) for c in grid.columns}
     repeated = any(len(place.readings) > 1 for place in grid.bins.values())
 
-    def entry(place: Bin, column: TableColumn) -> Entry:
+    def entry(place: Bin, column: TableColumn) -> TableCell:
         figures = place.throughputs_bit_per_s
         value = mean(figures) if figures else None
         sentences = _why(place)
         ceiling = ceilings[column]
         if value is not None and ceiling and ceiling.is_exceeded_by(value, imported=imported):
             sentences.append(_above(imported=imported))
-        letters = notes(sentences)
-        return Entry(value, len(figures), letters, shows_n=repeated, cell=place.cell)
+        more: dict[str, Any] = {"notes": notes(sentences), "shows_n": repeated, "cell": place.cell}
+        if value is None:
+            return TableCell(n=0, **more)
+        return throughput_cell(value, len(figures), **more)
 
     body = _body(grid, "Mbit/s", notes, entry)
     summary = [
@@ -163,42 +168,49 @@ def _summary(
     label: str,
     kind: TableKind,
     of: Callable[[Sequence[float]], float],
-    body: Sequence[EntryRow],
+    body: Sequence[TableLine],
     notes: Notes,
-) -> EntryRow:
+) -> TableLine:
     """A row that sums up each column over the cells that have a figure, with their number."""
     entries = []
-    for column in zip(*(row.entries for row in body), strict=True):
+    for column in zip(*(row.places for row in body), strict=True):
         figures = [entry.value for entry in column if entry.value is not None]
         if figures:
-            entries.append(Entry(of(figures), len(figures), shows_n=kind == "mean"))
+            entries.append(throughput_cell(of(figures), len(figures), shows_n=kind == "mean"))
         else:
             letters = dict.fromkeys(letter for entry in column for letter in entry.notes)
-            entries.append(Entry(None, 0, tuple(letters)))
-    return EntryRow(label, kind, "Mbit/s", tuple(entries))
+            entries.append(blank(tuple(letters)))
+    return TableLine(label, tuple(entries), kind=kind, unit="Mbit/s")
 
 
 def _ceiling_rows(
-    ceilings: Sequence[Ceiling | None], means: EntryRow, notes: Notes
-) -> list[EntryRow]:
+    ceilings: Sequence[Ceiling | None], means: TableLine, notes: Notes
+) -> list[TableLine]:
     ceiling_entries, efficiency_entries = [], []
-    for ceiling, entry in zip(ceilings, means.entries, strict=True):
+    for ceiling, entry in zip(ceilings, means.places, strict=True):
         if ceiling is None:
             letters = notes(["no ceiling: the protocol cannot carry such a message."])
-            ceiling_entries.append(Entry(None, 0, letters))
-            efficiency_entries.append(Entry(None, 0, letters))
+            ceiling_entries.append(blank(letters))
+            efficiency_entries.append(blank(letters))
             continue
         letters = () if ceiling.is_known else notes([_range(ceiling)])
-        ceiling_entries.append(Entry(ceiling.highest_bit_per_s, 1, letters))
-        share = None if entry.value is None else 100 * entry.value / ceiling.highest_bit_per_s
-        efficiency_entries.append(Entry(share, entry.n, () if share is not None else entry.notes))
+        ceiling_entries.append(throughput_cell(ceiling.highest_bit_per_s, notes=letters))
+        efficiency_entries.append(
+            blank(entry.notes)
+            if entry.value is None
+            else _share_cell(100 * entry.value / ceiling.highest_bit_per_s, n=entry.n)
+        )
     return [
-        EntryRow("wire ceiling", "ceiling", "Mbit/s", tuple(ceiling_entries)),
-        EntryRow("mean / ceiling, %", "efficiency", "%", tuple(efficiency_entries)),
+        TableLine("wire ceiling", tuple(ceiling_entries), kind="ceiling", unit="Mbit/s"),
+        TableLine("mean / ceiling, %", tuple(efficiency_entries), kind="efficiency", unit="%"),
     ]
 
 
-def _lost(grid: BinGrid) -> Table | None:
+def _share_cell(share: float, **more: Any) -> TableCell:
+    return TableCell(figure(share), share, "%", **more)
+
+
+def _lost(grid: BinGrid) -> GridTable | None:
     """The share of the sent messages that was lost; ``None`` where nothing was."""
     columns = tuple(column for column in grid.columns if column.protocol == "UDP")
     if not any(
@@ -207,7 +219,7 @@ def _lost(grid: BinGrid) -> Table | None:
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: TableColumn) -> Entry:
+    def entry(place: Bin, _: TableColumn) -> TableCell:
         counts = [
             (flow.lost_messages, flow.sent_messages)
             for flow in place.flows
@@ -215,26 +227,28 @@ def _lost(grid: BinGrid) -> Table | None:
         ]
         lost, sent = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
         uncounted = ["not counted."] if place.flows and not counts else []
-        share = 100 * lost / sent if sent else None
-        return Entry(share, len(counts), notes([*_why(place), *uncounted]))
+        letters = notes([*_why(place), *uncounted])
+        if not sent:
+            return TableCell(notes=letters, n=len(counts))
+        return _share_cell(100 * lost / sent, n=len(counts), notes=letters)
 
     narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)
     return _table(narrow, "lost, % of the messages sent", rows, notes)
 
 
-def _half_widths(grid: BinGrid) -> Table | None:
+def _half_widths(grid: BinGrid) -> GridTable | None:
     """How far the mean of repeated trials is certain; ``None`` where no cell has enough."""
     if not any(len(p.throughputs_bit_per_s) >= MIN_TRIALS for p in grid.bins.values()):
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: TableColumn) -> Entry:
+    def entry(place: Bin, _: TableColumn) -> TableCell:
         figures = place.throughputs_bit_per_s
         if len(figures) >= MIN_TRIALS:
-            return Entry(interval(figures).half_width, len(figures), shows_n=True)
+            return throughput_cell(interval(figures).half_width, len(figures), shows_n=True)
         few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return Entry(None, 0, notes([few] if figures else _why(place)))
+        return blank(notes([few] if figures else _why(place)))
 
     rows = _body(grid, "Mbit/s", notes, entry)
     quantity = "95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)"
@@ -242,29 +256,30 @@ def _half_widths(grid: BinGrid) -> Table | None:
 
 
 def _body(
-    grid: BinGrid, unit: Unit, notes: Notes, entry: Callable[[Bin, TableColumn], Entry]
-) -> list[EntryRow]:
+    grid: BinGrid, unit: str, notes: Notes, entry: Callable[[Bin, TableColumn], TableCell]
+) -> list[TableLine]:
     """A row a level; a place that the matrix left out says so."""
     rows = []
     for row in grid.rows:
         entries = []
         for column in grid.columns:
             place = grid.bins.get((row, column))
-            left_out = Entry(None, 0) if place else Entry(None, 0, notes([NOT_PLANNED]))
+            left_out = blank() if place else blank(notes([NOT_PLANNED]))
             entries.append(entry(place, column) if place else left_out)
-        rows.append(EntryRow(setting_value(grid.row_setting, row), "value", unit, tuple(entries)))
+        label = setting_value(grid.row_setting, row)
+        rows.append(TableLine(label, tuple(entries), unit=unit))
     return rows
 
 
-def _table(grid: BinGrid, quantity: str, rows: Sequence[EntryRow], notes: Notes) -> Table:
-    return Table(
+def _table(grid: BinGrid, quantity: str, rows: Sequence[TableLine], notes: Notes) -> GridTable:
+    return grid_table(
+        grid.columns,
+        setting_name(grid.row_setting),
+        quantity,
+        rows,
+        notes.footnotes,
         pairing=f"{grid.pairing} (same host)" if grid.same_host else grid.pairing,
         conditions=grid.conditions,
-        quantity=quantity,
-        corner=setting_name(grid.row_setting),
-        columns=grid.columns,
-        rows=tuple(rows),
-        footnotes=notes.footnotes,
     )
 
 

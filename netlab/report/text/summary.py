@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind
-from netlab.report.tables.elements import Part, Sheet, SheetCell, SheetLine
+from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text.findings import fall, of_what, outlier_briefly, sentence, why
 from netlab.report.text.run_index import RunIndex
 from netlab.results.labels import count
@@ -77,7 +77,7 @@ def all_findings(run: Analysis) -> Part | None:
     said = [f"{count(warnings, 'warning')}, {count(len(found) - warnings, 'note')}."]
     if len(found) > MOST_LISTED:
         said.append(f"The first {MOST_LISTED} are listed.")
-    sheet = Sheet(
+    sheet = Table(
         title="What the records show",
         corner="of",
         columns=("severity", "finding", "what to do"),
@@ -98,13 +98,13 @@ def stated(run: Analysis) -> Part | None:
     remarks = stated_of(run.plan).remarks
     if not remarks:
         return None
-    sheet = Sheet(
+    sheet = Table(
         title="What the document says beside its table",
         corner="pairings",
         columns=("statement", "source"),
         lines=tuple(
-            SheetLine(
-                ", ".join(each.pairings) or "all", (SheetCell(each.text), SheetCell(each.source))
+            TableLine(
+                ", ".join(each.pairings) or "all", (TableCell(each.text), TableCell(each.source))
             )
             for each in remarks
         ),
@@ -123,16 +123,16 @@ _MEANS = (
 )
 
 
-def _line(finding: Finding, index: RunIndex) -> SheetLine:
+def _line(finding: Finding, index: RunIndex) -> TableLine:
     where = of_what(finding.group) or "the run"
     whole = sentence(finding, index).removeprefix(f"{where}: ")
     advice = f"{finding.advice[:1].upper()}{finding.advice[1:]}."
     places = (
-        SheetCell(finding.severity),
-        SheetCell(f"{whole[:1].upper()}{whole[1:]}"),
-        SheetCell(advice),
+        TableCell(finding.severity),
+        TableCell(f"{whole[:1].upper()}{whole[1:]}"),
+        TableCell(advice),
     )
-    return SheetLine(where, places)
+    return TableLine(where, places)
 
 
 def _place(kind: Kind, found: Sequence[Finding]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from netlab.report.tables.elements import Entry, Part, Sheet, SheetCell, Table
+from netlab.report.tables.elements import Part, Table, TableCell
 from netlab.report.write.latex_escape import latex_text, shown_characters
 
 TEXT_WIDTH_PT = 485.0
@@ -151,21 +151,21 @@ def document(
         sheets = (*part.sheets, *part.details)
         if sheets:
             blocks.append(rf"\section*{{{latex_text(part.title)}}}" + "\n")
-            blocks += [_block(_of_sheet(sheet, decimal_marker)) for sheet in sheets]
+            blocks += [_block(_of_table(sheet, decimal_marker)) for sheet in sheets]
     return "\n".join([*blocks, "\\end{document}\n"])
 
 
 def _of_table(table: Table, marker: str) -> _Grid:
-    labels = tuple(_LatexCell(row.label) for row in table.rows)
-    columns = []
-    for index, column in enumerate(table.columns):
-        cells = tuple(_cell(row.text(row.entries[index]), row.entries[index]) for row in table.rows)
-        columns.append(_column(column.protocol, column.label, cells, marker))
-    kinds = [row.kind for row in table.rows]
+    labels = tuple(_LatexCell(line.label) for line in table.lines)
+    columns = tuple(
+        _column(group, head, tuple(_place(line.places[index]) for line in table.lines), marker)
+        for index, (group, head) in enumerate(table.heads)
+    )
+    kinds = [line.kind for line in table.lines]
     return _Grid(
-        caption=table.caption,
+        caption=table.title,
         labels=_Column("", table.corner, labels, (None,) * len(labels)),
-        columns=tuple(columns),
+        columns=columns,
         rules=frozenset(
             at
             for at in range(1, len(kinds))
@@ -175,29 +175,10 @@ def _of_table(table: Table, marker: str) -> _Grid:
     )
 
 
-def _of_sheet(sheet: Sheet, marker: str) -> _Grid:
-    labels = tuple(_LatexCell(line.label) for line in sheet.lines)
-    columns = tuple(
-        _column("", head, tuple(_place(line.places[index]) for line in sheet.lines), marker)
-        for index, head in enumerate(sheet.columns)
-    )
-    return _Grid(
-        caption=sheet.title,
-        labels=_Column("", sheet.corner, labels, (None,) * len(labels)),
-        columns=columns,
-        rules=frozenset(),
-        footnotes=sheet.footnotes,
-    )
-
-
-def _cell(text: str, entry: Entry) -> _LatexCell:
-    return _with_marks(text, f"({entry.n})" if text and entry.shows_n else "", entry.notes)
-
-
-def _place(place: SheetCell) -> _LatexCell:
-    """``94.10 (13)`` is a figure with a number behind it, here as in a table."""
-    match = re.fullmatch(r"(\S+) (\(\d+\))", place.text)
-    text, number = match.groups() if match else (place.text, "")
+def _place(place: TableCell) -> _LatexCell:
+    """``94.10 (13)`` is a figure with a number behind it."""
+    match = re.fullmatch(r"(\S+) (\(\d+\))", place.words)
+    text, number = match.groups() if match else (place.words, "")
     return _with_marks(text, number, place.notes)
 
 

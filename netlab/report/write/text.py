@@ -1,4 +1,4 @@
-"""Tables and sheets → Markdown, CSV and plain text. Pure; names out of files are made harmless."""
+"""Tables → Markdown, CSV and plain text. Pure; names out of files are made harmless."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from netlab.report.tables.elements import Entry, EntryRow, Part, Sheet, SheetCell, Table
+from netlab.report.tables.elements import GridTable, Part, Table, TableCell, TableLine
 from netlab.results.export import harmless
 from netlab.results.labels import printable
 
@@ -27,23 +27,18 @@ def markdown(
     for part in parts:
         blocks += [f"## {markdown_text(part.title)}\n"]
         blocks += [f"{markdown_text(paragraph)}\n" for paragraph in part.paragraphs]
-        blocks += [_markdown_sheet(sheet) for sheet in (*part.sheets, *part.details)]
+        blocks += [_markdown_table(sheet) for sheet in (*part.sheets, *part.details)]
     return "\n".join(blocks)
 
 
 def _markdown_table(table: Table) -> str:
     grid = [
-        [table.corner, *(column.words for column in table.columns)],
-        *([row.label, *(_words(row, entry) for entry in row.entries)] for row in table.rows),
+        [table.corner, *table.columns],
+        *([line.label, *(place.words for place in line.places)] for line in table.lines),
     ]
-    marks = [_letters(entry.notes) for row in table.rows for entry in row.entries]
-    return _markdown_block(2, table.caption, grid, marks, table.footnotes)
-
-
-def _markdown_sheet(sheet: Sheet) -> str:
-    grid = [[sheet.corner, *sheet.columns], *_sheet_lines(sheet)]
-    marks = [_letters(place.notes) for line in sheet.lines for place in line.places]
-    return _markdown_block(3, sheet.title, grid, marks, sheet.footnotes)
+    marks = [_letters(place.notes) for line in table.lines for place in line.places]
+    depth = 2 if isinstance(table, GridTable) else 3
+    return _markdown_block(depth, table.title, grid, marks, table.footnotes)
 
 
 def _markdown_block(
@@ -73,34 +68,30 @@ def _letters(notes: tuple[str, ...]) -> str:
     return f"*{','.join(notes)}*" if notes else ""
 
 
-def _sheet_lines(sheet: Sheet) -> list[list[str]]:
-    return [[line.label, *(place.text for place in line.places)] for line in sheet.lines]
-
-
 def markdown_text(text: str) -> str:
     """Text as Markdown shows it, and nothing else: on one line, no markup, no HTML."""
     return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
-def comma_separated(tables: Sequence[Table]) -> str:
+def comma_separated(tables: Sequence[GridTable]) -> str:
     """All tables in one rectangle: a line a row, a column a protocol and message size.
 
     ``unit`` and ``row`` say what the figures of a line are; where a figure is the mean of several,
     a line with the unit ``n`` follows. A blank stays empty, and ``notes`` says why.
     """
-    columns = sorted({column for table in tables for column in table.columns})
+    columns = sorted({column for table in tables for column in table.keys})
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head = ["table", "pairing", "conditions", "row", "unit", *(c.words for c in columns), "notes"]
     writer.writerow(map(_cell, head))
     for table in tables:
-        for row in table.rows:
-            entries = dict(zip(table.columns, row.entries, strict=True))
+        for row in table.lines:
+            entries = dict(zip(table.keys, row.places, strict=True))
             start = [table.quantity, table.pairing, table.conditions, row.label]
-            figures = [row.text(entries[c]) if c in entries else "" for c in columns]
+            figures = [entries[c].text if c in entries else "" for c in columns]
             notes = _notes_of(table, row)
             writer.writerow(map(_cell, [*start, row.unit, *figures, notes]))
-            if any(entry.shows_n for entry in row.entries):
+            if any(entry.shows_n for entry in row.places):
                 counts = [str(entries[c].n) if c in entries else "" for c in columns]
                 writer.writerow(map(_cell, [*start, "n", *counts, ""]))
     return out.getvalue()
@@ -134,11 +125,11 @@ def _cell(text: str) -> str:
     return harmless(printable(text).lstrip())
 
 
-def _notes_of(table: Table, row: EntryRow) -> str:
+def _notes_of(table: GridTable, row: TableLine) -> str:
     sentences = dict(table.footnotes)
     return " ".join(
         f"{column.words}: {sentences[letter]}"
-        for column, entry in zip(table.columns, row.entries, strict=True)
+        for column, entry in zip(table.keys, row.places, strict=True)
         for letter in entry.notes
     )
 
@@ -146,25 +137,10 @@ def _notes_of(table: Table, row: EntryRow) -> str:
 def plain(table: Table) -> str:
     """One table for a terminal."""
     lines = [
-        [table.corner, *(column.words for column in table.columns)],
-        *(
-            [row.label, *(_words(row, entry) + "".join(_marks(entry)) for entry in row.entries)]
-            for row in table.rows
-        ),
+        [table.corner, *table.columns],
+        *([line.label, *map(_marked, line.places)] for line in table.lines),
     ]
-    return _plain_block(table.caption, lines, table.footnotes)
-
-
-def plain_sheet(sheet: Sheet) -> str:
-    """One sheet for a terminal."""
-    lines = [
-        [sheet.corner, *sheet.columns],
-        *(
-            [line.label, *(place.text + "".join(_marks(place)) for place in line.places)]
-            for line in sheet.lines
-        ),
-    ]
-    return _plain_block(sheet.title, lines, sheet.footnotes)
+    return _plain_block(table.title, lines, table.footnotes)
 
 
 def _plain_block(caption: str, lines: list[list[str]], footnotes: Sequence[tuple[str, str]]) -> str:
@@ -181,11 +157,5 @@ def _plain_block(caption: str, lines: list[list[str]], footnotes: Sequence[tuple
     return "\n".join([printable(caption), *body, *said])
 
 
-def _marks(entry: Entry | SheetCell) -> list[str]:
-    return [f" {','.join(entry.notes)}"] if entry.notes else []
-
-
-def _words(row: EntryRow, entry: Entry) -> str:
-    """``94.10 (13)``; empty for a blank."""
-    text = row.text(entry)
-    return f"{text} ({entry.n})" if text and entry.shows_n else text
+def _marked(place: TableCell) -> str:
+    return f"{place.words} {','.join(place.notes)}" if place.notes else place.words
