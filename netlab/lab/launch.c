@@ -1,10 +1,9 @@
-/* launch.exe: starts a command as the sshd of OpenSSH for Windows does,
+/* launch.exe starts a command as the sshd of OpenSSH for Windows does.
  *
- *     "c:\windows\system32\cmd.exe" /c "COMMAND"
- *
- * with the command raw between the quotes, in a job object that ends what the command leaves
- * behind once cmd.exe has ended. The command comes in the environment: on wine's own command line
- * it would be quoted anew. Without a command: cmd.exe for a person. */
+ * It runs "c:\windows\system32\cmd.exe" /c "COMMAND" with the command raw between the quotes, in a
+ * job object that ends what the command leaves behind once cmd.exe has ended. The command comes in
+ * the environment: on wine's own command line it would be quoted again. Without a command: cmd.exe
+ * for a person. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
