@@ -117,11 +117,12 @@ class Report:
         return files
 
     def _for_people(self, tables: Sequence[Table], further: Sequence[Part]) -> dict[str, bytes]:
+        from netlab.messages import _
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 
         title, worded = self.run.plan.title, self.wording
-        notes = [worded.text(f"Link: {link_words(self.run.plan.link)}.")]
+        notes = [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))]
         set_in_latex = latex.document(
             *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
         )

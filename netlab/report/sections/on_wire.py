@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from netlab.ethernet import IpVersion, packets
 from netlab.experiment.matrix import Link
+from netlab.messages import _
 from netlab.results.readings import Reading
 
-SAME_HOST = "server and client are one host: no cable was touched."
-NO_LINK = "the link was not stated."
+SAME_HOST = _("server and client are one host: no cable was touched.")
+NO_LINK = _("the link was not stated.")
 
 
 def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[int, ...] | str:
@@ -17,7 +18,7 @@ def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[in
     """
     flow, tcp = reading.flows[""], reading.protocol == "TCP"
     if tcp and flow.mss_bytes is None:
-        return "the segment size of TCP is not recorded."
+        return _("the segment size of TCP is not recorded.")
     ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
     whole = flow.mss_bytes if tcp else reading.message_bytes
     try:
@@ -30,4 +31,4 @@ def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[in
             mss_bytes=flow.mss_bytes,
         )
     except ValueError as error:
-        return f"{error}."
+        return _("{sentence}.", sentence=error.args[0])
