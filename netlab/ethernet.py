@@ -12,8 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from netlab.messages import _
-
 Protocol = Literal["TCP", "UDP"]
 IpVersion = Literal[4, 6]
 
@@ -67,12 +65,7 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
     most = MAX_DATAGRAM_BYTES[ip_version]
     if not 0 <= message_bytes <= most:
         raise ValueError(
-            _(
-                "a UDP message of {size} bytes: IPv{version} carries 0 to {most}",
-                size=message_bytes,
-                version=ip_version,
-                most=most,
-            )
+            f"a UDP message of {message_bytes} bytes: IPv{ip_version} carries 0 to {most}"
         )
     header = IP_BYTES[ip_version]
     rest = message_bytes + UDP_BYTES
@@ -126,7 +119,7 @@ def ceiling_share(
     Raises ValueError for what the protocol or the MTU does not allow.
     """
     if message_bytes < 1:
-        raise ValueError(_("a message of {size} bytes carries no payload", size=message_bytes))
+        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
     if protocol == "UDP":
         packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
         return Fraction(message_bytes, sum(packet_wire_bytes(each, vlan=vlan) for each in packets))
@@ -134,7 +127,8 @@ def ceiling_share(
         raise ValueError(f"{protocol}: neither TCP nor UDP")
     most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
     mss = most if mss_bytes is None else mss_bytes
-    _check_mss(mss, most, mtu_bytes)
+    if not 1 <= mss <= most:
+        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
     return Fraction(mss, packet_wire_bytes(mss + mtu_bytes - most, vlan=vlan))
 
 
@@ -185,10 +179,11 @@ def packets(
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
     if message_bytes < 1:
-        raise ValueError(_("a message of {size} bytes carries no payload", size=message_bytes))
+        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
     most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
     mss = most if mss_bytes is None else mss_bytes
-    _check_mss(mss, most, mtu_bytes)
+    if not 1 <= mss <= most:
+        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
     headers = mtu_bytes - most
     whole, last = divmod(message_bytes, mss)
     return (*([headers + mss] * whole), *([headers + last] if last else []))
@@ -238,26 +233,7 @@ def _check_frame(frame_bytes: int) -> None:
         raise ValueError(f"a frame of {frame_bytes} bytes: Ethernet's shortest has 64")
 
 
-def _check_mss(mss: int, most: int, mtu_bytes: int) -> None:
-    if not 1 <= mss <= most:
-        raise ValueError(
-            _(
-                "an MSS of {mss} bytes: MTU {mtu} allows 1 to {most}",
-                mss=mss,
-                mtu=mtu_bytes,
-                most=most,
-            )
-        )
-
-
 def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
     least = MIN_MTU_BYTES[ip_version]
     if mtu_bytes < least:
-        raise ValueError(
-            _(
-                "an MTU of {mtu} bytes: IPv{version} asks for {least} at least",
-                mtu=mtu_bytes,
-                version=ip_version,
-                least=least,
-            )
-        )
+        raise ValueError(f"an MTU of {mtu_bytes} bytes: IPv{ip_version} asks for {least} at least")
