@@ -139,7 +139,8 @@ class Report:
         from netlab.report.write.text import plain, plain_sheet
         from netlab.results.labels import printable
 
-        title = printable(f"{self.run.plan.title}, {summary(self.readings)}")
+        measured = self.wording.text(summary(self.readings))
+        title = printable(f"{self.run.plan.title}, {measured}")
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]

@@ -15,8 +15,16 @@ from netlab.results.readings import FlowReading, Reading
 
 def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Reading:
     return Reading(
-        **{"cell": "cell", "trial": 1, "attempt": 1, "status": "ok", "reason": None},
-        **{"errno": None, "detail": None, "pairing": "LL", "server": None, "client": None},
+        cell="cell",
+        trial=1,
+        attempt=1,
+        status="ok",
+        reason=None,
+        errno=None,
+        detail=None,
+        pairing="LL",
+        server=None,
+        client=None,
         test="stream",
         same_host=False,
         settings={"protocol": protocol, **settings},
