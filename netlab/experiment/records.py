@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from netlab.messages import Message, _
+
 Value = str | int | float | bool | list[int] | list[float]
 """What a field of a record may hold. Never NaN, never a sentinel: what is not known is absent."""
 
@@ -39,68 +41,73 @@ class Status(StrEnum):
 class Reason:
     """Why a trial has no result."""
 
-    sentence: str
-    """For a footnote."""
+    words: Message
+    """A sentence without its full stop."""
     impossible: bool
     """Final: the host or the protocol refuses the cell, today and tomorrow."""
+
+    @property
+    def sentence(self) -> Message:
+        """For a footnote."""
+        return _("{sentence}.", sentence=self.words)
 
     def __str__(self) -> str:
         return self.sentence
 
 
-_SENTENCES = {
+_WORDS = {
     # What a probe says: the error words of docs/protocol.md.
-    "bad-request": "The probe could not read the request as one.",
-    "line-too-long": "The request was longer than the control protocol's 8192 bytes.",
-    "unknown-verb": "The probe does not know the request's verb.",
-    "unknown-key": "The probe does not know a key of the request.",
-    "missing-key": "The request lacked a key that the probe needs.",
-    "bad-value": "A value of the request was outside of what the probe takes.",
-    "id-in-use": "The request's id was already in use.",
-    "unknown-test": "The probe knows no test of that id.",
-    "too-many-tests": "More than 64 tests at once were asked of one agent.",
-    "message-too-long": "The message is longer than the protocol or the path can carry.",
-    "no-buffers": "The system refused every send call for want of buffer space.",
-    "capability-missing": "The host's system cannot do what the cell asks for.",
-    "permission-denied": "The host's system demands rights that the probe does not have.",
-    "connect-refused": "The other host refused the connection.",
-    "unreachable": "There was no route to the other host.",
-    "connect-timeout": "The other host did not answer the connection in time.",
-    "address-in-use": "The address or port was already in use.",
-    "address-not-available": "The host does not have the address that it should use.",
-    "no-such-interface": "The host has no network interface of that name.",
-    "no-peer": "The other probe did not come before the deadline.",
-    "peer-vanished": "The connection was reset or ended early.",
-    "no-traffic": "The other probe came, but no message arrived.",
-    "too-few-messages": "Fewer than 20 marks fell into the window: too few for a figure.",
-    "deadline": "The trial's own deadline passed before it ended.",
-    "stopped": "The trial was stopped before it had a result.",
-    "cannot-pin": "The CPU to pin to may not be used, or spinning would take every CPU.",
-    "out-of-memory": "The host had no memory for the trial.",
-    "system": "A system call failed in a way that has no word of its own.",
-    "locked": "Another controller was measuring with this host.",
+    "bad-request": _("The probe could not read the request as one"),
+    "line-too-long": _("The request was longer than the control protocol's 8192 bytes"),
+    "unknown-verb": _("The probe does not know the request's verb"),
+    "unknown-key": _("The probe does not know a key of the request"),
+    "missing-key": _("The request lacked a key that the probe needs"),
+    "bad-value": _("A value of the request was outside of what the probe takes"),
+    "id-in-use": _("The request's id was already in use"),
+    "unknown-test": _("The probe knows no test of that id"),
+    "too-many-tests": _("More than 64 tests at once were asked of one agent"),
+    "message-too-long": _("The message is longer than the protocol or the path can carry"),
+    "no-buffers": _("The system refused every send call for want of buffer space"),
+    "capability-missing": _("The host's system cannot do what the cell asks for"),
+    "permission-denied": _("The host's system demands rights that the probe does not have"),
+    "connect-refused": _("The other host refused the connection"),
+    "unreachable": _("There was no route to the other host"),
+    "connect-timeout": _("The other host did not answer the connection in time"),
+    "address-in-use": _("The address or port was already in use"),
+    "address-not-available": _("The host does not have the address that it should use"),
+    "no-such-interface": _("The host has no network interface of that name"),
+    "no-peer": _("The other probe did not come before the deadline"),
+    "peer-vanished": _("The connection was reset or ended early"),
+    "no-traffic": _("The other probe came, but no message arrived"),
+    "too-few-messages": _("Fewer than 20 marks fell into the window: too few for a figure"),
+    "deadline": _("The trial's own deadline passed before it ended"),
+    "stopped": _("The trial was stopped before it had a result"),
+    "cannot-pin": _("The CPU to pin to may not be used, or spinning would take every CPU"),
+    "out-of-memory": _("The host had no memory for the trial"),
+    "system": _("A system call failed in a way that has no word of its own"),
+    "locked": _("Another controller was measuring with this host"),
     # What the controller says.
-    "host-away": "The host did not answer, or runs its other operating system.",
-    "host-gone": "The host stopped answering during the trial.",
-    "host-refused": "The host refused the login, or its key is not the one that is known.",
-    "probe-died": "The probe ended during the trial.",
-    "bad-answer": "The probe's answer could not be read.",
-    "no-answer": "No answer came in time: of the probe, or to any request of the test.",
-    "path-blocked": "The check before the run found that packets do not pass this way.",
-    "wrong-path": "The traffic did not take the test network.",
-    "interrupted": "The run was interrupted during the trial.",
-    "tester-bound": "Our own hosts lost frames, or could not send them, at every rate tried.",
-    "pair-gone": "Another pair of hosts left the search that both made together.",
-    "not-measured-yet": "Not measured yet.",
-    "not-recorded": "The imported document has no value here.",
-    "unknown-error": "The probe gave an error word that this netlab does not know.",
-    "internal": "netlab itself failed; this is a fault of the program.",
+    "host-away": _("The host did not answer, or runs its other operating system"),
+    "host-gone": _("The host stopped answering during the trial"),
+    "host-refused": _("The host refused the login, or its key is not the one that is known"),
+    "probe-died": _("The probe ended during the trial"),
+    "bad-answer": _("The probe's answer could not be read"),
+    "no-answer": _("No answer came in time: of the probe, or to any request of the test"),
+    "path-blocked": _("The check before the run found that packets do not pass this way"),
+    "wrong-path": _("The traffic did not take the test network"),
+    "interrupted": _("The run was interrupted during the trial"),
+    "tester-bound": _("Our own hosts lost frames, or could not send them, at every rate tried"),
+    "pair-gone": _("Another pair of hosts left the search that both made together"),
+    "not-measured-yet": _("Not measured yet"),
+    "not-recorded": _("The imported document has no value here"),
+    "unknown-error": _("The probe gave an error word that this netlab does not know"),
+    "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
 _IMPOSSIBLE = frozenset({"message-too-long", "no-buffers", "capability-missing"})
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
-    {word: Reason(sentence, word in _IMPOSSIBLE) for word, sentence in _SENTENCES.items()}
+    {word: Reason(words, word in _IMPOSSIBLE) for word, words in _WORDS.items()}
 )
 """The closed list of reason words: those of docs/protocol.md, and the controller's own."""
 

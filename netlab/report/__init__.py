@@ -117,11 +117,12 @@ class Report:
         return files
 
     def _for_people(self, tables: Sequence[GridTable], further: Sequence[Part]) -> dict[str, bytes]:
+        from netlab.messages import _
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 
         title, worded = self.run.plan.title, self.wording
-        notes = [worded.text(f"Link: {link_words(self.run.plan.link)}.")]
+        notes = [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))]
         set_in_latex = latex.document(
             *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
         )
@@ -138,7 +139,8 @@ class Report:
         from netlab.report.write.text import plain
         from netlab.results.labels import printable
 
-        title = printable(f"{self.run.plan.title}, {summary(self.readings)}")
+        measured = self.wording.text(summary(self.readings))
+        title = printable(f"{self.run.plan.title}, {measured}")
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from netlab.experiment.records import Value
+from netlab.messages import _, joined
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
 
@@ -67,6 +68,22 @@ _NAMES: Mapping[str, str] = {
     "settle_s": "pause between trials",
 }
 
+NAMING = frozenset({"interface", "network", "congestion"})
+"""Settings whose values are names."""
+
+_WORDS: Mapping[str, str] = {
+    each.id: each
+    for each in (
+        *(_("client-sends"), _("server-sends"), _("both")),
+        *(_("blocking"), _("spinning"), _("polling")),
+        *(_("reset"), _("orderly")),
+        *(_("plain"), _("batch"), _("packet"), _("frames")),
+        *(_("stream"), _("round_trip"), _("connect")),
+        *(_("payload_search"), _("throughput_search")),
+    )
+}
+"""Values of settings that are words, and kinds of test."""
+
 
 def setting_name(name: str) -> str:
     """A setting's key as a heading: ``socket_buffer_bytes`` is the "socket buffer"."""
@@ -76,20 +93,21 @@ def setting_name(name: str) -> str:
 def setting_value(name: str, value: Value | None) -> str:
     """A setting's value with its unit; ``None`` says what its absence means."""
     if value is None:
-        return _DEFAULTS.get(name, "not set")
+        return _DEFAULTS.get(name, _("not set"))
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if isinstance(value, int | float) and name != "message_bytes":
         for ending, form in _FORMS.items():
             if name.endswith(ending):
                 return form(value)
         return f"{value:g}" if isinstance(value, float) else str(value)
-    return str(value)
+    text = str(value)
+    return text if name in NAMING else _WORDS.get(text, text)
 
 
 def setting(name: str, value: Value | None) -> str:
     """``streams 4``, ``congestion control cubic``."""
-    return f"{setting_name(name)} {setting_value(name, value)}"
+    return _("{setting} {value}", setting=setting_name(name), value=setting_value(name, value))
 
 
 def systems(pairing: str) -> str:
@@ -97,7 +115,7 @@ def systems(pairing: str) -> str:
     known = [SYSTEMS.get(letter) for letter in pairing]
     if len(known) != 2 or None in known:
         return ""
-    return f"server {known[0]}, client {known[1]}"
+    return _("server {server}, client {client}", server=known[0], client=known[1])
 
 
 def figure(value: float, decimals: int = 2) -> str:
@@ -140,9 +158,10 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 def as_words(value: object) -> str:
     """A value of a note on one line; what is empty is a dash."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {as_words(each)}" for key, each in value.items()) or "–"
+        pairs = [joined(" ", [str(key), as_words(each)]) for key, each in value.items()]
+        return joined(", ", pairs) or "–"
     if isinstance(value, list | tuple):
-        return ", ".join(as_words(each) for each in value) or "–"
+        return joined(", ", map(as_words, value)) or "–"
     return "–" if value is None or value == "" else str(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from netlab.experiment.cells import DEFAULTS
 from netlab.experiment.records import Value
+from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.readings import FLOWS, FlowReading, Reading
 
@@ -34,12 +35,13 @@ class TableColumn:
     @property
     def label(self) -> str:
         """The message size, and the way where a test sends both ways."""
-        return f"{self.message_bytes} {self.way or FLOWS[self.flow]}".rstrip()
+        way = self.way or FLOWS[self.flow]
+        return joined(" ", [str(self.message_bytes), *([way] if way else [])])
 
     @property
     def words(self) -> str:
         """``TCP 64``: the whole of it."""
-        return f"{self.protocol} {self.label}"
+        return joined(" ", [self.protocol, self.label])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class BinGrid:
     @property
     def title(self) -> str:
         """Pairing and conditions."""
-        return f"{self.pairing}, {self.conditions}" if self.conditions else self.pairing
+        return joined(", ", [self.pairing, self.conditions]) if self.conditions else self.pairing
 
     def column(self, column: TableColumn) -> tuple[Bin, ...]:
         """The bins of a column that were planned, from top to bottom."""
@@ -123,6 +125,11 @@ class Layout:
     """Settings of which each combination has tables of its own."""
     grids: tuple[BinGrid, ...]
     """By combination, then by pairing, both in the plan's order."""
+
+
+def of_pairing(words: str, *, same_host: bool) -> str:
+    """A pairing's heading; one within one host says so."""
+    return _("{pairing} (same host)", pairing=words) if same_host else words
 
 
 def lay_out(readings: Sequence[Reading]) -> Layout:
@@ -196,7 +203,7 @@ def _conditions(names: tuple[str, ...], levels: Levels) -> str:
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
         pairs = tuple((n, each) for n, each in pairs if each != DEFAULTS.get(n)) or pairs
-    return ", ".join(setting(name, each) for name, each in pairs)
+    return joined(", ", [setting(name, each) for name, each in pairs])
 
 
 def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> BinGrid:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.layout import LevelValue, level
-from netlab.results.readings import FLOWS, Reading
+from netlab.results.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,21 @@ def number(name: str, reading: Reading) -> float | None:
 
 
 ROUND_TRIP = Quantity(
-    "mean round trip", "µs", 1e3, "longer", "shorter", partial(number, "rtt_mean_ns")
+    _("mean round trip"), "µs", 1e3, _("longer"), _("shorter"), partial(number, "rtt_mean_ns")
 )
 TRANSACTION = Quantity(
-    "mean transaction", "µs", 1e3, "longer", "shorter", partial(number, "rtt_mean_ns")
+    _("mean transaction"), "µs", 1e3, _("longer"), _("shorter"), partial(number, "rtt_mean_ns")
 )
 STACK = Quantity(
-    "mean time in the mirror’s stack",
-    *("µs", 1e3, "longer", "shorter"),
+    _("mean time in the mirror’s stack"),
+    *("µs", 1e3, _("longer"), _("shorter")),
     partial(number, "server_stack_mean_ns"),
 )
-PAYLOAD = Quantity("payload", "bytes", 1, "more", "less", partial(number, "payload_bytes"))
+PAYLOAD = Quantity(
+    _("payload"), _("bytes"), 1, _("more"), _("less"), partial(number, "payload_bytes")
+)
 
-FRAMES = Quantity("frames", "1/s", 1, "more", "fewer", partial(number, "frames_per_s"))
+FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), partial(number, "frames_per_s"))
 
 
 def _throughput(flow: str, reading: Reading) -> float | None:
@@ -72,11 +75,15 @@ def _throughput(flow: str, reading: Reading) -> float | None:
 
 _THROUGHPUTS = {
     flow: Quantity(
-        f"throughput {words}".rstrip(),
-        *("Mbit/s", 1e6, "more", "less"),
+        name,
+        *("Mbit/s", 1e6, _("more"), _("less")),
         partial(_throughput, flow),
     )
-    for flow, words in FLOWS.items()
+    for flow, name in {
+        "": _("throughput"),
+        "to_server_": _("throughput to server"),
+        "to_client_": _("throughput to client"),
+    }.items()
 }
 
 _NAMED = ("protocol", "message_bytes")
@@ -128,6 +135,6 @@ def _level(reading: Reading, name: str) -> LevelValue:
 def _name(reading: Reading, telling: Sequence[str], leaving_out: Collection[str]) -> str:
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
     known = {"protocol": reading.protocol, "message_bytes": size}
-    head = " ".join(word for name, word in known.items() if word and name not in leaving_out)
+    heads = [word for name, word in known.items() if word and name not in leaving_out]
     words = [setting(name, level(reading, name)) for name in telling]
-    return ", ".join([head, *words] if head else words)
+    return joined(", ", [joined(" ", heads), *words] if heads else words)

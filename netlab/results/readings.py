@@ -36,6 +36,14 @@ FLOWS: Mapping[str, str] = {
 }
 """Prefix of a flow's columns → how it is called where a test sends both ways."""
 
+STATUSES: Mapping[str, str] = {
+    "ok": _("ok"),
+    "failed": _("failed"),
+    "impossible": _("impossible"),
+    "pending": _("pending"),
+}
+"""How a trial ended, as a reader is told."""
+
 _BUSY = ("host_busy_share", "host_busiest_core_share")
 
 _VALUES = (
@@ -138,12 +146,15 @@ class Reading:
         """One sentence for a footnote, with the reason's word and the error number behind it."""
         word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
         known = REASONS.get(word)
-        number = f", error number {self.errno}" if self.errno is not None else ""
+        code = word
+        if self.errno is not None:
+            code = _("{word}, error number {number}", word=word, number=self.errno)
+        status = STATUSES.get(self.status, self.status)
         if known is None:
-            return f"{self.status} ({word}{number})."
-        sentence = f"{known.sentence.rstrip('.')} ({word}{number})."
-        plain = word in ("not-recorded", "not-measured-yet")
-        return sentence if plain else f"{self.status}: {sentence}"
+            return _("{status} ({code}).", status=status, code=code)
+        if word in ("not-recorded", "not-measured-yet"):
+            return _("{reason} ({code}).", reason=known.words, code=code)
+        return _("{status}: {reason} ({code}).", status=status, reason=known.words, code=code)
 
 
 def readings(run: Run) -> tuple[Reading, ...]:

@@ -42,7 +42,7 @@ NEVER_SAID = {
 """Fields of nouns that no reader sees, or that are of every language."""
 
 NEUTRAL = re.compile(
-    r"[-+−±]?\d[\d.,]*(e[-+]?\d+)?|\d+/\d+|[-+±×%↔→–—/:;,.()=&|]|TCP|UDP|RFC|MTU|DSCP|IP|CPU|IPv[46]"
+    r"[-+−±]?\d[\d.,]*(e[-+]?\d+)?(/s)?|\d+/\d+|[-+±×%↔→–—/:;,.()=&|]|TCP|UDP|RFC|MTU|DSCP|IP|CPU|IPv[46]"
     r"|[KMG]iB|[kM]?B|[kMGT]?bit/s|byte/s|[mµun]?s|min|h|/s|1/s|ppm|Linux|Windows|FreeBSD|macOS"
 )
 """Words of every language."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.errors import MatrixError
+from netlab.messages import _
 from netlab.report.sections import (
     all_pairs,
     comparisons,
@@ -55,5 +56,7 @@ def _compared(run: Analysis, readings: Sequence[Reading]) -> Part | None:
     try:
         return comparisons.part(readings, comparisons_in(run.plan.matrix_text, "matrix.yaml"))
     except MatrixError as error:
-        said = f"Nothing is compared: the run’s matrix.yaml cannot be read. {error}"
+        said = _(
+            "Nothing is compared: the run’s matrix.yaml cannot be read. {error}", error=str(error)
+        )
         return Part(name=comparisons.NAME, title=comparisons.TITLE, paragraphs=(said,))

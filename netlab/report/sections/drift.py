@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Curve, Panel, Part, Strip
-from netlab.results.labels import count
 from netlab.results.quantities import Quantity, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import median
@@ -33,23 +33,29 @@ def part(readings: Sequence[Reading]) -> Part | None:
     if not begins:
         return None
     first, last = min(begins), max(begins)
-    scale, unit = (60.0, "minutes") if last - first >= _MINUTES_FROM_S else (1.0, "seconds")
+    scale, since = 1.0, _("seconds since the first trial began")
+    if last - first >= _MINUTES_FROM_S:
+        scale, since = 60.0, _("minutes since the first trial began")
     panels = _panels(readings, first, scale)
     if not panels:
         return None
     shown = panels[: MAX_PANELS * MAX_STRIPS]
     strips = [shown[start : start + MAX_PANELS] for start in range(0, len(shown), MAX_PANELS)]
     left_out = len(panels) - len(shown)
-    further = f" {count(left_out, 'further panel')} are not drawn." if left_out else ""
+    further = counted(
+        "{number} further panel are not drawn.",
+        "{number} further panels are not drawn.",
+        left_out,
+    )
     return Part(
         name="over-time",
-        title="Over time",
-        paragraphs=(_MEANING + further,),
+        title=_("Over time"),
+        paragraphs=(joined(" ", [_MEANING, *([further] if left_out else [])]),),
         charts=tuple(
             Strip(
                 name=f"over-time-{index}",
-                title="Each trial at the time when it began",
-                x_label=f"{unit} since the first trial began",
+                title=_("Each trial at the time when it began"),
+                x_label=since,
                 panels=tuple(strip),
             )
             for index, strip in enumerate(strips, start=1)
@@ -63,13 +69,13 @@ def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[P
         key = (reading.test, reading.pairing, reading.protocol, reading.message_bytes)
         groups.setdefault(key, []).append(reading)
     panels = []
-    for (_, pairing, protocol, size), group in groups.items():
+    for (_test, pairing, protocol, size), group in groups.items():
         for quantity in dict.fromkeys(q for reading in group for q in quantities_of(reading)):
             lines = _lines(group, quantity, first_s, scale)
             if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
                 words = [pairing, protocol, "" if size is None else str(size), quantity.name]
-                title = " ".join(word for word in words if word)
-                panels.append(Panel(title, "% off the cell’s median", lines))
+                title = joined(" ", [word for word in words if word])
+                panels.append(Panel(title, _("% off the cell’s median"), lines))
     return panels
 
 
@@ -103,7 +109,7 @@ def _seconds(reading: Reading) -> float | None:
         return None
 
 
-_MEANING = (
+_MEANING = _(
     "Every trial with a figure at the time when it began, a mark for each cell, in per cent off "
     "the median of that cell’s trials. Where the marks go up or down together the lab has drifted, "
     "and the trials of a cell are no repeats of the same thing."

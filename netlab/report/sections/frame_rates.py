@@ -13,12 +13,13 @@ from collections.abc import Sequence
 
 from netlab.ethernet import GAP_BYTES, packet_wire_bytes
 from netlab.experiment.matrix import Link
+from netlab.messages import _
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
-_COLUMNS = ("bytes a message", "byte/s", "Mbit/s", "share of the link, %")
+_COLUMNS = (_("bytes a message"), "byte/s", "Mbit/s", _("share of the link, %"))
 
 
 def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Table | None:
@@ -35,7 +36,7 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> T
     received = sum(_received_bytes(reading) or 0 for reading in known)
     sent, counted = _sent_bytes(known, received)
     lines = [
-        TableLine("payload received", _places(float(size), received / seconds, link, notes)),
+        TableLine(_("payload received"), _places(float(size), received / seconds, link, notes)),
     ]
     for label, gaps in ((_WITHOUT, False), (_WITH, True)):
         share = _frames_share(known[0], link, gaps=gaps)
@@ -47,18 +48,23 @@ def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> T
             lines.append(
                 TableLine(label, _places(message_bytes, share * sent / seconds, link, notes))
             )
-    how = "" if counted else "; frames are those of the payload that was received"
     return Table(
-        title=f"{title}: throughput over all repeats, as it is counted{how}",
-        corner="counted as",
+        title=_("{title}: throughput over all repeats, as it is counted", title=title)
+        if counted
+        else _(
+            "{title}: throughput over all repeats, as it is counted; frames are those of the "
+            "payload that was received",
+            title=title,
+        ),
+        corner=_("counted as"),
         columns=_COLUMNS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
 
 
-_WITHOUT = "frames with preamble, without the gaps"
-_WITH = "frames with preamble and gaps"
+_WITHOUT = _("frames with preamble, without the gaps")
+_WITH = _("frames with preamble and gaps")
 
 
 def _time_s(reading: Reading) -> float | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s
 from netlab.experiment.matrix import Link
-from netlab.report.tables.charts import curve_sizes
+from netlab.messages import _, joined
+from netlab.report.tables.charts import WIRE_CEILING, curve_sizes
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
@@ -14,22 +16,22 @@ from netlab.stats import mean
 
 _FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
 _COLUMNS = (
-    *("payload", "path MTU", "known by"),
-    *("payload to client", "path MTU to client", "known by (to client)"),
-    *("interface MTU", "sizes tried"),
+    *(_("payload"), _("path MTU"), _("known by")),
+    *(_("payload to client"), _("path MTU to client"), _("known by (to client)")),
+    *(_("interface MTU"), _("sizes tried")),
 )
 _FRAMES = {
-    "frames seen": "captured_frame_bytes",
-    "frames seen, one byte more": "captured_next_frame_bytes",
+    _("frames seen"): "captured_frame_bytes",
+    _("frames seen, one byte more"): "captured_next_frame_bytes",
 }
 """Column → the lengths of captured frames."""
 _EVIDENCE = {
-    "emsgsize": "the sender’s system",
-    "icmp": "a router’s message (ICMP)",
-    "timeout": "silence: longer ones vanish",
-    "dropped": "an interface that drops longer ones",
-    "mss": "the segment size that TCP agreed on",
-    "protocol": "the protocol: no message is longer",
+    "emsgsize": _("the sender’s system"),
+    "icmp": _("a router’s message (ICMP)"),
+    "timeout": _("silence: longer ones vanish"),
+    "dropped": _("an interface that drops longer ones"),
+    "mss": _("the segment size that TCP agreed on"),
+    "protocol": _("the protocol: no message is longer"),
 }
 
 
@@ -42,7 +44,7 @@ def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
     charts = _charts(those, names, link)
     return Part(
         name="payload",
-        title="The right payload",
+        title=_("The right payload"),
         paragraphs=(_MEANING, *([_SWEEP] if charts else [])),
         sheets=(_sheet(those, names),),
         charts=charts,
@@ -65,10 +67,11 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
         places.append(_numbers(tried, letters))
         if captured:
             places += [_frames(measured, name, notes) for name in _FRAMES.values()]
-        lines.append(TableLine(f"{trials[0].pairing} {names[cell]}", tuple(places), trials[0].cell))
+        label = joined(" ", [trials[0].pairing, names[cell]])
+        lines.append(TableLine(label, tuple(places), cell))
     return Table(
-        title="The most payload that travels in one frame, bytes",
-        corner="cell",
+        title=_("The most payload that travels in one frame, bytes"),
+        corner=_("cell"),
         columns=(*_COLUMNS, *(_FRAMES if captured else ())),
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -83,10 +86,10 @@ def _values(
         return TableCell(notes=letters)
     found = [reading.values[name] for reading in measured if name in reading.values]
     if not found:
-        return TableCell(notes=notes(["the host’s system does not tell."]))
+        return TableCell(notes=notes([_("the host’s system does not tell.")]))
     if name.endswith("_evidence"):
         words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
-        return TableCell("; ".join(words))
+        return TableCell(joined("; ", words))
     return _numbers([float(each) for each in found], ())
 
 
@@ -96,21 +99,29 @@ def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
         return TableCell()
     lengths = sorted({round(each) for reading in measured for each in reading.series(name)})
     if lengths:
-        return TableCell(" and ".join(map(str, lengths)))
+        return TableCell(reduce(_and, map(str, lengths)))
     reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in measured)
-    said = "; ".join(reason for reason in reasons if reason)
-    return TableCell(notes=notes([f"nothing was captured: {said}." if said else "not captured."]))
+    said = joined("; ", [reason for reason in reasons if reason])
+    why = _("nothing was captured: {reasons}.", reasons=said) if said else _("not captured.")
+    return TableCell(notes=notes([why]))
+
+
+def _and(some: str, more: str) -> str:
+    return _("{some} and {more}", some=some, more=more)
 
 
 def _unswept(measured: Sequence[Reading]) -> list[str]:
     """Sizes of the sweep that have no point in the chart."""
     sizes = sorted({s for r in measured for s in r.series("sweep_failed_message_bytes")})
-    return [f"the sweep has no result at {', '.join(f'{s:.0f}' for s in sizes)}."] if sizes else []
+    if not sizes:
+        return []
+    listed = joined(", ", [f"{size:.0f}" for size in sizes])
+    return [_("the sweep has no result at {sizes}.", sizes=listed)]
 
 
 def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
     differing = sorted(set(values))
-    text = ", ".join(f"{value:.0f}" for value in differing)
+    text = joined(", ", [f"{value:.0f}" for value in differing])
     value = differing[0] if len(differing) == 1 else None
     return TableCell(text, value, "byte" if value is not None else "", letters)
 
@@ -140,7 +151,7 @@ def _chart(
     lines = []
     for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
         trials = [reading for reading in group if reading.cell == cell]
-        label = f"{trials[0].pairing} {names[cell]}"
+        label = joined(" ", [trials[0].pairing, names[cell]])
         lines.append(Curve(label, index, _points(trials), joined=False))
     sizes = sorted({round(x) for line in lines for x, _ in line.points})
     payload = group[0].number("payload_bytes")
@@ -148,8 +159,12 @@ def _chart(
     ticks = sorted({float(sizes[0]), *(x for x in marks if x <= sizes[-1]), float(sizes[-1])})
     return Chart(
         name=f"payload-{protocol.lower()}-ipv{ip_version}",
-        title=f"{protocol} over IPv{ip_version}: throughput around the payload of one frame",
-        x_label="message size, bytes",
+        title=_(
+            "{protocol} over IPv{version}: throughput around the payload of one frame",
+            protocol=protocol,
+            version=ip_version,
+        ),
+        x_label=_("message size, bytes"),
         x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
         log_x=False,
         lines=tuple(lines),
@@ -197,15 +212,15 @@ def _ceilings(
         except ValueError:
             continue
         points.append((float(size), ceiling / 1e6))
-    return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
+    return (Curve(WIRE_CEILING, 0, tuple(points)),) if points else ()
 
 
-_MEANING = (
+_MEANING = _(
     "The payload is the most that one message carries without being cut into several packets: "
     "UDP by messages that may not be fragmented, TCP by the segment that its connection uses. "
     "The path MTU is the whole IP packet around it. Each way is searched by itself."
 )
-_SWEEP = (
+_SWEEP = _(
     "Below the payload of one frame the headers weigh more; one byte above it a UDP message needs "
     "a second packet, and throughput falls: the saw-tooth. The ceiling is what framing leaves for "
     "that size; TCP cuts its stream itself, so its ceiling is level. The axis does not begin at "

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.matrix import Link
+from netlab.messages import _, counted, joined
 from netlab.report.sections.frame_rates import framing_sheet
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
-from netlab.results.labels import count, figure
+from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
@@ -25,7 +26,10 @@ MAX_CELLS = 60
 REPEATS_A_SHEET = 15
 """Columns that fit beside the deviations; further repeats go on in a table below."""
 
-_SUMMARY = ("mean", "standard deviation", "variance", "mean absolute deviation")
+_SUMMARY = (
+    *(_("mean"), _("standard deviation"), _("variance")),
+    _("mean absolute deviation"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,15 @@ def part(
     sheets: list[Table] = []
     for trials in repeated[:MAX_CELLS]:
         test = _TESTS.get(trials[0].test, "")
-        title = ", ".join(word for word in (trials[0].pairing, names[trials[0].cell], test) if word)
+        words = [trials[0].pairing, names[trials[0].cell], test]
+        title = joined(", ", [word for word in words if word])
         sheets += _repeats(title, trials, imported=imported)
         framing = framing_sheet(title, trials, link)
         sheets += [framing] if framing is not None else []
     few = len(repeated) <= MAX_SHOWN
     return Part(
         name="repeats",
-        title="Repeats",
+        title=_("Repeats"),
         paragraphs=_paragraphs(len(repeated), [names[cell] for cell in never_tight]),
         sheets=tuple(sheets) if few else (),
         details=() if few else tuple(sheets),
@@ -75,10 +80,10 @@ def part(
 
 
 _TESTS = {
-    "round_trip": "round trips",
-    "connect": "connections",
-    "payload_search": "payload search",
-    "throughput_search": "highest rate without loss",
+    "round_trip": _("round trips"),
+    "connect": _("connections"),
+    "payload_search": _("payload search"),
+    "throughput_search": _("highest rate without loss"),
 }
 
 
@@ -100,11 +105,12 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[T
             ]
             places += _summaries(row, notes) if last else []
             lines.append(TableLine(row.label, tuple(places)))
-        more = " (continued)" if start else ""
         sheets.append(
             Table(
-                title=f"{title}: repeat by repeat{more}",
-                corner="repeat",
+                title=_("{title}: repeat by repeat (continued)", title=title)
+                if start
+                else _("{title}: repeat by repeat", title=title),
+                corner=_("repeat"),
                 columns=(*(str(r.trial) for r in part_of), *(_SUMMARY if last else ())),
                 lines=tuple(lines),
                 footnotes=notes.footnotes,
@@ -116,25 +122,32 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[T
 def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
     """Elapsed time first, then what is known of at least one repeat."""
     seconds = 2 if imported else 3
-    rows = [_row("elapsed, s", "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
-    for end, words in _ENDS.items():
-        for mode in ("user", "system"):
-            name = f"{end}_{mode}_ns"
-            rows.append(_row(f"{mode} time, {words}, s", "s", trials, _seconds(name), (3, 3, 4)))
+    rows = [_row(_("elapsed, s"), "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
+    for name, words in _CPU_TIMES.items():
+        rows.append(_row(words, "s", trials, _seconds(name), (3, 3, 4)))
     if trials[0].protocol == "UDP":
-        rows.append(_row("lost messages", "", trials, _lost, (0, 1, 1)))
-    quotient = _row("elapsed / transactions, µs", "µs", trials, _each_us, (2, 2, 2))
+        rows.append(_row(_("lost messages"), "", trials, _lost, (0, 1, 1)))
+    quotient = _row(_("elapsed / transactions, µs"), "µs", trials, _each_us, (2, 2, 2))
     if trials[0].test in ("round_trip", "connect"):
         rows.append(quotient)
     for quantity in quantities_of(trials[0]):
-        label = f"{quantity.name}, {quantity.unit}"
+        label = joined(", ", [quantity.name, quantity.unit])
         row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
         # Where the mean is nothing but the quotient (an import), it stands here once.
         rows += [row] if row.values != quotient.values else []
     return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
 
 
-_ENDS = {"client": "client", "server": "server", "sender": "sender", "receiver": "receiver"}
+_CPU_TIMES = {
+    "client_user_ns": _("user time, client, s"),
+    "client_system_ns": _("system time, client, s"),
+    "server_user_ns": _("user time, server, s"),
+    "server_system_ns": _("system time, server, s"),
+    "sender_user_ns": _("user time, sender, s"),
+    "sender_system_ns": _("system time, sender, s"),
+    "receiver_user_ns": _("user time, receiver, s"),
+    "receiver_system_ns": _("system time, receiver, s"),
+}
 
 
 def _row(
@@ -173,20 +186,19 @@ def _place(
 ) -> TableCell:
     if value is not None:
         return TableCell(figure(value, decimals), value, unit)
-    return TableCell(
-        notes=notes([reading.why_blank if reading.status != "ok" else "not recorded."])
-    )
+    why = reading.why_blank if reading.status != "ok" else _("not recorded.")
+    return TableCell(notes=notes([why]))
 
 
 def _summaries(row: _FigureRow, notes: Notes) -> list[TableCell]:
     values = [value for value in row.values if value is not None]
-    _, of_mean, of_deviation = row.decimals
+    of_mean, of_deviation = row.decimals[1:]
     if not values:
         return [TableCell()] * len(_SUMMARY)
     middle = mean(values)
     found = [TableCell(figure(middle, of_mean), middle, row.unit)]
     if len(values) < 2:
-        blank = TableCell(notes=notes(["one value has no deviation."]))
+        blank = TableCell(notes=notes([_("one value has no deviation.")]))
         return [*found, *([blank] * (len(_SUMMARY) - 1))]
     square = f"{row.unit}²" if row.unit else ""
     for value, unit in (
@@ -201,18 +213,28 @@ def _summaries(row: _FigureRow, notes: Notes) -> list[TableCell]:
 def _paragraphs(cells: int, never_tight: Sequence[str]) -> tuple[str, ...]:
     said = [_MEANING]
     if cells > MAX_CELLS:
-        left_out = count(cells - MAX_CELLS, "further cell")
-        said.append(f"{left_out} with repeats are not shown; netlab export has every trial.")
-    if never_tight:
-        verb = "was" if len(never_tight) == 1 else "were"
         said.append(
-            f"{count(len(never_tight), 'cell')} {verb} measured as often as allowed without the "
-            f"mean getting as certain as asked for: {'; '.join(never_tight)}."
+            counted(
+                "{number} further cell with repeats are not shown; netlab export has every trial.",
+                "{number} further cells with repeats are not shown; netlab export has every trial.",
+                cells - MAX_CELLS,
+            )
+        )
+    if never_tight:
+        said.append(
+            counted(
+                "{number} cell was measured as often as allowed without the mean getting as "
+                "certain as asked for: {cells}.",
+                "{number} cells were measured as often as allowed without the mean getting as "
+                "certain as asked for: {cells}.",
+                len(never_tight),
+                cells=joined("; ", never_tight),
+            )
         )
     return tuple(said)
 
 
-_MEANING = (
+_MEANING = _(
     "The standard deviation and the variance (in the square of the unit) are those of a sample, "
     "with n - 1. The mean absolute deviation is the mean distance from the mean; some documents "
     "print it under “Var”."

@@ -6,18 +6,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from netlab.experiment.matrix import Link
+from netlab.messages import _, joined
 from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
+from netlab.report.tables.tables import FEW_TRIALS
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
+from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
 
-TITLES = {"round_trip": "Round trips", "connect": "Connections"}
-_WHAT = {"round_trip": "round trip", "connect": "transaction"}
+TITLES = {"round_trip": _("Round trips"), "connect": _("Connections")}
+_SHARE_OF = {
+    "round_trip": _("share of the round trips"),
+    "connect": _("share of the transactions"),
+}
 
 _CURVE_STEPS = 16
 """Points a decade of the percentile curve."""
@@ -66,10 +72,10 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
     cells = dict.fromkeys(reading.cell for reading in readings)
     connects = test == "connect"
     columns = [
-        *("trials", "transactions/s", "mean, µs", "± 95 %, µs"),
-        *(f"{words}, µs" for words in _SHARES.values()),
-        *("longest, µs", "lost, %"),
-        *(["handshake, µs"] if connects else []),
+        *(_("trials"), _("transactions/s"), _("mean, µs"), "± 95 %, µs"),
+        *(joined(", ", [share, "µs"]) for share in _SHARES.values()),
+        *(_("longest, µs"), _("lost, %")),
+        *([_("handshake, µs")] if connects else []),
     ]
     lines = []
     for cell in cells:
@@ -82,17 +88,16 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         if connects:
             places.append(_us(_mean(_numbers(measured, "client_connect_mean_ns"))))
         lines.append(TableLine(names[cell], tuple(places), cell))
+    where = of_pairing(pairing, same_host=any(reading.same_host for reading in readings))
     return Table(
-        title=f"{_where(pairing, readings)}: time of a {_WHAT[test]}",
-        corner="cell",
+        title=_("{pairing}: time of a transaction", pairing=where)
+        if connects
+        else _("{pairing}: time of a round trip", pairing=where),
+        corner=_("cell"),
         columns=tuple(columns),
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
-
-
-def _where(pairing: str, readings: Sequence[Reading]) -> str:
-    return f"{pairing} (same host)" if any(r.same_host for r in readings) else pairing
 
 
 def _why(trials: Sequence[Reading]) -> list[str]:
@@ -100,7 +105,8 @@ def _why(trials: Sequence[Reading]) -> list[str]:
     if not blanks or len(blanks) == len(trials):
         return blanks
     return [
-        f"{blanks.count(each)} of {len(trials)} trials {each}" for each in dict.fromkeys(blanks)
+        _("{some} of {total} trials {why}", some=blanks.count(why), total=len(trials), why=why)
+        for why in dict.fromkeys(blanks)
     ]
 
 
@@ -134,8 +140,7 @@ def _means(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
     if not means:
         return [TableCell(), TableCell()]
     if len(means) < MIN_TRIALS:
-        few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return [_us(mean(means)), TableCell(notes=notes([few]))]
+        return [_us(mean(means)), TableCell(notes=notes([FEW_TRIALS]))]
     return [_us(mean(means)), _us(interval(means).half_width)]
 
 
@@ -148,8 +153,10 @@ def _percentiles(measured: Sequence[Reading], notes: Notes) -> list[TableCell]:
             places.append(TableCell(notes=notes([_NO_SINGLES] if measured else [])))
             continue
         value = histogram.percentile(share)
-        few = (
-            f"{_SHARES[word]} cannot be told from fewer than {int(1 / (1 - share)):,} round trips."
+        few = _(
+            "{share} cannot be told from fewer than {least} round trips.",
+            share=_SHARES[word],
+            least=f"{int(1 / (1 - share)):,}",
         )
         places.append(_us(value) if value is not None else TableCell(notes=notes([few])))
     return places
@@ -168,7 +175,7 @@ def _lost(measured: Sequence[Reading], notes: Notes) -> TableCell:
     known = [(lost, done) for lost, done in pairs if lost is not None and done is not None]
     total = sum(lost + done for lost, done in known)
     if not total:
-        return TableCell(notes=notes(["not counted."] if measured else []))
+        return TableCell(notes=notes([_("not counted.")] if measured else []))
     share = 100 * sum(lost for lost, _ in known) / total
     return TableCell(figure(share), share, "%")
 
@@ -191,13 +198,16 @@ def _curves(
             measured = [r for r in those if r.cell == cell and r.status == "ok"]
             histogram = pooled(measured)
             if histogram is not None and histogram.count > 1:
-                label = f"{pairing} {names[cell]}" if several else names[cell]
+                label = joined(" ", [pairing, names[cell]]) if several else names[cell]
                 curves.append(Curve(label, index, _points(histogram)))
         for start in range(0, len(curves), _MAX_CURVES):
-            number = f" ({start // _MAX_CURVES + 1})" if len(curves) > _MAX_CURVES else ""
-            name = f"{test.replace('_', '-')}-{protocol.lower()}-{start // _MAX_CURVES + 1}"
+            number = start // _MAX_CURVES + 1
+            words = joined(", ", [title, protocol])
+            if len(curves) > _MAX_CURVES:
+                words = _("{title} ({number})", title=words, number=number)
+            name = f"{test.replace('_', '-')}-{protocol.lower()}-{number}"
             lines = tuple(curves[start : start + _MAX_CURVES])
-            charts.append(_curve_chart(name, f"{title}, {protocol}{number}", _WHAT[test], lines))
+            charts.append(_curve_chart(name, words, _SHARE_OF[test], lines))
     return tuple(charts)
 
 
@@ -214,7 +224,7 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
     return tuple(points)
 
 
-def _curve_chart(name: str, title: str, what: str, lines: tuple[Curve, ...]) -> Chart:
+def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) -> Chart:
     found = [y for line in lines for _, y in line.points if y]
     last = max(x for line in lines for x, _ in line.points)
     ticks = [(1.0, "0"), (2.0, "50 %"), (10.0, "90 %")]
@@ -224,12 +234,12 @@ def _curve_chart(name: str, title: str, what: str, lines: tuple[Curve, ...]) -> 
         nines += 1
     return Chart(
         name=name,
-        title=f"{title}: the share of all that took no longer",
-        x_label=f"share of the {what}s",
+        title=_("{title}: the share of all that took no longer", title=title),
+        x_label=x_label,
         x_ticks=tuple(ticks),
         log_x=True,
         lines=lines,
-        quantity="time",
+        quantity=_("time"),
         unit="µs",
         log_y=max(found) > _LOG_FROM * min(found),
     )
@@ -246,31 +256,31 @@ def _paragraphs(test: str, readings: Sequence[Reading], *, split: bool) -> tuple
     return tuple(said)
 
 
-_NO_SINGLES = "single times are not recorded, only their sum."
+_NO_SINGLES = _("single times are not recorded, only their sum.")
 
-_ROUND_TRIP_PRINTED = (
+_ROUND_TRIP_PRINTED = _(
     "The document prints the time of many round trips together. A round trip is that time by "
     "their number, one request under way at once."
 )
-_ROUND_TRIP = (
+_ROUND_TRIP = _(
     "A round trip is the time from handing a request to the client’s stack to having its whole "
     "answer, by the client’s clock. Trials are those with a result, of those planned. A request "
     "that timed out counts as lost and has no time."
 )
-_CONNECT = (
+_CONNECT = _(
     "A transaction is a TCP connection of its own: opened, one request, one answer. Its time is "
     "taken by the client’s clock from before the connection to the whole answer; the handshake is "
     "the part until the connection stood."
 )
-_TOGETHER = (
+_TOGETHER = _(
     "The mean is that of the trials’ means, with Student’s t interval over the trials. The "
     "percentiles are those of all single times of all trials together: 99 % took no longer."
 )
-_INTENDED = (
+_INTENDED = _(
     "Where requests were sent at a given rate, a time counts from when its request was due, not "
     "from when it could be sent: a stall is charged to every request that it held up."
 )
-_SPLIT = (
+_SPLIT = _(
     "Of a round trip, the time on the wire is computed: preamble and frame of request and answer "
     "at the link’s rate, once for each cable on the way. The time in the mirror’s stack is "
     "measured there, from the stamp of the request’s arrival to the stamp of its answer’s sending. "

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from netlab.ethernet import transfer_wire_bytes
 from netlab.experiment.matrix import Link
+from netlab.messages import _, joined
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.sections.pooled import pooled
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
@@ -20,12 +21,14 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _COLUMNS = (
-    *("round trip, µs", "on the wire, µs", "in the mirror’s stack, µs", "the rest, µs"),
-    *("stack, half within, µs", "stack, 99 % within, µs", "stamps"),
+    *(_("round trip, µs"), _("on the wire, µs")),
+    *(_("in the mirror’s stack, µs"), _("the rest, µs")),
+    *(_("stack, half within, µs"), _("stack, 99 % within, µs"), _("stamps")),
 )
+_STAMPS = {"software": _("software"), "hardware": _("hardware")}
 
 
-_TOO_FAST = (
+_TOO_FAST = _(
     "the whole is shorter than the link and the stack take together: the link is faster than "
     "stated, or delays no frame by itself (as a shaped virtual cable)."
 )
@@ -42,7 +45,7 @@ def wire_ns(reading: Reading, link: Link | None) -> float | str:
         return NO_LINK
     request = reading.message_bytes
     if request is None:
-        return "the length of the request was not stated."
+        return _("the length of the request was not stated.")
     response = reading.settings.get("response_bytes", request)
     total_bytes = 0
     for size in (request, response):
@@ -66,8 +69,8 @@ def split_sheet(
         trials = [reading for reading in asked if reading.cell == cell]
         lines.append(TableLine(names[cell], _places(trials, link, notes), cell))
     return Table(
-        title=f"{pairing}: what a round trip is made of",
-        corner="cell",
+        title=_("{pairing}: what a round trip is made of", pairing=pairing),
+        corner=_("cell"),
         columns=_COLUMNS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -97,7 +100,7 @@ def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple
         _us(None if too_fast else rest, [_TOO_FAST] if too_fast else why, notes),
         _percentile(measured, "p50", why_stack, notes),
         _percentile(measured, "p99", why_stack, notes),
-        TableCell(", ".join(word for word in stamps if word)),
+        TableCell(joined(", ", [_STAMPS.get(word, word) for word in stamps if word])),
     )
 
 
@@ -108,16 +111,20 @@ def _percentile(
     times = pooled(measured, "server_stack_histogram")
     share = PERCENTILES[word]
     value = None if times is None else times.percentile(share)
-    few = f"{float(100 * share):g} % cannot be told from fewer than {int(1 / (1 - share))} of them."
+    few = _(
+        "{share} cannot be told from fewer than {least} of them.",
+        share=f"{float(100 * share):g} %",
+        least=int(1 / (1 - share)),
+    )
     return _us(value, why_stack or [few], notes)
 
 
 def _why_no_stack(measured: Sequence[Reading]) -> str:
     if any(reading.values.get("agentless") for reading in measured):
-        return "the mirror has no agent: nobody there takes stamps."
+        return _("the mirror has no agent: nobody there takes stamps.")
     if any(reading.values.get("stack_timed") is False for reading in measured):
-        return "the mirror’s system takes no stamps (capability-missing)."
-    return "the mirror’s system gave no stamps."
+        return _("the mirror’s system takes no stamps (capability-missing).")
+    return _("the mirror’s system gave no stamps.")
 
 
 def _mean_of(readings: Sequence[Reading], name: str) -> float | None:

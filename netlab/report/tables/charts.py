@@ -9,12 +9,15 @@ from itertools import pairwise
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments
 from netlab.experiment.matrix import Link
+from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import setting_name, setting_value
-from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn
+from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn, of_pairing
 from netlab.results.readings import FLOWS
 from netlab.stats import MIN_TRIALS, interval, mean
+
+WIRE_CEILING = _("wire ceiling")
 
 MAX_CHARTS = 32
 """A matrix with many settings has many diagrams; the tables hold what these leave out."""
@@ -81,8 +84,10 @@ def _over_message_size(
     conditions = grids[0].conditions
     return Chart(
         name=_name("message-size", protocol, conditions),
-        title=_title(f"{protocol}: mean throughput by message size", conditions),
-        x_label="message size, bytes",
+        title=_title(
+            _("{protocol}: mean throughput by message size", protocol=protocol), conditions
+        ),
+        x_label=_("message size, bytes"),
         x_ticks=tuple((float(size), str(size)) for size in sizes),
         log_x=True,
         lines=_with_points(lines),
@@ -97,6 +102,7 @@ def _over_rows(
     link: Link | None,
 ) -> Chart:
     first, name = columns[0], grids[0].row_setting
+    protocol, size = first.protocol, first.message_bytes
     rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
     places = _places(rows)
     lines, known = [], []
@@ -110,8 +116,10 @@ def _over_rows(
     conditions = grids[0].conditions
     ends = (min(places.values()), max(places.values()))
     return Chart(
-        name=_name(setting_name(name), first.protocol, str(first.message_bytes), conditions),
-        title=_title(f"{first.protocol}, messages of {first.message_bytes} bytes", conditions),
+        name=_name(setting_name(name), protocol, str(size), conditions),
+        title=_title(
+            _("{protocol}, messages of {size} bytes", protocol=protocol, size=size), conditions
+        ),
         x_label=setting_name(name),
         x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
         log_x=False,
@@ -177,10 +185,10 @@ def _line(
     points: Sequence[tuple[float, float | None]],
     half_widths: Sequence[float | None],
 ) -> Curve:
-    words = [f"{grid.pairing} (same host)" if grid.same_host else grid.pairing, FLOWS[flow]]
+    words = [of_pairing(grid.pairing, same_host=grid.same_host), FLOWS[flow]]
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
     known = half_widths if any(half is not None for half in half_widths) else ()
-    label = ", ".join(word for word in words if word)
+    label = joined(", ", [word for word in words if word])
     return Curve(label, place, tuple(points), half_widths=tuple(known))
 
 
@@ -194,9 +202,9 @@ def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
         return
     highest = max(each.highest_bit_per_s for each in ceilings) / 1e6
     lowest = min(each.lowest_bit_per_s for each in ceilings) / 1e6
-    yield "wire ceiling", highest
+    yield WIRE_CEILING, highest
     if lowest < highest:
-        yield "ceiling with timestamps", lowest
+        yield _("ceiling with timestamps"), lowest
 
 
 def _curves(
@@ -233,7 +241,7 @@ def _curves(
         except ValueError:
             continue
         points.append((float(size), ceiling / 1e6))
-    return (Curve("wire ceiling", 0, tuple(points)),) if points else ()
+    return (Curve(WIRE_CEILING, 0, tuple(points)),) if points else ()
 
 
 def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
@@ -260,7 +268,9 @@ def _is_worth_drawing(chart: Chart) -> bool:
 
 
 def _title(words: str, conditions: str) -> str:
-    return f"{words} ({conditions})" if conditions else words
+    if not conditions:
+        return words
+    return _("{title} ({conditions})", title=words, conditions=conditions)
 
 
 def _name(*words: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from netlab.ethernet import above_tolerance
 from netlab.experiment.matrix import Link
+from netlab.messages import _, joined
 from netlab.report.tables.elements import (
     GridTable,
     Notes,
@@ -20,13 +21,18 @@ from netlab.report.tables.elements import (
 )
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
-from netlab.results.layout import Bin, BinGrid, Layout, TableColumn
+from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 MAX_COLUMNS = 10
 """More of them do not fit on a printed page: then each protocol has a table of its own."""
 
-NOT_PLANNED = "not asked for by the matrix."
+FEW_TRIALS = _(
+    "fewer than {least} trials have a result, so that there is no interval.", least=MIN_TRIALS
+)
+"""Why a mean of repeats has no interval."""
+
+NOT_PLANNED = _("not asked for by the matrix.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +94,17 @@ def _overview(
     rows: list[TableLine] = []
     for grids in groups:
         for grid in grids:
-            label = f"{grid.title} (same host)" if grid.same_host else grid.title
+            label = of_pairing(grid.title, same_host=grid.same_host)
             means = tuple(_mean_of([grid], column, link, notes) for column in columns)
             rows.append(TableLine(label, means, kind="mean", unit="Mbit/s"))
         wired = [grid for grid in grids if not grid.same_host]
         if len(wired) > 1:
-            label = ", ".join(word for word in ("all pairings", grids[0].conditions) if word)
+            conditions = [grids[0].conditions] if grids[0].conditions else []
+            label = joined(", ", [_("all pairings"), *conditions])
             means = tuple(_mean_of(wired, column, link, notes) for column in columns)
             rows.append(TableLine(label, means, kind="all", unit="Mbit/s"))
-    quantity = "mean throughput, Mbit/s (number of cells)"
-    return grid_table(columns, "pairing", quantity, rows, notes.footnotes)
+    quantity = _("mean throughput, Mbit/s (number of cells)")
+    return grid_table(columns, _("pairing"), quantity, rows, notes.footnotes)
 
 
 def _narrow(grid: BinGrid) -> list[BinGrid]:
@@ -155,13 +162,13 @@ def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTabl
 
     body = _body(grid, "Mbit/s", notes, entry)
     summary = [
-        _summary("mean", "mean", mean, body, notes),
-        _summary("median", "median", median, body, notes),
+        _summary(_("mean"), "mean", mean, body, notes),
+        _summary(_("median"), "median", median, body, notes),
     ]
     if any(ceilings.values()):
         summary += _ceiling_rows(list(ceilings.values()), summary[0], notes)
-    repeats = " (number of trials)" if repeated else ""
-    return _table(grid, f"throughput, Mbit/s{repeats}", [*body, *summary], notes)
+    quantity = _("throughput, Mbit/s (number of trials)") if repeated else _("throughput, Mbit/s")
+    return _table(grid, quantity, [*body, *summary], notes)
 
 
 def _summary(
@@ -189,7 +196,7 @@ def _ceiling_rows(
     ceiling_entries, efficiency_entries = [], []
     for ceiling, entry in zip(ceilings, means.places, strict=True):
         if ceiling is None:
-            letters = notes(["no ceiling: the protocol cannot carry such a message."])
+            letters = notes([_NO_CEILING])
             ceiling_entries.append(blank(letters))
             efficiency_entries.append(blank(letters))
             continue
@@ -201,9 +208,12 @@ def _ceiling_rows(
             else _share_cell(100 * entry.value / ceiling.highest_bit_per_s, n=entry.n)
         )
     return [
-        TableLine("wire ceiling", tuple(ceiling_entries), kind="ceiling", unit="Mbit/s"),
-        TableLine("mean / ceiling, %", tuple(efficiency_entries), kind="efficiency", unit="%"),
+        TableLine(_("wire ceiling"), tuple(ceiling_entries), kind="ceiling", unit="Mbit/s"),
+        TableLine(_("mean / ceiling, %"), tuple(efficiency_entries), kind="efficiency", unit="%"),
     ]
+
+
+_NO_CEILING = _("no ceiling: the protocol cannot carry such a message.")
 
 
 def _share_cell(share: float, **more: Any) -> TableCell:
@@ -219,14 +229,14 @@ def _lost(grid: BinGrid) -> GridTable | None:
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: TableColumn) -> TableCell:
+    def entry(place: Bin, _column: TableColumn) -> TableCell:
         counts = [
             (flow.lost_messages, flow.sent_messages)
             for flow in place.flows
             if flow.lost_messages is not None and flow.sent_messages
         ]
         lost, sent = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
-        uncounted = ["not counted."] if place.flows and not counts else []
+        uncounted = [_("not counted.")] if place.flows and not counts else []
         letters = notes([*_why(place), *uncounted])
         if not sent:
             return TableCell(notes=letters, n=len(counts))
@@ -234,7 +244,7 @@ def _lost(grid: BinGrid) -> GridTable | None:
 
     narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)
-    return _table(narrow, "lost, % of the messages sent", rows, notes)
+    return _table(narrow, _("lost, % of the messages sent"), rows, notes)
 
 
 def _half_widths(grid: BinGrid) -> GridTable | None:
@@ -243,15 +253,14 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
         return None
     notes = Notes()
 
-    def entry(place: Bin, _: TableColumn) -> TableCell:
+    def entry(place: Bin, _column: TableColumn) -> TableCell:
         figures = place.throughputs_bit_per_s
         if len(figures) >= MIN_TRIALS:
             return throughput_cell(interval(figures).half_width, len(figures), shows_n=True)
-        few = f"fewer than {MIN_TRIALS} trials have a result, so that there is no interval."
-        return blank(notes([few] if figures else _why(place)))
+        return blank(notes([FEW_TRIALS] if figures else _why(place)))
 
     rows = _body(grid, "Mbit/s", notes, entry)
-    quantity = "95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)"
+    quantity = _("95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)")
     return _table(grid, quantity, rows, notes)
 
 
@@ -278,7 +287,7 @@ def _table(grid: BinGrid, quantity: str, rows: Sequence[TableLine], notes: Notes
         quantity,
         rows,
         notes.footnotes,
-        pairing=f"{grid.pairing} (same host)" if grid.same_host else grid.pairing,
+        pairing=of_pairing(grid.pairing, same_host=grid.same_host),
         conditions=grid.conditions,
     )
 
@@ -289,32 +298,40 @@ def _why(place: Bin) -> list[str]:
     if not place.throughputs_bit_per_s:
         return sentences
     total = len(place.readings)
-    return [
-        f"{sentences.count(each)} of {total} trials{': ' if each[0].isupper() else ' '}{each}"
-        for each in dict.fromkeys(sentences)
-    ]
+    said: list[str] = []
+    for why in dict.fromkeys(sentences):
+        some = sentences.count(why)
+        said.append(
+            _("{some} of {total} trials: {why}", some=some, total=total, why=why)
+            if why[0].isupper()
+            else _("{some} of {total} trials {why}", some=some, total=total, why=why)
+        )
+    return said
 
 
 def _ends(grid: BinGrid) -> str:
     """Who is at both ends, as far as it is known."""
     hosts = dict.fromkeys((r.server, r.client) for r in grid.readings if r.server and r.client)
     words = [systems(grid.pairing)] if systems(grid.pairing) else []
-    words += [f"{server} serves {client}" for server, client in hosts]
+    words += [
+        _("{server} serves {client}", server=server, client=client) for server, client in hosts
+    ]
     if grid.same_host:
-        words.append("same host: no cable was touched")
-    return "; ".join(words)
+        words.append(_("same host: no cable was touched"))
+    return joined("; ", words)
 
 
 def _above(*, imported: bool) -> str:
-    percent = 100 * above_tolerance(imported=imported)
-    return (
-        f"above the wire ceiling by more than {percent:g} %: a clock, or the rate stated for the "
-        "link, is not what it is taken for."
+    return _(
+        "above the wire ceiling by more than {percent} %: a clock, or the rate stated for the "
+        "link, is not what it is taken for.",
+        percent=f"{100 * above_tolerance(imported=imported):g}",
     )
 
 
 def _range(ceiling: Ceiling) -> str:
-    return (
+    return _(
         "without TCP timestamps; whether they were in use is not recorded. With them the ceiling "
-        f"is {figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s."
+        "is {ceiling}.",
+        ceiling=f"{figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s",
     )

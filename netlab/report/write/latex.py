@@ -45,6 +45,9 @@ _RAISED = 0.7
 _HEAD = 11
 """Characters a line of a heading, where its column is not wider."""
 
+_UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, ",.’\u00a0\u202f"), "")
+"""What groups digits in one language or another, or is its decimal marker."""
+
 _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, lualatex or xelatex.
 \documentclass[a4paper]{article}
 \usepackage[margin=19mm]{geometry}
@@ -194,8 +197,7 @@ def _column(group: str, head: str, cells: tuple[_LatexCell, ...], marker: str) -
 
 def _digits(text: str, marker: str) -> str | None:
     """``1.488.095,5`` as ``1488095.5``: a figure as siunitx reads it; ``None`` for words."""
-    grouping = "," if marker == "." else "."
-    plain = text.replace("−", "-").replace(grouping, "").replace(marker, ".")
+    plain = text.replace("−", "-").translate(_UNGROUPED | {ord(marker): "."})
     return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
 
 

@@ -1,0 +1,49 @@
+"""A message on the cable: why its packets cannot be known, in the words of the arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netlab.ethernet import packets
+from netlab.experiment.matrix import Link
+from netlab.messages import Message
+from netlab.report.sections.on_wire import packets_of
+from netlab.results.readings import FlowReading, Reading
+
+
+def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Reading:
+    return Reading(
+        cell="cell",
+        trial=1,
+        attempt=1,
+        status="ok",
+        reason=None,
+        errno=None,
+        detail=None,
+        pairing="LL",
+        server=None,
+        client=None,
+        test="stream",
+        same_host=False,
+        settings={"protocol": protocol, **settings},
+        flows={"": FlowReading(mss_bytes=mss_bytes)},
+    )
+
+
+@pytest.mark.parametrize("ip_version", [4, 6])
+@pytest.mark.parametrize("mtu_bytes", [60, 1500])
+@pytest.mark.parametrize(
+    ("protocol", "size", "mss_bytes"),
+    [("TCP", 0, 1428), ("TCP", 64, 9000), ("TCP", 64, 0), ("UDP", 70_000, None), ("UDP", -1, None)],
+)
+def test_what_no_cable_carries_is_told_as_the_arithmetic_tells_it(
+    protocol: Any, size: int, mss_bytes: int | None, mtu_bytes: int, ip_version: Any
+) -> None:
+    link = Link(1e8, mtu_bytes)
+    said = packets_of(reading(protocol, mss_bytes, ip_version=ip_version), size, link)
+    with pytest.raises(ValueError) as refused:
+        packets(protocol, size, mtu_bytes, ip_version=ip_version, mss_bytes=mss_bytes)
+    assert said == f"{refused.value}."
+    assert isinstance(said, Message)
