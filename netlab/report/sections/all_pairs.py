@@ -14,10 +14,11 @@ from functools import cached_property
 from netlab.ethernet import IpVersion, best_udp_message
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.messages import _, counted, joined
 from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet
 from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine
 from netlab.results.ceilings import Ceiling, ceiling_of
-from netlab.results.labels import count, figure
+from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
@@ -29,9 +30,9 @@ MAX_SHOWN_ROLES = 20
 """Tables of more hosts are folded away: the map shows them."""
 MAX_MAPS = 16
 
-INSIDE = "within one machine: no cable was touched, and it is in no mean."
-NOT_ASKED = "not asked for by the matrix."
-PARTLY = "measured at the same time as others, but did not send over the whole common window."
+INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
+NOT_ASKED = _("not asked for by the matrix.")
+PARTLY = _("measured at the same time as others, but did not send over the whole common window.")
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,14 @@ class PairValue:
         """The figure, as printed in the document or with its number of trials; or why there is
         none. ``stray``: how it does not go with the others, where it does not.
         """
-        why = [INSIDE] if self.inside else []
+        why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
         why += (
             [PARTLY] if any(r.values.get("common_window") is False for r in self.readings) else []
         )
         value = self.value
         if value is None:
-            return TableCell(notes=notes(why or ["not recorded."]), cell=self.readings[0].cell)
+            return TableCell(notes=notes(why or [_("not recorded.")]), cell=self.readings[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
@@ -89,7 +90,7 @@ class PairValue:
         printed = self.readings[0].values.get("printed_mbit_per_s")
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
-            text += f" ({len(self.values)})"
+            text = joined(" ", [text, f"({len(self.values)})"])
         return TableCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
 
 
@@ -113,7 +114,8 @@ class PairMatrix:
         if not values:
             return TableCell()
         value = mean(values)
-        return TableCell(f"{figure(value)} ({len(values)})", value, self.quantity.unit)
+        text = joined(" ", [figure(value), f"({len(values)})"])
+        return TableCell(text, value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], Stray]:
         """The pairs that used a cable and do not go with the others, as trials of a cell would."""
@@ -139,7 +141,7 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     sheets = [sheet for sheet in further if sheet is not None]
     return Part(
         name="every-host-with-every-other",
-        title="Every host with every other",
+        title=_("Every host with every other"),
         paragraphs=_paragraphs(by_name),
         sheets=tuple(sheets if many else [*tables, *sheets]),
         charts=tuple(
@@ -165,7 +167,7 @@ def _boards(readings: Sequence[Reading]) -> list[PairMatrix]:
             places.setdefault((client, server), []).append(reading)
     return [
         PairMatrix(
-            title=f"{label}: {name}, {quantities[name].unit}",
+            title=joined(": ", [label, joined(", ", [name, quantities[name].unit])]),
             quantity=quantities[name],
             roles=tuple(roles),
             spots={
@@ -181,7 +183,7 @@ def _label(reading: Reading, name: str) -> str:
     """What tells the cell from others, and the rate that was offered, which is part of any."""
     rate = reading.settings.get("rate_bit_per_s")
     if isinstance(rate, int | float) and "offered rate" not in name:
-        return f"{name}, offered {format_rate(rate)}"
+        return _("{cell}, offered {rate}", cell=name, rate=format_rate(rate))
     return name
 
 
@@ -205,34 +207,40 @@ def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Tab
             TableLine(client, (*places, pair_matrix.means([s for s in row.values() if s])))
         )
     by_server: dict[str, list[PairValue]] = {role: [] for role in pair_matrix.roles}
-    for (_, server), pair_value in pair_matrix.spots.items():
+    for (_client, server), pair_value in pair_matrix.spots.items():
         by_server[server].append(pair_value)
     columns = [pair_matrix.means(by_server[role]) for role in pair_matrix.roles]
-    lines.append(
-        TableLine("mean (pairs)", (*columns, pair_matrix.means(list(pair_matrix.spots.values()))))
-    )
+    lines.append(TableLine(_MEAN, (*columns, pair_matrix.means(list(pair_matrix.spots.values())))))
     return Table(
-        title=f"{pair_matrix.title}; rows: clients, columns: servers",
-        corner="client \\ server",
-        columns=(*pair_matrix.roles, "mean (pairs)"),
+        title=_("{quantity}; rows: clients, columns: servers", quantity=pair_matrix.title),
+        corner=_("client \\ server"),
+        columns=(*pair_matrix.roles, _MEAN),
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
 
 
 def _above(ceiling: Ceiling, *, known: bool) -> str:
-    most = figure(ceiling.highest_bit_per_s / 1e6)
-    of = "" if known else " of messages of whichever length"
-    return (
-        f"above {most} Mbit/s, the most payload{of} that the link’s framing leaves: what was sent "
-        "and not what arrived, or a clock that goes wrong."
+    most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
+    if known:
+        return _(
+            "above {most}, the most payload that the link’s framing leaves: what was sent and not "
+            "what arrived, or a clock that goes wrong.",
+            most=most,
+        )
+    return _(
+        "above {most}, the most payload of messages of whichever length that the link’s framing "
+        "leaves: what was sent and not what arrived, or a clock that goes wrong.",
+        most=most,
     )
 
 
 def _far_off(stray: Stray, quantity: Quantity) -> str:
-    return (
-        f"far off the median of the pairs that used a cable, {figure(stray.expected)} "
-        f"{quantity.unit}: modified z score above {SIBLINGS_LIMIT}."
+    return _(
+        "far off the median of the pairs that used a cable, {median}: modified z score above "
+        "{limit}.",
+        median=joined(" ", [figure(stray.expected), quantity.unit]),
+        limit=str(SIBLINGS_LIMIT),
     )
 
 
@@ -270,16 +278,24 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     for reading in readings:
         pairs[reading.pairing] |= _inside([reading], *labels_of(reading.pairing)[::-1])
     inside = sum(pairs.values())
-    said = [f"{count(len(pairs), 'pair')}, server and client by name. {_MEANING}"]
-    if inside:
-        said.append(
-            f"{count(inside, 'pair')} of them within one machine: marked, and left out of the "
-            "means and of the map’s scale."
-        )
-    return tuple(said)
+    named = counted(
+        "{number} pair, server and client by name.",
+        "{number} pairs, server and client by name.",
+        len(pairs),
+    )
+    within = counted(
+        "{number} pair of them within one machine: marked, and left out of the means and of the "
+        "map’s scale.",
+        "{number} pairs of them within one machine: marked, and left out of the means and of the "
+        "map’s scale.",
+        inside,
+    )
+    said = joined(" ", [named, _MEANING])
+    return (said, within) if inside else (said,)
 
 
-_MEANING = (
+_MEAN = _("mean (pairs)")
+_MEANING = _(
     "A row is a client and a column a server; the client sends, unless the settings say "
     "otherwise. A place without a figure was not measured, and is no zero."
 )

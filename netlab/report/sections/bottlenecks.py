@@ -5,31 +5,53 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.host_counters import HOSTS, PLACES
+from netlab.messages import _, joined
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 
 _DROPPED = {
-    "interface": "dropped by its interfaces",
-    "queue": "by the queues before them",
-    "softnet": "by its backlog",
-    "socket": "by the receiving socket",
+    "interface": _("dropped by its interfaces"),
+    "queue": _("by the queues before them"),
+    "softnet": _("by its backlog"),
+    "socket": _("by the receiving socket"),
 }
 _COLUMNS = (
-    *("CPU, %", "busiest core, %", "which"),
+    *(_("CPU, %"), _("busiest core, %"), _("which")),
     *(_DROPPED[place] for place in PLACES),
 )
+
+_LIMITS = {
+    "line rate": _("line rate"),
+    "device": _("device"),
+    "generator-bound": _("generator-bound"),
+    "receiver-bound": _("receiver-bound"),
+    "failed": _("failed"),
+}
+"""What ended a search, or a search for bursts."""
+_PARTS = {"client": _("client"), "server": _("server")}
+
+
+def limit_called(limit: str) -> str:
+    """What a limit is called; a word of another version as it is."""
+    return _LIMITS.get(limit, limit)
 
 
 def limit_words(reading: Reading) -> str:
     """What ended a search, and the core that was busiest then: ``device (router: CPU 1, 99 %)``."""
-    words = str(reading.values.get("limit", ""))
+    words = limit_called(str(reading.values.get("limit", "")))
     host, share = reading.values.get("limit_host"), reading.number("limit_core_share")
     core = reading.number("limit_core")
     if host is None or share is None or core is None:
         return words
-    return f"{words} ({host}: CPU {core:.0f}, {100 * share:.0f} %)"
+    return _(
+        "{limit} ({host}: CPU {core}, {share})",
+        limit=words,
+        host=host,
+        core=f"{core:.0f}",
+        share=f"{100 * share:.0f} %",
+    )
 
 
 def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
@@ -45,12 +67,15 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
             places = _places(key, measured, notes)
             if any(place.text for place in places):
                 host = name_of(key, measured)
-                lines.append(TableLine(f"{size}, {host}", places))
+                lines.append(TableLine(joined(", ", [str(size), host]), places))
     if not lines:
         return None
     return Table(
-        title=f"{name}: load at that rate, and frames dropped in all trials of the search",
-        corner="frame, bytes; host",
+        title=_(
+            "{group}: load at that rate, and frames dropped in all trials of the search",
+            group=name,
+        ),
+        corner=_("frame, bytes; host"),
         columns=_COLUMNS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -59,12 +84,12 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
 
 def name_of(key: str, readings: Sequence[Reading]) -> str:
     """What a host is called: its part in the test, and its name."""
-    part = key if key in ("client", "server") else "observed"
+    part = _PARTS.get(key, _("observed"))
     for reading in readings:
         named = {"client": reading.client, "server": reading.server}
         name = named.get(key, reading.values.get(f"{key}_host"))
         if name:
-            return f"{part} {name}"
+            return joined(" ", [part, name])
     return part
 
 
@@ -80,17 +105,18 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
                 for at, size in enumerate(sizes)
             )
             if any(y is not None for _, y in points):
-                lines.append(Curve(f"{group}: {name_of(key, everyone)}", len(lines), points))
+                label = joined(": ", [group, name_of(key, everyone)])
+                lines.append(Curve(label, len(lines), points))
     if not lines:
         return None
     return Chart(
         name="rate-without-loss-cpu",
-        title="Busiest core of each host at that rate",
-        x_label="frame size with header and FCS, bytes",
+        title=_("Busiest core of each host at that rate"),
+        x_label=_("frame size with header and FCS, bytes"),
         x_ticks=tuple((float(at), str(size)) for at, size in enumerate(sizes)),
         log_x=False,
         lines=tuple(lines),
-        quantity="busy",
+        quantity=_("busy"),
         unit="%",
         as_bars=True,
     )
@@ -102,7 +128,8 @@ def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableC
     busy = mean_of(f"{key}_busy_share", measured, 100)
     core = mean_of(f"{key}_busiest_core_share", measured, 100)
     cores = {reading.number(f"{key}_busiest_core") for reading in measured} - {None}
-    which = ", ".join(f"CPU {number:.0f}" for number in sorted(c for c in cores if c is not None))
+    numbers = sorted(number for number in cores if number is not None)
+    which = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
     dropped = [mean_of(f"{key}_{place}_dropped_frames", measured) for place in PLACES]
     return (
         TableCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
@@ -112,7 +139,7 @@ def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableC
     )
 
 
-_SHARED = (
+_SHARED = _(
     "Shared: one machine id. Some of the hosts are one machine, and the figure is that of all of "
     "them; its backlog cannot be told apart."
 )

@@ -6,12 +6,13 @@ meets both sides alike. Verdicts hold for all comparisons of a run side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.kinds import Level
+from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
@@ -19,14 +20,25 @@ from netlab.results.readings import Reading
 from netlab.stats import ComparisonResult as Verdict
 
 NAME = "comparisons"
-TITLE = "Comparisons"
+TITLE = _("Comparisons")
 
-_COLUMNS = ("baseline", "contender", "ratio", "95 % interval", "{n}", "in words")
 _SAID = 6
 """More pairs than these make no sentence: the table has them."""
 _TWICE = 1.95
 """From here on a ratio is said in times, below in per cent."""
-_AS = {"longer": "long", "more": "much"}
+_MORE: Mapping[str, Callable[[str], Message]] = {
+    "longer": lambda percent: _("{percent} % longer", percent=percent),
+    "shorter": lambda percent: _("{percent} % shorter", percent=percent),
+    "more": lambda percent: _("{percent} % more", percent=percent),
+    "less": lambda percent: _("{percent} % less", percent=percent),
+    "fewer": lambda percent: _("{percent} % fewer", percent=percent),
+}
+_TIMES: Mapping[str, Callable[[str], Message]] = {
+    "longer": lambda times: _("{times} times as long", times=times),
+    "more": lambda times: _("{times} times as much", times=times),
+}
+_TWO_TIMES = {"longer": _("twice as long"), "more": _("twice as much")}
+"""What a greater quantity is called, or a lesser one → how much of it."""
 
 
 def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
@@ -34,12 +46,20 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
     if not comparisons:
         return None
     aligned = [align_cells(asked, readings) for asked in comparisons]
-    sheets, said = [], []
+    sheets, said = [], list[str]()
     for asked, rows in zip(comparisons, judge_groups(aligned), strict=True):
         if not rows:
-            said.append(f"{asked.name}: no two cells of this run differ in that alone.")
+            none = _(
+                "{comparison}: no two cells of this run differ in that alone.",
+                comparison=asked.name,
+            )
+            said.append(none)
             continue
-        sides = f"baseline {side_words(asked.baseline)}, contender {side_words(asked.contender)}"
+        sides = _(
+            "baseline {baseline}, contender {contender}",
+            baseline=side_words(asked.baseline),
+            contender=side_words(asked.contender),
+        )
         sheets.append(sheet(asked.name, sides, rows))
         said += _sentences(asked, rows)
     return Part(
@@ -52,19 +72,23 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
 
 def side_words(side: Mapping[str, Level]) -> str:
     """``server’s receive call spinning``."""
-    return ", ".join(setting(name, level) for name, level in side.items())
+    return joined(", ", [setting(name, level) for name, level in side.items()])
 
 
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     """A line a pair of cells and quantity; ``rows`` are paired, or none of them is."""
     notes = Notes()
     quantities = dict.fromkeys(each.aligned.quantity.name for each in rows)
-    what = next(iter(quantities)) if len(quantities) == 1 else "mean"
+    what = next(iter(quantities)) if len(quantities) == 1 else _("mean")
     paired = all(each.aligned.paired for each in rows)
     return Table(
-        title=f"{title}: {what}, {sides}",
-        corner="cell",
-        columns=tuple(column.format(n="pairs" if paired else "trials") for column in _COLUMNS),
+        title=joined(": ", [title, joined(", ", [what, sides])]),
+        corner=_("cell"),
+        columns=(
+            *(_("baseline"), _("contender"), _("ratio"), _("95 % interval")),
+            _("pairs") if paired else _("trials"),
+            _("in words"),
+        ),
         lines=tuple(_line(each, notes, several=len(quantities) > 1) for each in rows),
         footnotes=notes.footnotes,
     )
@@ -76,16 +100,13 @@ def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
     old, new = (
         TableCell(notes=letters)
         if mean is None
-        else TableCell(f"{figure(mean)} {unit}", mean, unit, letters)
+        else TableCell(joined(" ", [figure(mean), unit]), mean, unit, letters)
         for mean in aligned.means
     )
-    n = (
-        str(verdict.n)
-        if aligned.paired
-        else " and ".join(str(len(side)) for side in aligned.figures)
-    )
+    before, after = (len(side) for side in aligned.figures)
+    n = str(verdict.n) if aligned.paired else _("{one} and {other}", one=before, other=after)
     return TableLine(
-        f"{aligned.label}, {aligned.quantity.name}" if several else aligned.label,
+        joined(", ", [aligned.label, aligned.quantity.name]) if several else aligned.label,
         (
             old,
             new,
@@ -107,21 +128,30 @@ def interval_words(judged: Verdict) -> str:
     """``0.981 to 1.02``; empty where there is none."""
     if judged.low is None or judged.high is None:
         return ""
-    return f"{figure(judged.low, 3)} to {figure(judged.high, 3)}"
+    return _("{low} to {high}", low=figure(judged.low, 3), high=figure(judged.high, 3))
 
 
 def _sentences(asked: Comparison, rows: Sequence[Judged]) -> list[str]:
     """One sentence a quantity, where there are few enough cells for one."""
-    said = []
+    said: list[str] = []
     for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
         those = [each for each in rows if each.aligned.quantity is quantity]
         if len(those) <= _SAID:
-            words = "; ".join(
-                f"{in_words(each.verdict, quantity, taken_back=each.taken_back)} for "
-                f"{each.aligned.label}"
+            words = [
+                _(
+                    "{difference} for {cell}",
+                    difference=in_words(each.verdict, quantity, taken_back=each.taken_back),
+                    cell=each.aligned.label,
+                )
                 for each in those
+            ]
+            sentence = _(
+                "{comparison}, {quantity}: {differences}.",
+                comparison=asked.name,
+                quantity=quantity.name,
+                differences=joined("; ", words),
             )
-            said.append(f"{asked.name}, {quantity.name}: {words}.")
+            said.append(sentence)
     return said
 
 
@@ -133,48 +163,58 @@ def in_words(
     ``taken_back``: different by itself, and not among all comparisons that are judged together.
     """
     if judged.ratio is None:
-        what = "pair of trials with a figure" if paired else "trial with a figure on both sides"
-        return f"cannot tell: there is no {what}"
+        return _NO_PAIR if paired else _NO_TRIAL
     if judged.verdict == "cannot tell" or judged.low is None or judged.high is None:
-        what = "one pair of trials" if paired else "a side with one trial"
-        return f"cannot tell: {what} has no interval (n = 1)"
+        return _ONE_PAIR if paired else _ONE_TRIAL
     between = _between(judged.ratio, judged.low, judged.high)
     if judged.verdict == "different":
-        return f"{_ratio_words(judged.ratio, quantity)} ({between})"
+        difference = _ratio_words(judged.ratio, quantity)
+        return _("{difference} ({interval})", difference=difference, interval=between)
     if judged.verdict == "same within the margin":
-        return f"the same to within {100 * judged.margin:g} % ({between})"
+        margin = f"{100 * judged.margin:g} %"
+        return _("the same to within {margin} ({interval})", margin=margin, interval=between)
+    return _not_shown(between, judged.smallest_ratio, taken_back=taken_back)
+
+
+def _not_shown(interval: str, smallest_ratio: float | None, *, taken_back: bool) -> str:
     if taken_back:
-        return f"not shown to be different among so many comparisons ({between})"
-    least = ""
-    if judged.smallest_ratio is not None:
-        least = (
-            f"; {_least(judged.smallest_ratio)} and more would have shown in four of five such runs"
+        return _(
+            "not shown to be different among so many comparisons ({interval})", interval=interval
         )
-    return f"not shown to be different ({between}{least})"
+    if smallest_ratio is None:
+        return _("not shown to be different ({interval})", interval=interval)
+    return _(
+        "not shown to be different ({interval}; {least} and more would have shown in four of five "
+        "such runs)",
+        interval=interval,
+        least=_least(smallest_ratio),
+    )
 
 
 def _least(ratio: float) -> str:
-    return f"{ratio:.1f} times" if ratio >= _TWICE else f"{_percent(ratio - 1)} %"
+    if ratio >= _TWICE:
+        return _("{times} times", times=f"{ratio:.1f}")
+    return f"{_percent(ratio - 1)} %"
 
 
 def _ratio_words(ratio: float, quantity: Quantity) -> str:
     if ratio < 1:
-        return f"{_percent(1 - ratio)} % {quantity.less}"
+        return _MORE[quantity.less](_percent(1 - ratio))
     if ratio < _TWICE:
-        return f"{_percent(ratio - 1)} % {quantity.more}"
+        return _MORE[quantity.more](_percent(ratio - 1))
     if ratio < 4 - _TWICE:
-        return f"twice as {_AS[quantity.more]}"
-    return f"{ratio:.1f} times as {_AS[quantity.more]}"
+        return _TWO_TIMES[quantity.more]
+    return _TIMES[quantity.more](f"{ratio:.1f}")
 
 
 def _between(ratio: float, low: float, high: float) -> str:
     if ratio >= _TWICE:
-        return f"{low:.2f} to {high:.2f} times"
+        return _("{low} to {high} times", low=f"{low:.2f}", high=f"{high:.2f}")
     # As many decimals as it takes to tell the ends of the interval apart.
     width = 100 * (high - low)
     decimals = 0 if width >= 2 else 1 if width >= 0.2 else 2
-    ends = (f"{100 * (end - 1):+.{decimals}f}".replace("-", "−") for end in (low, high))
-    return f"{' to '.join(ends)} %"
+    least, most = (f"{100 * (end - 1):+.{decimals}f}".replace("-", "−") for end in (low, high))
+    return _("{low} to {high} %", low=least, high=most)
 
 
 def _percent(share: float) -> str:
@@ -184,7 +224,11 @@ def _percent(share: float) -> str:
     return f"{percent:.{decimals}f}"
 
 
-_METHOD = (
+_NO_PAIR = _("cannot tell: there is no pair of trials with a figure")
+_NO_TRIAL = _("cannot tell: there is no trial with a figure on both sides")
+_ONE_PAIR = _("cannot tell: one pair of trials has no interval (n = 1)")
+_ONE_TRIAL = _("cannot tell: a side with one trial has no interval (n = 1)")
+_METHOD = _(
     "Compared are the trials of one number with each other, on logarithms, by Student’s t; the "
     "ratio is contender by baseline, of geometric means. “Different” holds for all comparisons of "
     "this run together (Benjamini and Hochberg, 5 %) and needs 0.5 % of difference besides."

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.pairings import is_by_name
+from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
-from netlab.results.labels import count, figure
+from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import FlowReading, Reading
 from netlab.stats import mean
@@ -22,10 +23,12 @@ MOST_DRIFT = 1e-3
 rates are off by as much, and its window is another."""
 MAX_LINES = 60
 
-MISSING = "a trial that ran at the same time has no figure."
-PARTLY = "a flow was not sending over the whole of the common window."
-DRIFTED = "the clock of one of the hosts ran off the controller’s by more than 0.1 % of the window."
-UNKNOWN = "whether the hosts’ clocks kept step with the controller’s is not recorded."
+MISSING = _("a trial that ran at the same time has no figure.")
+PARTLY = _("a flow was not sending over the whole of the common window.")
+DRIFTED = _(
+    "the clock of one of the hosts ran off the controller’s by more than 0.1 % of the window."
+)
+UNKNOWN = _("whether the hosts’ clocks kept step with the controller’s is not recorded.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +90,24 @@ def part(readings: Sequence[Reading]) -> Part | None:
         kinds.setdefault((_label(each, names), _wanted(each)), []).append(each)
     notes = Notes()
     lines = [_line(label, flows, those, notes) for (label, flows), those in kinds.items()]
-    more = f" (the first {MAX_LINES} of {len(lines)})" if len(lines) > MAX_LINES else ""
     sheet = Table(
-        title=f"Together in a common window{more}",
-        corner="at the same time",
-        columns=("flows", "rounds added up", "together, Mbit/s", "least", "most"),
+        title=_(
+            "Together in a common window (the first {shown} of {all})",
+            shown=MAX_LINES,
+            all=len(lines),
+        )
+        if len(lines) > MAX_LINES
+        else _("Together in a common window"),
+        corner=_("at the same time"),
+        columns=(
+            *(_("flows"), _("rounds added up"), _("together, Mbit/s"), _("least"), _("most")),
+        ),
         lines=tuple(lines[:MAX_LINES]),
         footnotes=notes.footnotes,
     )
     return Part(
         name="together",
-        title="At the same time",
+        title=_("At the same time"),
         paragraphs=_paragraphs(rounds),
         sheets=(sheet,),
     )
@@ -107,18 +117,23 @@ def _paragraphs(rounds: Sequence[AtOnce]) -> tuple[str, ...]:
     every = [reading for each in rounds for reading in each.readings]
     bound_ns = max(reading.number("clock_bound_ns") or 0 for reading in every)
     most = max(_wanted(each) for each in rounds)
-    return (
-        f"{count(len(every), 'trial')} in {count(len(rounds), 'round')}, up to {most} flows at "
-        "once: all of a round started together and were cut by one common window in each host’s "
-        f"own clock, known to within {figure(bound_ns / 1e3)} µs. Rates of one window are added "
-        "up, and no others.",
+    said = _(
+        "{trials} in {rounds}, up to {most} flows at once: all of a round started together and "
+        "were cut by one common window in each host’s own clock, known to within {bound}. Rates "
+        "of one window are added up, and no others.",
+        trials=counted("{number} trial", "{number} trials", len(every)),
+        rounds=counted("{number} round", "{number} rounds", len(rounds)),
+        most=most,
+        bound=f"{figure(bound_ns / 1e3)} µs",
     )
+    return (said,)
 
 
 def _line(label: str, flows: int, rounds: Sequence[AtOnce], notes: Notes) -> TableLine:
     sums = [bit_per_s / 1e6 for each in rounds if (bit_per_s := each.bit_per_s) is not None]
     why = notes(reason for each in rounds if (reason := each.why_not) is not None)
-    added = TableCell(f"{len(sums)} of {len(rounds)}", float(len(sums)), "rounds", why)
+    of = _("{some} of {all}", some=len(sums), all=len(rounds))
+    added = TableCell(of, float(len(sums)), "rounds", why)
     places = [TableCell(notes=why)] * 3
     if sums:
         places = [_mbit_per_s(value) for value in (mean(sums), min(sums), max(sums))]
@@ -133,12 +148,19 @@ def _label(each: AtOnce, names: Mapping[str, str]) -> str:
     """``TCP 1448, 3 pairs``; pairings by letters are named, those of several setups with each."""
     setups = dict.fromkeys(names[reading.cell] for reading in each.readings)
     if len(setups) > 1:
-        return " with ".join(f"{r.pairing} {names[r.cell]}" for r in each.readings)
+        return _together([joined(" ", [r.pairing, names[r.cell]]) for r in each.readings])
     (setup,) = setups
     pairings = sorted(reading.pairing for reading in each.readings)
     if _trials(each) > 1 and is_by_name(pairings[0]):
-        return f"{setup}, {count(_trials(each), 'pair')}"
-    return f"{' with '.join(pairings)}, {setup}"
+        pairs = counted("{number} pair", "{number} pairs", _trials(each))
+        return joined(", ", [setup, pairs])
+    return joined(", ", [_together(pairings), setup])
+
+
+def _together(names: Sequence[str]) -> str:
+    """``LL with LW``."""
+    first, *others = names
+    return joined(" ", [first, *(_("with {other}", other=each) for each in others)])
 
 
 def _trials(each: AtOnce) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.pairings import labels_of, role_of
+from netlab.messages import _, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
@@ -17,7 +18,7 @@ from netlab.stats import compare, judged_together, mean, pairs_by_block
 MAX_LINES = 60
 """Of a table; those that differ most stand first. The exported table has every trial."""
 
-ONE_EACH = "cannot tell: one trial each way"
+ONE_EACH = _("cannot tell: one trial each way")
 
 
 def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
@@ -43,7 +44,7 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
         (
             verdict,
             TableLine(
-                f"{label}: {one} ↔ {other}" if several else f"{one} ↔ {other}",
+                _labelled(label if several else "", " ↔ ", (one, other)),
                 (
                     _geometric(there, quantity),
                     _geometric(back, quantity),
@@ -61,12 +62,19 @@ def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Ta
     rated.sort(
         key=lambda each: (each[0].verdict != "different", -abs(math.log(each[0].ratio or 1)))
     )
-    left_out = len(rated) - MAX_LINES
-    more = f" (the {MAX_LINES} that differ most, of {len(rated)})" if left_out > 0 else ""
     return Table(
-        title=f"One direction against the other{more}",
-        corner="pair: one ↔ other",
-        columns=("one → other", "other → one", "ratio", "95 % interval", "pairs", "in words"),
+        title=_(
+            "One direction against the other (the {shown} that differ most, of {all})",
+            shown=MAX_LINES,
+            all=len(rated),
+        )
+        if len(rated) > MAX_LINES
+        else _("One direction against the other"),
+        corner=_("pair: one ↔ other"),
+        columns=(
+            *(_("one → other"), _("other → one"), _("ratio"), _("95 % interval"), _("pairs")),
+            _("in words"),
+        ),
         lines=tuple(line for _, line in rated[:MAX_LINES]),
     )
 
@@ -101,7 +109,13 @@ def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
 
 def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
     value = math.exp(mean([math.log(each) for each in figures.values()]))
-    return TableCell(f"{figure(value)} {quantity.unit}", value, quantity.unit)
+    return TableCell(joined(" ", [figure(value), quantity.unit]), value, quantity.unit)
+
+
+def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
+    """``UDP 1472: alpha → beta``; where ``setup`` is empty, all lines are of one."""
+    named = joined(arrow, ends)
+    return joined(": ", [setup, named]) if setup else named
 
 
 def _words(judged: Judged, quantity: Quantity, *, before: Judged) -> str:
@@ -128,12 +142,19 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
         cells.setdefault(reading.cell, []).append(reading)
     several = len({names[cell] for cell in cells}) > 1
     ordered = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
-    left_out = len(ordered) - MAX_LINES
-    more = f" (the {MAX_LINES} that lost most, of {len(ordered)})" if left_out > 0 else ""
     return Table(
-        title=f"UDP: offered, sent, received{more}",
-        corner="sender → receiver",
-        columns=("offered, Mbit/s", "sent, Mbit/s", "received, Mbit/s", "lost, %", "jitter, µs"),
+        title=_(
+            "UDP: offered, sent, received (the {shown} that lost most, of {all})",
+            shown=MAX_LINES,
+            all=len(ordered),
+        )
+        if len(ordered) > MAX_LINES
+        else _("UDP: offered, sent, received"),
+        corner=_("sender → receiver"),
+        columns=(
+            *(_("offered, Mbit/s"), _("sent, Mbit/s"), _("received, Mbit/s")),
+            *(_("lost, %"), _("jitter, µs")),
+        ),
         lines=tuple(
             _offered_line(trials, names if several else {}, notes) for trials in ordered[:MAX_LINES]
         ),
@@ -143,8 +164,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
 
 def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> TableLine:
     """``names`` is empty where all lines are of one setup."""
-    ends = " → ".join(_sender_and_receiver(trials[0]) or ())
-    setup = names.get(trials[0].cell)
+    ends = _sender_and_receiver(trials[0]) or ()
     blanks = notes([r.why_blank for r in trials if r.status != "ok"])
     received = [
         value / 1e6
@@ -154,7 +174,7 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
     ]
     lost = _lost_share(trials)
     return TableLine(
-        ends if setup is None else f"{setup}: {ends}",
+        _labelled(names.get(trials[0].cell, ""), " → ", ends),
         (
             _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
             _mean(_numbers(trials, "sent_bit_per_s", 1e6), "Mbit/s", blanks),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.experiment.pairings import is_by_name
+from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn, lay_out
@@ -27,6 +28,8 @@ class LoadColumn:
     label: str
     of: Callable[[str, Reading], float | None]
     """Of a flow and a reading."""
+    who: str = ""
+    """Whose it is, where a chart shows those of several."""
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
@@ -38,8 +41,8 @@ def part(readings: Sequence[Reading]) -> Part | None:
     if not known:
         return None
     sheet = Table(
-        title="Loss and CPU, means over the trials",
-        corner="messages, bytes",
+        title=_("Loss and CPU, means over the trials"),
+        corner=_("messages, bytes"),
         columns=tuple(_LOADS[index].label for index in known),
         lines=tuple(
             TableLine(line.label, tuple(line.places[index] for index in known)) for line in lines
@@ -47,12 +50,14 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
     drawn = [chart for chart in _charts(grids) if chart is not None]
     left_out = max(0, len(drawn) - MAX_CHARTS)
-    further = (f"{left_out} further charts are not drawn.",) if left_out else ()
+    further = counted(
+        "{number} further charts are not drawn.", "{number} further charts are not drawn.", left_out
+    )
     shown = len(lines) <= MAX_SHOWN_LINES
     return Part(
         name="loss-cpu",
-        title="Loss and CPU",
-        paragraphs=(_MEANING, *further),
+        title=_("Loss and CPU"),
+        paragraphs=(_MEANING, further) if left_out else (_MEANING,),
         sheets=(sheet,) if shown else (),
         charts=tuple(drawn[:MAX_CHARTS]),
         details=() if shown else (sheet,),
@@ -64,7 +69,7 @@ def _line(grid: BinGrid, column: TableColumn) -> TableLine:
     for load in _LOADS:
         value = _mean_of(grid, column, load)
         places.append(TableCell() if value is None else TableCell(figure(value), value, "%"))
-    return TableLine(f"{grid.title} {column.words}", tuple(places))
+    return TableLine(joined(" ", [grid.title, column.words]), tuple(places))
 
 
 def _has(line: TableLine, index: int) -> bool:
@@ -90,12 +95,21 @@ def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
         columns = [column for grid in those for column in grid.columns]
         for protocol in dict.fromkeys(column.protocol for column in columns):
             name = f"{protocol.lower()}-{number}"
-            where = f" ({conditions})" if conditions else ""
-            cpu = _chart(those, protocol, _CPU, f"cpu-{name}", f"{protocol}: CPU time{where}")
-            lost = _chart(
-                those, protocol, _LOST, f"lost-{name}", f"{protocol}: messages lost{where}"
+            of = {"protocol": protocol, "conditions": conditions}
+            cpu = (
+                _("{protocol}: CPU time ({conditions})", **of)
+                if conditions
+                else _("{protocol}: CPU time", **of)
             )
-            drawn += [cpu, lost]
+            lost = (
+                _("{protocol}: messages lost ({conditions})", **of)
+                if conditions
+                else _("{protocol}: messages lost", **of)
+            )
+            drawn += [
+                _chart(those, protocol, _CPU, f"cpu-{name}", cpu),
+                _chart(those, protocol, _LOST, f"lost-{name}", lost),
+            ]
     return drawn
 
 
@@ -112,9 +126,8 @@ def _chart(
                     (float(size), _mean_of(grid, TableColumn(protocol, size, flow), load))
                     for size in sizes
                 )
-                who = load.label.partition("’s")[0] if len(loads) > 1 else ""
-                words = [grid.pairing, FLOWS[flow], who]
-                label = ", ".join(word for word in words if word)
+                words = [grid.pairing, FLOWS[flow], load.who]
+                label = joined(", ", [word for word in words if word])
                 lines.append(Curve(label, len(lines), points))
     drawn = tuple(line for line in lines if any(y is not None for _, y in line.points))
     nothing = not any(y for line in drawn for _, y in line.points)
@@ -123,21 +136,21 @@ def _chart(
     return Chart(
         name=name,
         title=title,
-        x_label="message size, bytes",
+        x_label=_("message size, bytes"),
         x_ticks=tuple((float(size), str(size)) for size in sizes),
         log_x=True,
         lines=drawn,
-        quantity="share of the messages" if loads is _LOST else "share of one CPU",
+        quantity=_("share of the messages") if loads is _LOST else _("share of one CPU"),
         unit="%",
     )
 
 
 def _lost(flow: str, reading: Reading) -> float | None:
     """The share of the messages sent that was lost."""
-    counted = reading.flows.get(flow)
-    if counted is None or counted.lost_messages is None or not counted.sent_messages:
+    found = reading.flows.get(flow)
+    if found is None or found.lost_messages is None or not found.sent_messages:
         return None
-    return 100 * counted.lost_messages / counted.sent_messages
+    return 100 * found.lost_messages / found.sent_messages
 
 
 def _cpu(end: str, flow: str, reading: Reading) -> float | None:
@@ -154,21 +167,21 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
     return None if value is None else 100 * value
 
 
-_LOST = (LoadColumn("lost, %", _lost),)
+_LOST = (LoadColumn(_("lost, %"), _lost),)
 _CPU = (
-    LoadColumn("sender’s CPU, %", partial(_cpu, "sender")),
-    LoadColumn("receiver’s CPU, %", partial(_cpu, "receiver")),
+    LoadColumn(_("sender’s CPU, %"), partial(_cpu, "sender"), _("sender")),
+    LoadColumn(_("receiver’s CPU, %"), partial(_cpu, "receiver"), _("receiver")),
 )
 _LOADS = (
     *_LOST,
     *_CPU,
-    LoadColumn("sender’s host busy, %", partial(_share, "host_busy_share", "sender")),
-    LoadColumn("its busiest core, %", partial(_share, "host_busiest_core_share", "sender")),
-    LoadColumn("receiver’s host busy, %", partial(_share, "host_busy_share", "receiver")),
-    LoadColumn("busiest core there, %", partial(_share, "host_busiest_core_share", "receiver")),
+    LoadColumn(_("sender’s host busy, %"), partial(_share, "host_busy_share", "sender")),
+    LoadColumn(_("its busiest core, %"), partial(_share, "host_busiest_core_share", "sender")),
+    LoadColumn(_("receiver’s host busy, %"), partial(_share, "host_busy_share", "receiver")),
+    LoadColumn(_("busiest core there, %"), partial(_share, "host_busiest_core_share", "receiver")),
 )
 
-_MEANING = (
+_MEANING = _(
     "CPU: user and system time of the probe at each end as a share of its window; 100 % is one CPU "
     "all the time. Host busy: the share of the time of all its CPUs that anything ran on, and that "
     "of the busiest of them. Lost: of the messages sent, those whose number never arrived."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
+from netlab.messages import _
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
@@ -31,8 +32,8 @@ def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
     if not lines:
         return None
     return Table(
-        title=f"{name}: frames lost, % of those sent, by rate offered",
-        corner="frame, bytes",
+        title=_("{group}: frames lost, % of those sent, by rate offered", group=name),
+        corner=_("frame, bytes"),
         columns=tuple(f"{100 * share:.0f} %" for share in _TENTHS),
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -45,20 +46,20 @@ def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
     for number, (name, readings) in enumerate(groups.items(), start=1):
         lines = []
         for index, size in enumerate(_sizes(readings)):
-            losses, _ = _losses(_of_size(readings, size))
+            losses = _losses(_of_size(readings, size))[0]
             if len(losses) > 1:
                 points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
-                lines.append(Curve(f"{size} bytes", index, points))
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
             found.append(
                 Chart(
                     name=f"frame-loss-{number}",
-                    title=f"{name}: frames lost over the rate offered",
-                    x_label="rate offered, % of the line rate",
+                    title=_("{group}: frames lost over the rate offered", group=name),
+                    x_label=_("rate offered, % of the line rate"),
                     x_ticks=tuple((100 * each, f"{100 * each:.0f}") for each in _TENTHS[::-1]),
                     log_x=False,
                     lines=tuple(lines),
-                    quantity="frames lost",
+                    quantity=_("frames lost"),
                     unit="%",
                 )
             )
@@ -97,7 +98,7 @@ def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -
     return TableCell(figure(value), value, "%", letters)
 
 
-_OURS = (
+_OURS = _(
     "Our own hosts lost frames at that rate, or could not send them, in some trial: it says "
     "nothing of the device."
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
+from netlab.messages import _
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.readings import Reading
 
@@ -25,26 +26,26 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
             tried = next((each for each in map(_tried, readings) if each), ())
             if tried:
                 points = tuple((float(at), share) for at, (share, _) in enumerate(tried, start=1))
-                lines.append(Curve(f"{size} bytes", index, points))
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
                 failed += [
                     (x, y) for (x, y), (_, fine) in zip(points, tried, strict=True) if not fine
                 ]
         if not lines:
             continue
         if failed:
-            lines.append(Curve("did not pass", len(by_size), tuple(failed), joined=False))
+            lines.append(Curve(_("did not pass"), len(by_size), tuple(failed), joined=False))
         most = max(len(line.points) for line in lines if line.joined)
         step = -(-most // _MOST_TICKS)
         found.append(
             Chart(
                 name=f"rates-tried-{number}",
-                title=f"{name}: rates tried, trial by trial",
-                x_label="trial of the search",
+                title=_("{group}: rates tried, trial by trial", group=name),
+                x_label=_("trial of the search"),
                 x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
                 log_x=False,
                 lines=tuple(lines),
-                quantity="rate offered",
-                unit="% of the line rate",
+                quantity=_("rate offered"),
+                unit=_("% of the line rate"),
             )
         )
     return tuple(found)

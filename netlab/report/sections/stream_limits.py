@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.host_limits import DELIVERED
 from netlab.findings.sample import StreamSample
+from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text import summary
 from netlab.report.text.stream_findings import CALLED, shown_by
@@ -17,9 +18,9 @@ from netlab.stats import rounded
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
-_NOT_SHOWN = "not shown"
+_NOT_SHOWN = _("not shown")
 
-_MEANS = (
+_MEANS = _(
     "What the records show of the limit. The wire: throughput is 98 % of its ceiling and more "
     "(96 % with data both ways); all others only below it. The sender’s CPU: its one thread was on "
     "a CPU for 95 % of the window and more. The receiver’s: its queue was full to 80 % at most "
@@ -28,7 +29,7 @@ _MEANS = (
     "call rate: its send calls fill 80 % of the window and more, and nine of ten found room in the "
     "socket, so they wait for no queue. Window, buffer and congestion: TCP’s own account, for half "
     "of the window and more; congestion only where segments were sent again. Not determined: all "
-    "of this is recorded, and nothing shows.",
+    "of this is recorded, and nothing shows."
 )
 
 
@@ -53,7 +54,8 @@ class _LimitRow:
         """``WW TCP 64, 576``."""
         first = self.groups[0]
         sizes = ", ".join(str(group.message_bytes) for group in self.groups)
-        return " ".join(w for w in (first.pairing, first.protocol, sizes, first.flow) if w)
+        words = (first.pairing, first.protocol, sizes, first.flow)
+        return joined(" ", [word for word in words if word])
 
     def joins(self, other: _LimitRow) -> bool:
         """Whether both are one line: all cells, the same limit, and no figures of their own."""
@@ -81,14 +83,14 @@ def _limited(run: Analysis) -> Part | None:
     if not found:
         return None
     sheet = Table(
-        title="What limited throughput",
-        corner="messages, bytes",
-        columns=("limited by", "cells", "of the ceiling, %", "evidence"),
+        title=_("What limited throughput"),
+        corner=_("messages, bytes"),
+        columns=(_("limited by"), _("cells"), _("of the ceiling, %"), _("evidence")),
         lines=tuple(_line(row) for row in _rows(unpaced, found)),
     )
     warned = dict.fromkeys(each.advice for each in found if each.severity == "warning")
-    advice = tuple(f"{each[:1].upper()}{each[1:]}." for each in warned)
-    return Part(name="limits", title="Limits", paragraphs=(*_MEANS, *advice), sheets=(sheet,))
+    advice = tuple(_("{advice}.", advice=sentence_case(each)) for each in warned)
+    return Part(name="limits", title=_("Limits"), paragraphs=(_MEANS, *advice), sheets=(sheet,))
 
 
 def _rows(unpaced: Sequence[StreamSample], found: Iterable[Finding]) -> list[_LimitRow]:
@@ -131,7 +133,7 @@ def _line(row: _LimitRow) -> TableLine:
         row.label,
         (
             TableCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-            TableCell(f"{row.cells} of {row.of_cells}", row.cells, "cells"),
+            TableCell(_("{some} of {all}", some=row.cells, all=row.of_cells), row.cells, "cells"),
             TableCell(_span(shares)),
             TableCell(_evidence(row)),
         ),
@@ -144,7 +146,8 @@ def _evidence(row: _LimitRow) -> str:
     datagrams = [each for each in row.samples if each.protocol == "UDP"]
     arrived = [each.delivered_share for each in datagrams if each.delivered_share is not None]
     if row.kind is None and arrived and min(arrived) < DELIVERED:
-        return f"{_span([min(1.0, each) for each in arrived])} % of what was sent arrived"
+        span = _span([min(1.0, each) for each in arrived])
+        return _("{percent} % of what was sent arrived", percent=span)
     return ""
 
 
@@ -153,4 +156,4 @@ def _span(shares: Sequence[float]) -> str:
     if not shares:
         return ""
     least, most = (str(rounded(100 * each, 1)) for each in (min(shares), max(shares)))
-    return least if least == most else f"{least} to {most}"
+    return least if least == most else _("{low} to {high}", low=least, high=most)

@@ -6,9 +6,10 @@ of the medium (26.1), and the same as a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
+from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.sections import bottlenecks, loss_curve, rates_tried, under_load
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
@@ -19,8 +20,8 @@ from netlab.stats import mean
 from netlab.units import format_rate, format_share
 
 _COLUMNS = (
-    *("trials", "frames/s", "of the line rate, %", "line rate, frames/s"),
-    *("did not pass, frames/s", "limit", "rates tried"),
+    *(_("trials"), _("frames/s"), _("of the line rate, %"), _("line rate, frames/s")),
+    *(_("did not pass, frames/s"), _("limit"), _("rates tried")),
 )
 
 _THOUSAND = 1000
@@ -49,7 +50,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     cpu = bottlenecks.chart(groups)
     return Part(
         name="rate-without-loss",
-        title="The highest rate without loss (RFC 2544)",
+        title=_("The highest rate without loss (RFC 2544)"),
         paragraphs=_paragraphs(those),
         sheets=tuple(sheet for sheet in sheets if sheet is not None),
         charts=(
@@ -66,11 +67,11 @@ def _groups(readings: Sequence[Reading]) -> dict[str, _BySize]:
     """A pair of ports each, under one set of conditions: name → its trials by frame size."""
     names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
     groups: dict[str, _BySize] = {}
-    for reading in sorted(readings, key=_frame_bytes):
-        name = " ".join(word for word in (reading.pairing, names[reading.cell]) if word)
-        groups.setdefault(name, {}).setdefault(_frame_bytes(reading), []).append(reading)
-    order = dict.fromkeys(f"{r.pairing} {names[r.cell]}".strip() for r in readings)
-    return {name: groups[name] for name in order}
+    for reading in readings:
+        words = [word for word in (reading.pairing, names[reading.cell]) if word]
+        by_size = groups.setdefault(joined(" ", words), {})
+        by_size.setdefault(_frame_bytes(reading), []).append(reading)
+    return {name: dict(sorted(by_size.items())) for name, by_size in groups.items()}
 
 
 def _all_of(by_size: _BySize) -> list[Reading]:
@@ -82,10 +83,15 @@ def _sheet(name: str, by_size: _BySize) -> Table:
     lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
     accepted = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
     lossy = [format_share(each) for each in sorted(accepted) if isinstance(each, float) and each]
-    bearing = f"with a loss of {' or '.join(lossy)} at most" if lossy else "without loss"
     return Table(
-        title=f"{name}: highest rate {bearing}",
-        corner="frame, bytes",
+        title=_(
+            "{group}: highest rate with a loss of {shares} at most",
+            group=name,
+            shares=_alternatives(lossy),
+        )
+        if lossy
+        else _("{group}: highest rate without loss", group=name),
+        corner=_("frame, bytes"),
         columns=_COLUMNS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -111,7 +117,7 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
         _mean(found, "line_share", "%", notes(faster), 100),
         _mean(measured, "line_frames_per_s", "1/s", ()),
         _mean(measured, "upper_frames_per_s", "1/s", ()),
-        TableCell("; ".join(limits)),
+        TableCell(joined("; ", limits)),
         TableCell(figure(tried, 0), tried, ""),
     )
 
@@ -120,7 +126,9 @@ def _why_blank(reading: Reading) -> str:
     """Where our own hosts were in the way all the way down, which, and its busiest core."""
     detail = reading.detail or ""
     more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
-    return f"{reading.why_blank} {more[:1].upper()}{more[1:]}." if more else reading.why_blank
+    # What the record says stands there as it was recorded.
+    said = _("{detail}.", detail=sentence_case(more))
+    return joined(" ", [reading.why_blank, said]) if more else reading.why_blank
 
 
 def _mean(
@@ -147,31 +155,31 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
     if not any(y is not None for line in frames for _, y in line.points):
         return ()
     ticks = tuple((float(at), str(size)) for at, size in enumerate(sizes))
-    whole = Curve("line rate", 0, tuple((x, 100.0) for x, _ in ticks))
-    over = "frame size with header and FCS, bytes"
+    whole = Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks))
+    over = _("frame size with header and FCS, bytes")
     return (
         Chart(
             name="rate-without-loss-share",
-            title="The highest rate without loss, as a share of the line rate",
+            title=_("The highest rate without loss, as a share of the line rate"),
             x_label=over,
             x_ticks=ticks,
             log_x=False,
             lines=shares,
             ceilings=(whole,),
-            quantity="share of the line rate",
+            quantity=_("share of the line rate"),
             unit="%",
             as_bars=True,
         ),
         Chart(
             name="rate-without-loss-frames",
-            title="The highest rate without loss, in frames a second",
+            title=_("The highest rate without loss, in frames a second"),
             x_label=over,
             x_ticks=ticks,
             log_x=False,
             lines=frames,
             ceilings=_theoretical(groups, sizes),
-            quantity="frames a second",
-            unit="thousands",
+            quantity=_("frames a second"),
+            unit=_("thousands"),
             as_bars=True,
         ),
     )
@@ -200,7 +208,7 @@ def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curv
     }
     return tuple(
         Curve(
-            f"theoretical maximum, {format_rate(rate)}",
+            _("theoretical maximum, {rate}", rate=format_rate(rate)),
             index,
             tuple(
                 (float(at), frames_per_s(rate, size) / _THOUSAND) for at, size in enumerate(sizes)
@@ -216,15 +224,14 @@ def _frame_bytes(reading: Reading) -> int:
 
 def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
     """How it was measured, with what the standard asks for where it was not followed."""
-    criteria = {
-        "trials of {}": _all(readings, "duration_s", _seconds),
-        "an acceptable loss of {}": _all(readings, "acceptable_loss", format_share),
-        "steps of {} of the line rate": _all(readings, "resolution", format_share),
-        "{} for residual frames": _all(readings, "residual_s", _seconds),
-        "{} between two trials": _all(readings, "settle_s", _seconds),
+    asked = {
+        name: _alternatives([form(value) for value in values])
+        for name, form in _FORMS.items()
+        if (values := _all(readings, name))
     }
-    said = ", ".join(words.format(value) for words, value in criteria.items() if value)
-    paragraphs = [_MEANING, f"Measured with {said}. {_LEARNING}"]
+    criteria = joined(", ", [_CRITERIA[name](value) for name, value in asked.items()])
+    measured = _("Measured with {criteria}.", criteria=criteria)
+    paragraphs = [_MEANING, joined(" ", [measured, _LEARNING])]
     if any(reading.series("loss_line_share") for reading in readings):
         paragraphs.append(_LOSSES)
     if any(reading.series("latency_found_share") for reading in readings):
@@ -235,10 +242,19 @@ def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
         paragraphs.append(_BOTH)
     pairs = sorted({int(n) for r in readings if (n := r.number("pairs")) is not None})
     if pairs:
-        paragraphs.append(_TOGETHER.format(" or ".join(map(str, pairs))))
+        paragraphs.append(_together(_alternatives([str(each) for each in pairs])))
     if any(_short(reading) for reading in readings):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
+
+
+def _together(pairs: str) -> Message:
+    return _(
+        "Pairs of hosts were searched together ({pairs} at once): all began each trial at one "
+        "moment, a rate passed where it did for all of them, and it is that of each pair, not "
+        "their sum. Latency was measured under the load of all; bursts of one pair after another.",
+        pairs=pairs,
+    )
 
 
 def _seconds(time_s: float) -> str:
@@ -253,53 +269,70 @@ def _short(reading: Reading) -> bool:
     )
 
 
-def _all(readings: Sequence[Reading], name: str, form: Callable[[float], str]) -> str:
+def _all(readings: Sequence[Reading], name: str) -> list[float]:
     found = dict.fromkeys(reading.settings.get(name) for reading in readings)
-    return " or ".join(form(value) for value in found if isinstance(value, int | float))
+    return [value for value in found if isinstance(value, int | float)]
 
 
-_MEANING = (
+def _alternatives(words: Sequence[str]) -> str:
+    """``60 s or 120 s``."""
+    first, *others = words
+    return joined(" ", [first, *(_("or {other}", other=each) for each in others)])
+
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "duration_s": _seconds,
+    "acceptable_loss": format_share,
+    "resolution": format_share,
+    "residual_s": _seconds,
+    "settle_s": _seconds,
+}
+_CRITERIA: Mapping[str, Callable[[str], Message]] = {
+    "duration_s": lambda time: _("trials of {time}", time=time),
+    "acceptable_loss": lambda share: _("an acceptable loss of {share}", share=share),
+    "resolution": lambda share: _("steps of {share} of the line rate", share=share),
+    "residual_s": lambda time: _("{time} for residual frames", time=time),
+    "settle_s": lambda time: _("{time} between two trials", time=time),
+}
+"""Setting → what is said of the values that the searches had."""
+
+_MEANING = _(
     "The highest rate of a grid at which every frame passed, and no queue grew, in two trials of "
     "full length. A frame’s size counts header and FCS. The rate that did not pass is the lowest "
     "one above it; between the two lies the device’s limit. Where the limit is generator-bound or "
     "receiver-bound it is our own hosts’, and the device may do more."
 )
-_LEARNING = (
+_LEARNING = _(
     "Before each trial frames pass for a tenth of a second at half its rate, so that the device "
     "learns and wakes up; none of them counts."
 )
-_LOSSES = (
+_LOSSES = _(
     "The frame loss rate is the share of the frames sent that did not arrive, from the line rate "
     "down until two trials lost nothing."
 )
-_LATENCY = (
+_LATENCY = _(
     "Round trips are timed beside the load: requests of the same length, about one among a hundred "
     "frames (of few frames more), which a mirror at the other end answers; requests and load "
     "together are the rate named. RFC 2544 asks for 120 s at the rate found, 20 times; these "
     "lasted as long as a trial."
 )
-_BURSTS = (
+_BURSTS = _(
     "The longest burst is the most frames at line rate of which none was lost. While it came in "
     "the device sent on at the rate found: the frames waiting are what was left (RFC 9004). RFC "
     "2544 asks for the mean of 50 searches."
 )
-_BOTH = "Where frames went both ways at once, the rate is that of each way, not their sum."
-_TOGETHER = (
-    "Pairs of hosts were searched together ({} at once): all began each trial at one moment, a "
-    "rate passed where it did for all of them, and it is that of each pair, not their sum. "
-    "Latency was measured under the load of all; bursts of one pair after another."
-)
-_SHORTER = (
+_BOTH = _("Where frames went both ways at once, the rate is that of each way, not their sum.")
+_SHORTER = _(
     "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. These were "
     "shorter."
 )
-_FASTER = (
+_FASTER = _(
     "The sender was faster than the line rate stated: the link is another one, and the share is of "
     "the rate stated."
 )
-_LONELY = "Searched by itself: no other pair of hosts was there."
-_NONE = "Not even the lowest rate of the grid passed in some of the trials."
-_JUMPS = (
+_LONELY = _("Searched by itself: no other pair of hosts was there.")
+_NONE = _("Not even the lowest rate of the grid passed in some of the trials.")
+_JUMPS = _(
     "Not monotone: in some trial a higher rate passed, or a lower one failed; the limit is no "
     "sharp edge."
 )

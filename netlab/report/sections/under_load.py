@@ -7,19 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from netlab.messages import _, joined
+from netlab.report.sections.bottlenecks import limit_called
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
 from netlab.stats import mean
 
-_TIMES = {"min": "least", "p50": "median", "mean": "mean", "p99": "99 %", "max": "most"}
+_TIMES = {
+    "min": _("least, µs"),
+    "p50": _("median, µs"),
+    "mean": _("mean, µs"),
+    "p99": _("99 %, µs"),
+    "max": _("most, µs"),
+}
 _LATENCY = (
-    "round trips",
-    *(f"{words}, µs" for words in _TIMES.values()),
-    *("requests lost", "frames lost beside them"),
+    _("round trips"),
+    *_TIMES.values(),
+    *(_("requests lost"), _("frames lost beside them")),
 )
-_BURSTS = ("searches", "frames", "waiting in the device", "at line rate, ms", "what ended it")
+_BURSTS = (
+    *(_("searches"), _("frames"), _("waiting in the device"), _("at line rate, ms")),
+    _("what ended it"),
+)
 
 Trials = Mapping[int, Sequence[Reading]]
 """Frame size → trials."""
@@ -34,14 +45,13 @@ def latency_sheet(name: str, trials: Trials) -> Table | None:
         failed = {share for r in readings for share in r.series("latency_failed_share")}
         for share in sorted(shares | failed):
             letters = notes([_FAILED]) if share in failed else ()
-            lines.append(
-                TableLine(f"{size}, {100 * share:.0f} %", _round_trips(readings, share, letters))
-            )
+            label = joined(", ", [str(size), f"{100 * share:.0f} %"])
+            lines.append(TableLine(label, _round_trips(readings, share, letters)))
     if not lines:
         return None
     return Table(
-        title=f"{name}: round trips beside a load, a share of the rate without loss",
-        corner="frame, bytes; load",
+        title=_("{group}: round trips beside a load, a share of the rate without loss", group=name),
+        corner=_("frame, bytes; load"),
         columns=_LATENCY,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -59,8 +69,8 @@ def burst_sheet(name: str, trials: Trials) -> Table | None:
     if not lines:
         return None
     return Table(
-        title=f"{name}: longest burst at line rate without loss",
-        corner="frame, bytes",
+        title=_("{group}: longest burst at line rate without loss", group=name),
+        corner=_("frame, bytes"),
         columns=_BURSTS,
         lines=tuple(lines),
         footnotes=notes.footnotes,
@@ -76,18 +86,18 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
             shares = sorted({s for r in readings for s in r.series("latency_found_share")})
             points = tuple((100 * s, _at(readings, "latency_p50_ns", s, 1e-3)) for s in shares)
             if sum(y is not None for _, y in points) > 1:
-                lines.append(Curve(f"{size} bytes", index, points))
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
             ticks = sorted({x for line in lines for x, _ in line.points})
             found.append(
                 Chart(
                     name=f"latency-under-load-{number}",
-                    title=f"{name}: median round trip beside a load",
-                    x_label="load, % of the rate without loss",
+                    title=_("{group}: median round trip beside a load", group=name),
+                    x_label=_("load, % of the rate without loss"),
                     x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
                     log_x=False,
                     lines=tuple(lines),
-                    quantity="round trip",
+                    quantity=_("round trip"),
                     unit="µs",
                     log_y=True,
                 )
@@ -136,14 +146,14 @@ def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
         TableCell("" if frames is None else figure(frames, 1), frames, "", notes(said)),
         TableCell("" if waiting is None else figure(waiting, 1), waiting, ""),
         TableCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
-        TableCell("; ".join(limits)),
+        TableCell(joined("; ", map(limit_called, limits))),
     )
 
 
-_FAILED = "In some trial no round trip came to an end at that load."
+_FAILED = _("In some trial no round trip came to an end at that load.")
 _ENDED = {
-    "line rate": "The device forwards frames as fast as the line brings them: any burst passes.",
-    "receiver-bound": "Our own hosts dropped frames of a burst: nothing is known of the device.",
-    "failed": "No burst came to an end in some trial: nothing is known of the device.",
-    "generator-bound": "Our sender is slower than the line: it sends no bursts at line rate.",
+    "line rate": _("The device forwards frames as fast as the line brings them: any burst passes."),
+    "receiver-bound": _("Our own hosts dropped frames of a burst: nothing is known of the device."),
+    "failed": _("No burst came to an end in some trial: nothing is known of the device."),
+    "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }
