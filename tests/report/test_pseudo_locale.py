@@ -82,7 +82,8 @@ def unsaid(text: str, names: frozenset[str]) -> str:
     if text.strip() in names:
         return ""
     text = any_of(names).sub(" ", text)
-    return " ".join(word for word in text.split() if not NEUTRAL.fullmatch(word.strip("()[],;:")))
+    words = ((word, word.strip("()[],;:")) for word in text.split())
+    return " ".join(word for word, bare in words if bare and not NEUTRAL.fullmatch(bare))
 
 
 def texts(noun: Any, where: str) -> Iterator[tuple[str, str]]:
