@@ -23,8 +23,8 @@ class Message(str):
     """The template for any other number; empty where the text counts nothing."""
     number: int
     values: Mapping[str, Any]
-    """What is in the template's braces: messages are said in the same language, figures spelled as
-    it does; anything else is a name and stays."""
+    """What is in the template's braces: messages are said in the same language, figures and days
+    (``date``, in English ISO 8601) spelled as it does; anything else is a name and stays."""
     begins: bool
     """Whether it begins a sentence."""
 

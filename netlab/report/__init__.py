@@ -96,7 +96,7 @@ class Report:
             further = tuple(map(worded.of_part, self.parts))
             with drawing(chart for part in further for chart in part.charts) as of_parts:
                 files |= self._for_people([*means, *_tables(tabled)], further)
-                cells = cells_json(run, self.readings)
+                cells = cells_json(run, self.readings, worded)
                 pictures = (*of_tables(), *of_parts())
         for each in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
@@ -104,7 +104,8 @@ class Report:
         for name, data in files.items():
             write_file(run.path / name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
-        html = page(Contents(run, self.readings, means, tabled, further, pictures, left_out, cells))
+        shown = Contents(run, self.readings, means, tabled, further, pictures, left_out, cells)
+        html = page(shown, worded)
         write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
         return run.path / PAGE
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
+from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
 from netlab.store.files import read_file, refused, write_file
@@ -60,9 +61,9 @@ def watch(
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)
                 if over:
-                    say(f"{page}: {_end(left)}")
+                    say(wording.prose(joined(": ", [str(page), _end(left)])))
                     return
-                say(f"{page}: {left} to go")
+                say(wording.prose(_("{page}: {left} to go", page=str(page), left=left)))
             sleep(LOOKS_S)
     finally:
         _settle(page)
@@ -83,8 +84,13 @@ def remaining(stored: StoredRun) -> int:
 
 def _end(left: int) -> str:
     if not left:
-        return "the run is complete"
-    return f"whoever wrote the run has gone; {left} trials remain, netlab run --into goes on"
+        return _("the run is complete")
+    return counted(
+        "whoever wrote the run has gone; {left} trials remain, netlab run --into goes on",
+        "whoever wrote the run has gone; {left} trials remain, netlab run --into goes on",
+        left,
+        left=left,
+    )
 
 
 def _pause_s(cost_s: float) -> float:

@@ -24,6 +24,7 @@ from made_readings import (
 )
 
 from netlab.findings.analysis import Analysis, load
+from netlab.report.language.wording import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
 from netlab.report.page.opening import opening
 from netlab.report.page.small_charts import MAX_LINES, interval_rates, small_charts
@@ -36,7 +37,7 @@ LIMITS = FIXTURES / "limits-linux"
 def pieces_of(
     run: Analysis, findings: dict[str, tuple[str, ...]] | None = None
 ) -> tuple[Piece, ...]:
-    return packed(cells_of(run, readings(run), findings or {}))
+    return packed(cells_of(run, readings(run), findings or {}), Wording())
 
 
 def unpacked(pieces: tuple[Piece, ...]) -> list[dict[str, Any]]:

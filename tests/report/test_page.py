@@ -26,6 +26,7 @@ from needs import AXE
 
 from netlab.findings.analysis import load
 from netlab.report import in_tables, write_report
+from netlab.report.language.wording import Wording
 from netlab.report.page import Contents, cells_json, page
 from netlab.report.sections import parts_of
 from netlab.report.tables.tables import overviews, sections
@@ -62,8 +63,8 @@ def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found, link = readings(run), run.plan.link
     layout = lay_out(in_tables(found))
     tables = overviews(layout, link), sections(layout, link, imported=True)
-    cells = cells_json(run, found)
-    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0, cells))
+    cells = cells_json(run, found, Wording())
+    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0, cells), Wording())
     (run.path / "index.html").write_text(text, encoding="utf-8")
     return run.path / "index.html"
 

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,27 @@ class Translated(Wording):
         said = template.format(**values) if values else template
         return said[:1].upper() + said[1:] if words.begins else said
 
+    def prose(self, words: str) -> str:
+        """What the page says is said as everything else."""
+        return self.text(words)
+
+    def gettext(self, words: str) -> str:
+        """By the catalogue."""
+        return self._catalogue.gettext(words)
+
+    def ngettext(self, one: str, many: str, number: int) -> str:
+        """By the catalogue, in the form that the language has for this number."""
+        return self._catalogue.ngettext(one, many, number)
+
     def _value(self, value: Any) -> Any:
+        if isinstance(value, date):
+            return self._day(value)
         return self.text(value) if isinstance(value, str) else value
+
+    def _day(self, day: date) -> str:
+        from babel.dates import format_date
+
+        return format_date(day, locale=self.language)
 
     def _spelled(self, figure: re.Match[str]) -> str:
         return figure[1].translate(self._marks) + figure[2]

@@ -25,6 +25,18 @@ class Wording:
         """One label."""
         return words
 
+    def prose(self, words: str) -> str:
+        """A text of the page's own, or a figure in it."""
+        return words
+
+    def gettext(self, words: str) -> str:
+        """A text of a template of the page."""
+        return words
+
+    def ngettext(self, one: str, many: str, number: int) -> str:
+        """One that counts."""
+        return one if number == 1 else many
+
     def of_table(self, table: AnyTable) -> AnyTable:
         """A table: headings, captions, footnotes, and how its figures are written."""
         return table

@@ -6,24 +6,26 @@ nothing else and no connection: what a host or a file said can neither run nor c
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
+from netlab.messages import _, counted, joined
 from netlab.report.draw.plot import Picture
+from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
+from netlab.report.page.endings import ENDINGS
+from netlab.report.page.environment import environment
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
-from netlab.report.tables.elements import Chart, GridTable, Part, Table, TableLine
+from netlab.report.page.script_words import script_words
+from netlab.report.tables.elements import Chart, GridTable, Part
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
-from netlab.results.labels import count, figure, printable
 from netlab.results.readings import Reading
 from netlab.units import format_rate
 from netlab.version import VERSION
@@ -51,41 +53,28 @@ class Contents:
     """What its script shows of a cell: see ``cells_json``."""
 
 
-def cells_json(run: Analysis, readings: Sequence[Reading]) -> str:
+def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
     """All cells of a run with their records and findings, packed, as the page carries them."""
-    return script_json(packed(cells_of(run, readings, sentences_of(run))))
+    return script_json(packed(cells_of(run, readings, sentences_of(run)), wording))
 
 
-def page(contents: Contents) -> str:
-    """The page as HTML. Everything that a host, a person or a file said is escaped."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        finalize=_finalize,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
-        "capitalize_first": _capitalize_first,
-        "data_uri": _data_uri,
-        "digest": _digest,
-        "figure": figure,
-        "has_bars": _has_bars,
-        "has_shares": _has_shares,
-        "parts": _row_groups,
-    }
+def page(contents: Contents, wording: Wording) -> str:
+    """The page as HTML, in a language. Everything that a host, a person or a file said is
+    escaped."""
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return environment.get_template("page.html.j2").render(
-        style=style,
-        script=script,
-        version=VERSION,
-        **_said(contents),
-        **_shown(contents),
-        **_of_hosts(contents.run),
+    return (
+        environment(_HERE, wording)
+        .get_template("page.html.j2")
+        .render(
+            language=wording.language,
+            words=script_words(wording),
+            style=style,
+            script=script,
+            version=VERSION,
+            **_said(contents),
+            **_shown(contents),
+            **_of_hosts(contents.run),
+        )
     )
 
 
@@ -94,10 +83,10 @@ def _said(contents: Contents) -> dict[str, Any]:
     run, readings = contents.run, contents.readings
     return {
         "plan": run.plan,
-        "opening": opening(run.plan, readings),
+        "opening": joined(" ", opening(run.plan, readings)),
         "leading": leading(run),
         "summary": coverage.summary(readings),
-        "statuses": [str(status) for status in Status],
+        "statuses": [ENDINGS[status] for status in Status],
         "counts": coverage.counts(readings),
         "blanks": coverage.blanks(readings),
         "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),
@@ -147,50 +136,22 @@ def _of_hosts(run: Analysis) -> dict[str, Any]:
 def link_words(link: Link | None) -> str:
     """``100.00 Mbit/s, MTU 1500 bytes``; says so where it is not known."""
     if link is None:
-        return "not stated"
-    tag = ", with a VLAN tag" if link.vlan else ""
-    between = f", {count(link.hops, 'router')} between the hosts" if link.hops else ""
-    return f"{format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes} bytes{tag}{between}"
+        return _("not stated")
+    said = [
+        format_rate(link.rate_bit_per_s),
+        _("MTU {size} bytes", size=link.mtu_bytes),
+        *([_("with a VLAN tag")] if link.vlan else []),
+    ]
+    if link.hops:
+        said.append(
+            counted(
+                "{number} router between the hosts", "{number} routers between the hosts", link.hops
+            )
+        )
+    return joined(", ", said)
 
 
 def _said_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """What is said of any cell of a section, once."""
     cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
     return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
-
-
-def _finalize(value: object) -> object:
-    """What a host or a file said, without terminal escapes and what turns text around."""
-    return printable(value, keep="\n\t") if type(value) is str else value
-
-
-def _data_uri(svg: bytes) -> str:
-    from markupsafe import Markup
-
-    data = base64.b64encode(svg).decode("ascii")
-    return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
-
-
-def _digest(text: str) -> str:
-    """A script or style as a Content-Security-Policy names it."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
-
-
-def _capitalize_first(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _has_shares(table: Table) -> bool:
-    return any(place.share for line in table.lines for place in line.places)
-
-
-def _has_bars(pictures: Iterable[Picture]) -> bool:
-    charts = (picture.chart for picture in pictures)
-    return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
-
-
-def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
-    """The rows as a table's body and, where rows sum up those above, its foot."""
-    body = [row for row in rows if row.kind == "value"]
-    rest = [row for row in rows if row.kind != "value"]
-    return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
+from netlab.messages import _, counted, joined
+from netlab.report.language.wording import Wording
+from netlab.report.page.endings import ENDINGS
 from netlab.report.page.small_charts import SmallChart, small_charts
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, printable, setting_name, setting_value
@@ -30,6 +33,9 @@ PIECE_CHARACTERS = 300_000
 
 MAX_LISTED = 12
 """Longer series stand there as their length: the charts draw them, the exported table has them."""
+
+_Say = Callable[[str], str]
+"""A text or a figure in the page's language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ def cells_of(
         trials = tuple(groups.get(planned.key, ()))
         yield CellView(
             key=planned.key,
-            name=f"{planned.pairing}: {names.get(planned.key, planned.key)}",
+            name=joined(": ", [planned.pairing, names.get(planned.key, planned.key)]),
             readings=trials,
             records=tuple(run.latest.get((planned.key, each.trial)) for each in trials),
             ceilings=_ceilings(trials, run.plan.link),
@@ -75,14 +81,18 @@ def cells_of(
         )
 
 
-def packed(cells: Iterable[CellView]) -> tuple[Piece, ...]:
-    """All cells in their order; the same cells give the same bytes."""
+def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
+    """All cells in their order, in a language; the same cells give the same bytes."""
+
+    def say(words: str) -> str:
+        return printable(wording.prose(words))
+
     pieces: list[Piece] = []
     shapes: dict[tuple[str, ...], int] = {}
     texts: list[str] = []
     first = characters = 0
     for index, cell in enumerate(cells):
-        texts.append(_as_json(_cell(cell, shapes)))
+        texts.append(_as_json(_cell(cell, shapes, say)))
         characters += len(texts[-1])
         if characters >= PIECE_CHARACTERS:
             pieces.append(_piece(first, texts, shapes))
@@ -103,7 +113,7 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
     return Piece(first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii"))
 
 
-def _cell(cell: CellView, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
+def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
     ok = [
         (reading, record.values)
         for reading, record in zip(cell.readings, cell.records, strict=True)
@@ -113,63 +123,65 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
     quantities = tuple(dict.fromkeys(q for r in cell.readings for q in quantities_of(r)))
     return {
         "key": printable(cell.key),
-        "name": printable(cell.name),
-        "settings": [
-            [setting_name(n), printable(setting_value(n, v))] for n, v in settings.items()
-        ],
-        "findings": [printable(each) for each in cell.findings],
-        "charts": [_chart(each) for each in small_charts(ok, cell.ceilings)],
-        "figures": [f"{each.name}, {each.unit}" for each in quantities],
+        "name": say(cell.name),
+        "settings": [[say(setting_name(n)), say(setting_value(n, v))] for n, v in settings.items()],
+        "findings": [say(each) for each in cell.findings],
+        "charts": [_chart(each, say) for each in small_charts(ok, cell.ceilings)],
+        "figures": [say(joined(", ", [each.name, each.unit])) for each in quantities],
         "trials": [
             {
-                **_trial(reading),
+                **_trial(reading, say),
                 "figures": [
-                    "" if (value := each.in_unit(reading)) is None else figure(value)
+                    "" if (value := each.in_unit(reading)) is None else say(figure(value))
                     for each in quantities
                 ],
-                **_values(record, shapes),
+                **_values(record, shapes, say),
             }
             for reading, record in zip(cell.readings, cell.records, strict=True)
         ],
     }
 
 
-def _trial(reading: Reading) -> dict[str, Any]:
+def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
     """How a trial ended, and why there is no figure where there is none."""
-    ends = f"{reading.server} serves {reading.client}" if reading.server and reading.client else ""
+    server, client = reading.server, reading.client
+    ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
     return {
         "trial": reading.trial,
         "attempt": reading.attempt,
-        "status": reading.status,
-        "why": "" if reading.status == "ok" else reading.why_blank,
+        "status": say(ENDINGS.get(reading.status, reading.status)),
+        "why": "" if reading.status == "ok" else say(reading.why_blank),
         "detail": printable(reading.detail or ""),
         "began": reading.started_at or "",
-        "ends": printable(ends),
+        "ends": say(ends),
     }
 
 
-def _values(record: Record | None, shapes: dict[tuple[str, ...], int]) -> dict[str, Any]:
+def _values(record: Record | None, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
     """All that was measured: the names once for all records of a piece that have the same."""
     if record is None or not record.values:
         return {}
     shape = shapes.setdefault(tuple(record.values), len(shapes))
-    return {"shape": shape, "values": [_value(each) for each in record.values.values()]}
+    return {"shape": shape, "values": [_value(each, say) for each in record.values.values()]}
 
 
-def _value(value: Value) -> Value:
+def _value(value: Value, say: _Say) -> Value:
     if isinstance(value, list):
-        return value if len(value) <= MAX_LISTED else f"{len(value):,} numbers"
+        number = len(value)
+        if number <= MAX_LISTED:
+            return value
+        return say(counted("{number} number", "{number} numbers", number))
     return printable(value) if isinstance(value, str) else value
 
 
-def _chart(chart: SmallChart) -> dict[str, Any]:
+def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
     return {
-        "title": chart.title,
-        "x": chart.x_label,
-        "y": chart.y_label,
+        "title": say(chart.title),
+        "x": say(chart.x_label),
+        "y": say(chart.y_label),
         "level": chart.level,
         "lines": [
-            {"label": line.label, "joined": line.joined, "points": line.points}
+            {"label": say(line.label), "joined": line.joined, "points": line.points}
             for line in chart.lines
         ],
     }

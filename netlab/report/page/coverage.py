@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
-from netlab.results.labels import as_words, count, setting_name, setting_value
+from netlab.messages import _, counted, joined
+from netlab.report.page.endings import ended
+from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.results.readings import Reading
 
@@ -79,17 +81,18 @@ def counts(readings: Sequence[Reading]) -> tuple[PairingCount, ...]:
     """By pairing in the plan's order; with several pairings a last line for all."""
     pairings = dict.fromkeys(reading.pairing for reading in readings)
     found = [_count(name, [r for r in readings if r.pairing == name]) for name in pairings]
-    return (*found, *([_count("all", readings)] if len(found) > 1 else []))
+    return (*found, *([_count(_("all"), readings)] if len(found) > 1 else []))
 
 
 def summary(readings: Sequence[Reading]) -> str:
     """``416 cells: 346 ok, 70 pending``."""
     found = Counter(reading.status for reading in readings)
-    words = ", ".join(f"{found[status]:,} {status}" for status in Status if found[status])
-    cells = count(len({reading.cell for reading in readings}), "cell")
-    repeated = len(readings) > len({reading.cell for reading in readings})
-    trials = f", {count(len(readings), 'trial')}" if repeated else ""
-    return f"{cells}{trials}: {words}" if words else cells
+    cells = len({reading.cell for reading in readings})
+    planned = [counted("{number} cell", "{number} cells", cells)]
+    if len(readings) > cells:
+        planned.append(counted("{number} trial", "{number} trials", len(readings)))
+    how = [ended(status, found[status]) for status in Status if found[status]]
+    return joined(": ", [joined(", ", each) for each in (planned, how) if each])
 
 
 def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
@@ -108,7 +111,7 @@ def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (
             setting_name(name),
-            ", ".join(setting_value(name, each) for each in _asked(readings, name)),
+            joined(", ", (setting_value(name, each) for each in _asked(readings, name))),
         )
         for name in names
     )
@@ -117,12 +120,21 @@ def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
 def trials(plan: Plan) -> str:
     """How often a cell is measured: ``10``; ``10, 15`` where cells differ; or until when."""
     rules = dict.fromkeys(plan.rule_of(cell) for cell in plan.cells)
-    return ", ".join(
-        str(rule)
-        if isinstance(rule, int)
-        else f"{rule.at_least} to {rule.at_most}, until the {100 * rule.confidence:g} % interval "
-        f"is within {100 * rule.within:g} % of the mean"
-        for rule in rules
+    return joined(
+        ", ",
+        (
+            str(rule)
+            if isinstance(rule, int)
+            else _(
+                "{least} to {most}, until the {confidence} % interval is within {within} % of the "
+                "mean",
+                least=rule.at_least,
+                most=rule.at_most,
+                confidence=f"{100 * rule.confidence:g}",
+                within=f"{100 * rule.within:g}",
+            )
+            for rule in rules
+        ),
     )
 
 
@@ -167,7 +179,10 @@ def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
         if known.get("machine_id"):
             machines.setdefault(known["machine_id"], []).append(host.name)
     return tuple(
-        f"{', '.join(names)}: one machine, so they share its CPUs and their load figures."
+        _(
+            "{hosts}: one machine, so they share its CPUs and their load figures.",
+            hosts=joined(", ", names),
+        )
         for names in machines.values()
         if len(names) > 1
     )
@@ -195,7 +210,7 @@ def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
     return Blank(
         sentence=sentence,
         trials=len(group),
-        pairings=", ".join(dict.fromkeys(reading.pairing for reading in group)),
+        pairings=joined(", ", dict.fromkeys(reading.pairing for reading in group)),
         details=details[:_SHOWN_DETAILS],
         more=max(0, len(details) - _SHOWN_DETAILS),
     )

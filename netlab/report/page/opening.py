@@ -8,17 +8,19 @@ from typing import Any
 
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.records import Status
-from netlab.results.labels import SYSTEMS, count, setting_name, setting_value
+from netlab.messages import Message, _, counted, joined
+from netlab.report.page.endings import ended
+from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
 from netlab.results.readings import Reading
 from netlab.store.plan import Plan
 
 _SUBJECTS: Mapping[str, str] = {
-    "stream": "the throughput of streams",
-    "round_trip": "the time of round trips",
-    "connect": "the time of TCP connections",
-    "payload_search": "the most payload that travels in one frame",
-    "throughput_search": "the highest rate without loss",
+    "stream": _("the throughput of streams"),
+    "round_trip": _("the time of round trips"),
+    "connect": _("the time of TCP connections"),
+    "payload_search": _("the most payload that travels in one frame"),
+    "throughput_search": _("the highest rate without loss"),
 }
 _MAX_NAMED = 8
 """Pairings that a sentence names; of more it says how many."""
@@ -46,35 +48,70 @@ def _what(readings: Sequence[Reading], *, imported: bool) -> str:
     for test in dict.fromkeys(reading.test for reading in readings):
         those = [reading for reading in readings if reading.test == test]
         protocols = dict.fromkeys(reading.protocol for reading in those if reading.protocol)
-        over = f" over {_listed(protocols)}" if protocols and test != "connect" else ""
-        subjects.append(f"{_SUBJECTS.get(test, test)}{over}{_sizes(those)}")
+        subject = _SUBJECTS.get(test, test)
+        if protocols and test != "connect":
+            subject = _("{test} over {protocols}", test=subject, protocols=_listed(protocols))
+        subjects.append(joined(", ", [subject, *_sizes(those)]))
     if not subjects:
         return ""
-    return f"{'Printed in a document' if imported else 'Measured'}: {'; '.join(subjects)}."
+    if imported:
+        return _("Printed in a document: {tests}.", tests=joined("; ", subjects))
+    return _("Measured: {tests}.", tests=joined("; ", subjects))
 
 
-def _sizes(readings: Sequence[Reading]) -> str:
-    """``, messages of 64 to 1,472 bytes (5 sizes)``; frames where the test is about these."""
-    for name, noun in (("message_bytes", "messages"), ("frame_bytes", "frames")):
-        sizes = sorted(n for n in levels_of(readings, name) if isinstance(n, int))
-        if len(sizes) == 1:
-            return f", {noun} of {sizes[0]:,} bytes"
-        if sizes:
-            return f", {noun} of {sizes[0]:,} to {sizes[-1]:,} bytes ({len(sizes)} sizes)"
-    return ""
+def _sizes(readings: Sequence[Reading]) -> list[str]:
+    """``messages of 64 to 1,472 bytes (5 sizes)``; frames where the test is about these."""
+    messages = sorted(n for n in levels_of(readings, "message_bytes") if isinstance(n, int))
+    if len(messages) == 1:
+        return [_("messages of {size} bytes", size=f"{messages[0]:,}")]
+    if messages:
+        return [
+            counted(
+                "messages of {least} to {most} bytes ({number} size)",
+                "messages of {least} to {most} bytes ({number} sizes)",
+                len(messages),
+                **_ends(messages),
+            )
+        ]
+    frames = sorted(n for n in levels_of(readings, "frame_bytes") if isinstance(n, int))
+    if len(frames) == 1:
+        return [_("frames of {size} bytes", size=f"{frames[0]:,}")]
+    if frames:
+        return [
+            counted(
+                "frames of {least} to {most} bytes ({number} size)",
+                "frames of {least} to {most} bytes ({number} sizes)",
+                len(frames),
+                **_ends(frames),
+            )
+        ]
+    return []
+
+
+def _ends(sizes: Sequence[int]) -> dict[str, str]:
+    return {"least": f"{sizes[0]:,}", "most": f"{sizes[-1]:,}"}
 
 
 def _varied(readings: Sequence[Reading]) -> str:
     """The settings that differ within one test and protocol, with their levels."""
+    said: list[Message] = []
     buffers = levels_of((r for r in readings if r.test == "stream"), ROWS)
-    said = [f"{count(len(buffers), 'socket buffer')} ({_span(ROWS, buffers)})"] * (len(buffers) > 1)
+    if len(buffers) > 1:
+        said.append(
+            counted(
+                "{number} socket buffer ({levels})",
+                "{number} socket buffers ({levels})",
+                len(buffers),
+                levels=_span(ROWS, buffers),
+            )
+        )
     names = dict.fromkeys(name for reading in readings for name in reading.settings)
     for name in names:
         if name in _NOT_NAMED or not _varies(readings, name):
             continue
-        levels = levels_of(readings, name)
-        said.append(f"{setting_name(name)} ({_span(name, levels)})")
-    return f"Varied: {_listed(said)}." if said else ""
+        levels = _span(name, levels_of(readings, name))
+        said.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
+    return _("Varied: {settings}.", settings=_listed(said)) if said else ""
 
 
 def _varies(readings: Sequence[Reading], name: str) -> bool:
@@ -88,12 +125,11 @@ def _varies(readings: Sequence[Reading], name: str) -> bool:
 
 def _span(name: str, levels: Sequence[Any]) -> str:
     """``16 KiB to 64 KiB``, ``cubic, bbr``, ``16 KiB to 64 KiB, auto``."""
-    numbers = [each for each in levels if _is_number(each)]
+    numbers = [setting_value(name, each) for each in levels if _is_number(each)]
     others = [setting_value(name, each) for each in levels if not _is_number(each)]
     if len(numbers) > 2:
-        ends = (setting_value(name, numbers[0]), setting_value(name, numbers[-1]))
-        return ", ".join([f"{ends[0]} to {ends[1]}", *others])
-    return ", ".join([*(setting_value(name, each) for each in numbers), *others])
+        numbers = [_("{least} to {most}", least=numbers[0], most=numbers[-1])]
+    return joined(", ", [*numbers, *others])
 
 
 def _is_number(value: object) -> bool:
@@ -105,15 +141,32 @@ def _between(readings: Sequence[Reading]) -> str:
     by_name = [each for each in pairings if is_by_name(each)]
     if by_name:
         hosts = {role_of(label).host for each in by_name for label in labels_of(each)}
-        pairs = f"{count(len(by_name), 'pair')} of {count(len(hosts), 'host')}"
-        return f"Between: {pairs}, each by name, server and client."
-    if not pairings or len(pairings) > _MAX_NAMED:
-        return f"Between: {count(len(pairings), 'pairing')}." if pairings else ""
+        return _(
+            "Between: {pairs} of {hosts}, each by name, server and client.",
+            pairs=counted("{number} pair", "{number} pairs", len(by_name)),
+            hosts=counted("{number} host", "{number} hosts", len(hosts)),
+        )
+    number = len(pairings)
+    if not pairings or number > _MAX_NAMED:
+        said = counted("Between: {number} pairing.", "Between: {number} pairings.", number)
+        return said if pairings else ""
+    named = _listed(pairings)
     letters = dict.fromkeys(letter for each in pairings for letter in each)
-    known = [f"{letter} {SYSTEMS[letter]}" for letter in letters if letter in SYSTEMS]
-    noun = "pairing" if len(pairings) == 1 else "pairings"
-    means = f", server first: {', '.join(known)}" if len(known) == len(letters) else ""
-    return f"Between: {noun} {_listed(pairings)}{means}."
+    known = [joined(" ", [each, SYSTEMS[each]]) for each in letters if each in SYSTEMS]
+    if len(known) < len(letters):
+        return counted(
+            "Between: pairing {pairings}.",
+            "Between: pairings {pairings}.",
+            number,
+            pairings=named,
+        )
+    return counted(
+        "Between: pairing {pairings}, server first: {systems}.",
+        "Between: pairings {pairings}, server first: {systems}.",
+        number,
+        pairings=named,
+        systems=joined(", ", known),
+    )
 
 
 def _when(readings: Sequence[Reading]) -> str:
@@ -124,13 +177,23 @@ def _when(readings: Sequence[Reading]) -> str:
     if not trials:
         return ""
     least, most = min(trials.values()), max(trials.values())
-    often = f"{least} to {most} times" if least < most else _times(most)
+    often = _times(least, most)
     times = sorted(at for each in readings if (at := _time(each.started_at)) is not None)
-    return f"Each cell {often}{_period(times[0], times[-1]) if times else ''}."
+    if not times:
+        return _("Each cell {often}.", often=often)
+    return _("Each cell {often}, {when}.", often=often, when=_period(times[0], times[-1]))
 
 
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+def _times(least: int, most: int) -> Message:
+    if least < most:
+        return counted(
+            "{least} to {most} time", "{least} to {most} times", most, least=least, most=most
+        )
+    if most == 1:
+        return _("once")
+    if most == 2:
+        return _("twice")
+    return counted("{times} time", "{times} times", most, times=most)
 
 
 def _time(text: str | None) -> datetime | None:
@@ -142,31 +205,38 @@ def _time(text: str | None) -> datetime | None:
     return found.astimezone(UTC) if found.tzinfo else None
 
 
-def _period(first: datetime, last: datetime) -> str:
-    if first.date() == last.date():
-        if f"{first:%H:%M}" == f"{last:%H:%M}":
-            return f", on {first:%Y-%m-%d} at {first:%H:%M} UTC"
-        return f", on {first:%Y-%m-%d} from {first:%H:%M} to {last:%H:%M} UTC"
-    return f", from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+def _period(first: datetime, last: datetime) -> Message:
+    day, begin, end = first.date(), f"{first:%H:%M}", f"{last:%H:%M}"
+    if day != last.date():
+        return _(
+            "from {day} {begin} to {last_day} {end} UTC",
+            **{"day": day, "begin": begin, "last_day": last.date(), "end": end},
+        )
+    if begin == end:
+        return _("on {day} at {time} UTC", day=day, time=begin)
+    return _("on {day} from {begin} to {end} UTC", day=day, begin=begin, end=end)
 
 
 def _ended(readings: Sequence[Reading]) -> str:
     """How many trials have a result; how the others ended."""
     ok = sum(reading.status == Status.OK for reading in readings)
     if not readings or ok == len(readings):
-        return "All of them have a result." if readings else ""
+        return _("All of them have a result.") if readings else ""
     others = [
-        f"{number:,} {status}"
+        ended(status, number)
         for status in Status
         if status != Status.OK and (number := sum(r.status == status for r in readings))
     ]
-    return (
-        f"{ok:,} of {count(len(readings), 'trial')} have a result, {_listed(others)}: a blank in a "
-        "table says why."
+    return counted(
+        "{ok} of {number} trial have a result, {others}: a blank in a table says why.",
+        "{ok} of {number} trials have a result, {others}: a blank in a table says why.",
+        len(readings),
+        ok=f"{ok:,}",
+        others=_listed(others),
     )
 
 
 def _listed(words: Iterable[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

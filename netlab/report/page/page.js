@@ -6,6 +6,8 @@
   const WIDE = 600, HIGH = 220, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 40;
   const LOOKS = 6; // of lines, see page.css
   const dialog = document.getElementById("cell");
+  const LANGUAGE = document.documentElement.lang;
+  const WORDS = JSON.parse(dialog.dataset.words); // in that language, see script_words.py
   const unpacked = new Map();
   let pieces = null;
   let shown = 0;
@@ -22,6 +24,11 @@
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
+  }
+
+  /* A text by its name, with values in its braces. */
+  function say(name, values = {}) {
+    return WORDS[name].replace(/\{(\w+)\}/g, (_, each) => values[each]);
   }
 
   function make(tag, attributes = {}, ...children) {
@@ -51,13 +58,13 @@
   function trials(cell) {
     const blank = cell.trials.some((trial) => trial.why);
     const ends = [...new Set(cell.trials.map((trial) => trial.ends))].filter(Boolean);
-    const heads = ["trial", "ended", ...cell.figures, "began", ...(blank ? ["why there is no result"] : [])];
+    const heads = [say("trial"), say("ended"), ...cell.figures, say("began"), ...(blank ? [say("why")] : [])];
     const rows = cell.trials.map((trial) => [
-      String(trial.trial) + (trial.attempt > 1 ? ` (attempt ${trial.attempt})` : ""), trial.status,
+      trial.attempt > 1 ? say("attempt", trial) : String(trial.trial), trial.status,
       ...trial.figures.map((text) => text || "–"), trial.began || "–",
       ...(blank ? [[trial.why, trial.detail].filter(Boolean).join(" ")] : []),
     ]);
-    return table(["Trials", ...ends].join(", "), heads, rows);
+    return table([say("trials"), ...ends].join(", "), heads, rows);
   }
 
   /* Every name that a trial has a value for, in the records' order; a trial without it is blank. */
@@ -67,16 +74,16 @@
       new Map(cell.shapes[trial.shape].map((name, index) => [name, trial.values[index]])));
     const names = [...new Set(found.flatMap((each) => [...each.keys()]))];
     if (!names.length) return [];
-    const box = table("Values as they stand in the record, units in their names",
-      ["value", ...measured.map((trial) => `trial ${trial.trial}`)],
+    const box = table(say("values"),
+      [say("value"), ...measured.map((trial) => say("trial_number", { number: trial.trial }))],
       names.map((name) => [name, ...found.map((each) => (each.has(name) ? String(each.get(name)) : ""))]));
     const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
     input.addEventListener("input", () => {
       for (const row of box.querySelectorAll("tbody tr"))
         row.hidden = !row.firstChild.textContent.includes(input.value.trim().toLowerCase());
     });
-    const label = make("label", { class: "filter" }, "Show names with ", input);
-    return [folded(`All that was measured: ${names.length} values`, label, box)];
+    const label = make("label", { class: "filter" }, `${say("filter")} `, input);
+    return [folded(say("measured", { number: names.length }), label, box)];
   }
 
   function folded(words, ...children) {
@@ -92,14 +99,14 @@
     return found;
   }
 
-  const words = (number) => Number(number.toPrecision(6)).toLocaleString("en");
+  const words = (number) => Number(number.toPrecision(6)).toLocaleString(LANGUAGE);
 
   /* What a reader who does not see the chart is told of a line. */
   function spoken(line) {
     const ys = line.points.map(([, y]) => y);
     const mean = ys.reduce((sum, y) => sum + y, 0) / ys.length;
-    return `${line.label}: ${ys.length} points, ${words(Math.min(...ys))} to ${words(Math.max(...ys))}, ` +
-      `mean ${words(mean)}`;
+    const [least, most] = [words(Math.min(...ys)), words(Math.max(...ys))];
+    return say("line", { line: line.label, number: ys.length, least, most, mean: words(mean) });
   }
 
   function chart(data) {
@@ -109,8 +116,9 @@
     const top = 1.08 * Math.max(data.level ?? 0, ...points.map(([, y]) => y)) || 1;
     const x = (value) => (LEFT + ((value - low) / (high - low)) * (WIDE - LEFT - RIGHT)).toFixed(1);
     const y = (value) => (HIGH - BOTTOM - (value / top) * (HIGH - BOTTOM - TOP)).toFixed(1);
-    const said = `${data.title}, ${data.y}. ${data.lines.map(spoken).join("; ")}.` +
-      (data.level === null ? "" : ` Wire ceiling ${words(data.level)}.`);
+    const said = say(data.level === null ? "chart" : "chart_and_ceiling", {
+      title: data.title, unit: data.y, lines: data.lines.map(spoken).join("; "), ceiling: words(data.level ?? 0),
+    });
     const svg = draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": said, class: "small" });
     for (const each of ticks(0, top, 4)) {
       svg.append(draw("line", { class: "grid", x1: LEFT, x2: WIDE - RIGHT, y1: y(each), y2: y(each) }),
@@ -137,7 +145,7 @@
   function legend(data) {
     const several = data.lines.length > 1 || !data.lines[0].joined;
     const lines = several ? data.lines.map((line, place) => [`look-${place % LOOKS}`, line.label]) : [];
-    const level = data.level === null ? [] : [["level", `wire ceiling ${words(data.level)}`]];
+    const level = data.level === null ? [] : [["level", say("ceiling", { ceiling: words(data.level) })]];
     return make("ul", { class: "legend" }, ...[...lines, ...level].map(([look, label]) => {
       const sample = draw("svg", { viewBox: "0 0 24 8", "aria-hidden": "true" },
         draw("line", { class: look === "level" ? look : `line ${look}`, x1: 0, x2: 24, y1: 4, y2: 4 }));
@@ -153,15 +161,14 @@
         ? [make("ul", { class: "findings" }, ...cell.findings.map((text) => make("li", {}, text)))] : []),
       trials(cell),
       ...cell.charts.map(chart),
-      folded("Settings", table("What was asked for", ["setting", "value"], cell.settings)),
+      folded(say("settings"), table(say("asked"), [say("setting"), say("value")], cell.settings)),
       ...values(cell));
   }
 
   function failed(error) {
-    document.getElementById("cell-name").textContent = "This cell cannot be shown";
+    document.getElementById("cell-name").textContent = say("not_shown");
     document.getElementById("cell-body").replaceChildren(
-      make("p", {}, `This browser could not unpack the page’s records (${error}). ` +
-        "A newer one can; netlab export writes them as a table."));
+      make("p", {}, say("not_unpacked", { error })));
   }
 
   async function show(index) {

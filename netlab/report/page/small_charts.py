@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from netlab.messages import _
 from netlab.report.tables.elements import Curve
 from netlab.results.readings import FLOWS, Reading
 from netlab.stats.histogram import Histogram, from_pairs, middle_of
@@ -16,6 +17,8 @@ MAX_LINES = 12
 
 _MAX_STEPS = 200
 """Points of one curve of a distribution."""
+
+_PASSED, _NOT_PASSED = _("passed"), _("did not pass")
 
 _Points = list[tuple[float, float | None]]
 _Values = Mapping[str, Any]
@@ -83,11 +86,14 @@ def _over_window(
             lines.append(_line(reading, len(lines), points))
     if not lines:
         return None
-    way = f" {FLOWS[flow]}" if flow else ""
+    if flow:
+        title = _("Throughput {way} within the window", way=FLOWS[flow])
+    else:
+        title = _("Throughput within the window")
     level = None if ceiling_bit_per_s is None else _short(ceiling_bit_per_s / 1e6)
     return SmallChart(
-        f"Throughput{way} within the window",
-        "seconds since the window opened",
+        title,
+        _("seconds since the window opened"),
         "Mbit/s",
         tuple(lines),
         level,
@@ -108,8 +114,8 @@ def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | Non
     if not any(line.points for line in lines):
         return None
     return SmallChart(
-        "Round trips by their time",
-        "share of the round trips that take no longer, %",
+        _("Round trips by their time"),
+        _("share of the round trips that take no longer, %"),
         "µs",
         tuple(lines),
     )
@@ -136,7 +142,7 @@ def _first_round_trips(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart 
             lines.append(_line(reading, len(lines), points))
     if not lines:
         return None
-    return SmallChart("The first round trips", "number of the round trip", "µs", tuple(lines))
+    return SmallChart(_("The first round trips"), _("number of the round trip"), "µs", tuple(lines))
 
 
 def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
@@ -151,7 +157,7 @@ def _swept(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:
     if not lines:
         return None
     return SmallChart(
-        "Throughput around the payload", "message size, bytes", "Mbit/s", tuple(lines)
+        _("Throughput around the payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
     )
 
 
@@ -164,19 +170,19 @@ def _searched(reading: Reading, values: _Values) -> SmallChart | None:
     tried = list(enumerate(zip(shares, verdicts, strict=True), start=1))
     lines = [
         Curve(label, place, tuple(points), joined=False)
-        for place, (label, passed) in enumerate((("passed", True), ("did not pass", False)))
+        for place, (label, passed) in enumerate(((_PASSED, True), (_NOT_PASSED, False)))
         if (points := [(float(n), _short(100 * s)) for n, (s, v) in tried if (v == 0) is passed])
     ]
     return SmallChart(
-        f"Rates tried by search {reading.trial}",
-        "number of the trial",
-        "% of the line rate",
+        _("Rates tried by search {number}", number=reading.trial),
+        _("number of the trial"),
+        _("% of the line rate"),
         tuple(lines),
     )
 
 
 def _line(reading: Reading, place: int, points: _Points, *, joined: bool = True) -> Curve:
-    return Curve(f"trial {reading.trial}", place, tuple(points), joined)
+    return Curve(_("trial {number}", number=reading.trial), place, tuple(points), joined)
 
 
 def _numbers(value: object) -> list[float]:

@@ -1,0 +1,88 @@
+"""What the page's templates can call, and the language in which they say what they show."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netlab.messages import Message, sentence_case
+from netlab.report.draw.plot import Picture
+from netlab.report.language.wording import Wording
+from netlab.report.tables.elements import Chart, TableLine, Table
+from netlab.results.labels import figure, printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def environment(folder: Path, wording: Wording) -> Environment:
+    """For the templates in a folder. A message is said in the language, and all is escaped: also
+    what a catalogue says.
+    """
+    import jinja2
+    from markupsafe import escape
+
+    def said(value: object) -> object:
+        """A message in the page's language; what a host or a file said without terminal escapes and
+        what turns text around."""
+        if isinstance(value, Message):
+            value = wording.prose(value)
+        return printable(str(value), keep="\n\t") if type(value) in (str, Message) else value
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        finalize=said,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_callables(  # type: ignore[attr-defined]
+        gettext=lambda words: escape(wording.gettext(words)),
+        ngettext=lambda one, many, number: escape(wording.ngettext(one, many, number)),
+        newstyle=True,
+    )
+    made.filters |= {
+        "data_uri": _data_uri,
+        "digest": _digest,
+        "figure": figure,
+        "has_bars": _has_bars,
+        "has_shares": _has_shares,
+        "parts": _row_groups,
+        "said": said,
+        "sentence_case": sentence_case,
+    }
+    return made
+
+
+def _data_uri(svg: bytes) -> str:
+    from markupsafe import Markup
+
+    data = base64.b64encode(svg).decode("ascii")
+    return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
+
+
+def _digest(text: str) -> str:
+    """A script or style as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _has_shares(table: Table) -> bool:
+    return any(place.share for line in table.lines for place in line.places)
+
+
+def _has_bars(pictures: Iterable[Picture]) -> bool:
+    charts = (picture.chart for picture in pictures)
+    return any(isinstance(chart, Chart) and chart.has_bars for chart in charts)
+
+
+def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
+    """The rows as a table's body and, where rows sum up those above, its foot."""
+    body = [row for row in rows if row.kind == "value"]
+    rest = [row for row in rows if row.kind != "value"]
+    return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

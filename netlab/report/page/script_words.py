@@ -1,0 +1,42 @@
+"""The words that the page's script shows, said before the page is written. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from netlab.messages import Message, _
+from netlab.report.language.wording import Wording
+
+_WORDS: Mapping[str, Message] = {
+    "trials": _("Trials"),
+    "trial": _("trial"),
+    "trial_number": _("trial {number}"),
+    "attempt": _("{trial} (attempt {attempt})"),
+    "ended": _("ended"),
+    "began": _("began"),
+    "why": _("why there is no result"),
+    "settings": _("Settings"),
+    "asked": _("What was asked for"),
+    "setting": _("setting"),
+    "value": _("value"),
+    "values": _("Values as they stand in the record, units in their names"),
+    "filter": _("Show names with"),
+    "measured": _("All that was measured: {number} values"),
+    "line": _("{line}: {number} points, {least} to {most}, mean {mean}"),
+    "chart": _("{title}, {unit}. {lines}."),
+    "chart_and_ceiling": _("{title}, {unit}. {lines}. Wire ceiling {ceiling}."),
+    "ceiling": _("wire ceiling {ceiling}"),
+    "not_shown": _("This cell cannot be shown"),
+    "not_unpacked": _(
+        "This browser could not unpack the page’s records ({error}). A newer one can; netlab "
+        "export writes them as a table."
+    ),
+}
+"""What stands in braces is known to the script alone: it puts it there."""
+
+
+def script_words(wording: Wording) -> str:
+    """All of them as JSON, by the names by which the script asks for them."""
+    said = {name: wording.prose(words) for name, words in _WORDS.items()}
+    return json.dumps(said, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,172 @@
+"""Every word that the page has of its own comes out of the catalogue: of templates, of cells, of
+its script."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import a_browser
+from folders import FIXTURES
+from test_pseudo_locale import RUNS, Pseudo, any_of, names_of, unsaid
+
+import netlab.report.page
+from netlab.findings.analysis import Analysis, load
+from netlab.messages import _
+from netlab.report import write_report
+from netlab.report.language.translated import Translated
+from netlab.report.language.wording import Wording
+from netlab.report.page.cell_data import cells_of, packed
+from netlab.report.page.environment import environment
+from netlab.report.page.opening import opening
+from netlab.report.page.script_words import script_words
+from netlab.report.text.summary import sentences_of
+from netlab.results.readings import readings
+
+PAGE = Path(netlab.report.page.__file__).parent
+CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
+PROSE = re.compile(r"[A-Za-z’]{2,}[.:,;]? [A-Za-z]+|^[A-Z][a-z]+$")
+CODE = {"use strict", "tbody tr", "td, th", "line look-", "dot look-"}
+"""Of the script's literals what looks like prose."""
+
+
+def pseudo() -> Translated:
+    return Translated("de", Pseudo())
+
+
+def cells_in(run: Analysis) -> Iterator[dict[str, Any]]:
+    """The data of each cell in the made-up language."""
+    for piece in packed(cells_of(run, readings(run), sentences_of(run)), pseudo()):
+        yield from json.loads(gzip.decompress(base64.b64decode(piece.data)))["cells"]
+
+
+def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(place, text) of all that a reader is shown of a cell, but for what a host said."""
+    yield "name", cell["name"]
+    for part in ("findings", "figures"):
+        yield from ((part, each) for each in cell[part])
+    for name, value in cell["settings"]:
+        yield from (("setting", name), (f"value of {name}", value))
+    for chart in cell["charts"]:
+        yield from ((f"chart {axis}", chart[axis]) for axis in ("title", "x", "y"))
+        yield from (("line", line["label"]) for line in chart["lines"])
+    for trial in cell["trials"]:
+        yield from ((part, trial[part]) for part in ("status", "why", "ends"))
+
+
+@pytest.mark.xfail(reason="not every text is a message yet", strict=False)
+@pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
+def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
+    run = load(folder)
+    names = names_of(run)
+    asked = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
+    found = {
+        (where, unsaid(text, names)): text
+        for cell in cells_in(run)
+        for where, text in texts_of(cell)
+        if text not in asked and unsaid(text, names)
+    }
+    assert not found, "\n".join(f"{where}: {text!r}" for (where, _), text in found.items())
+
+
+def test_what_the_page_itself_says_of_a_cell_is_all_said() -> None:
+    (cell, *_) = cells_in(load(FIXTURES / "limits-linux"))
+    own = {"chart title", "chart x", "line", "status", "ends"}
+    said = [text for where, text in texts_of(cell) if where in own]
+    assert len(said) >= 5
+    assert [text for text in said if "⟦" not in text] == []
+    lengths = {each for trial in cell["trials"] for each in trial["values"] if "⟦" in str(each)}
+    assert all(re.fullmatch(r"\d+⟦ numbers⟧", each) for each in lengths)
+
+
+@pytest.mark.parametrize("name", ["page.html.j2", "page_tables.html.j2"])
+def test_a_template_has_no_words_but_those_that_are_translated(name: str) -> None:
+    text = (PAGE / name).read_text("utf-8")
+    text = re.sub(r"\{%-? trans.*?endtrans -?%\}", "", text, flags=re.DOTALL)
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text, flags=re.DOTALL)
+    read = re.findall(r'(?:aria-label|alt|title|placeholder)="([^"]*)"', text)
+    shown = " ".join([*read, re.sub(r'<[^>]*>| class="[^"]*"', " ", text)])
+    assert re.findall(r"[^\W\d_]{2,}", shown) == []
+
+
+def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() -> None:
+    for name in ("page.html.j2", "page_tables.html.j2"):
+        text = (PAGE / name).read_text("utf-8")
+        text = re.sub(r'gettext\("[^"]*"', "", text)
+        blocks = re.findall(r"\{\{.*?\}\}|\{%.*?%\}", text, flags=re.DOTALL)
+        literals = [each for block in blocks for each in re.findall(r'"([^"]*)"', block)]
+        assert [each for each in literals if PROSE.search(each)] == []
+
+
+def test_the_script_has_no_words_of_its_own() -> None:
+    script = re.sub(r"/\*.*?\*/", "", (PAGE / "page.js").read_text("utf-8"), flags=re.DOTALL)
+    script = re.sub(r"// .*", "", script)
+    literals = re.findall(r'"([^"\n]*)"|`([^`]*)`', script)
+    words = {re.sub(r"\$\{[^}]*\}", "", one or other) for one, other in literals}
+    assert len(words) > 40
+    assert {each for each in words if PROSE.search(each)} == CODE
+
+
+def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> None:
+    calls = CALLS.findall((PAGE / "page.js").read_text("utf-8"))
+    assert {each for call in calls for each in call if each} == set(
+        json.loads(script_words(Wording()))
+    )
+
+
+@pytest.mark.needs("chromium")
+def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "limits-linux", tmp_path / "run")
+    run = load(tmp_path / "run")
+    written = write_report(run, pseudo())
+    (cell, *_) = cells_in(run)
+    of_data = any_of(frozenset(text for _, text in texts_of(cell)))
+    with a_browser() as browser:
+        tab = browser.tab()
+        tab.open(written)
+        tab.click('button[data-cell="0"]')
+        tab.until("document.getElementById('cell').open")
+        shown = tab.run(
+            "[...document.querySelectorAll('#cell [aria-label]')]"
+            ".map((each) => each.getAttribute('aria-label')).concat("
+            "[...document.querySelectorAll('#cell :is(caption, th, summary, label, li, figcaption,"
+            " button, h2)')].map((each) => each.textContent))"
+        )
+        assert tab.run("document.documentElement.lang") == "de"
+        assert tab.complaints == []
+    names = names_of(run) | {name for each in run.records for name in each.values}
+    own = [of_data.sub(" ", text) for text in shown if text]
+    assert [text for text in own if unsaid(text, names)] == []
+    assert any("mean" in text for text in shown if text)
+
+
+def test_a_day_is_written_as_the_language_does(tmp_path: Path) -> None:
+    run = load(FIXTURES / "limits-linux")
+    when = next(each for each in opening(run.plan, readings(run)) if each.startswith("Each"))
+    year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", when)[0]
+    assert f"{day}.{month}.{year}" in pseudo().prose(when)
+
+
+def test_what_a_catalogue_says_is_text_and_no_markup(tmp_path: Path) -> None:
+    class Hostile(Pseudo):
+        def gettext(self, message: str) -> str:
+            return '"><script>' + message
+
+    (tmp_path / "made.j2").write_text(
+        '<p title="{% trans %}one{% endtrans %}">{{ text }}'
+        "{% trans name=name | said %}Of {{ name }}{% endtrans %}</p>"
+    )
+    made = environment(tmp_path, Translated("de", Hostile())).get_template("made.j2")
+    html = made.render(text=_("two {name}", name="<b>"), name=_("<i>\x1b"))
+    assert "<script" not in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert html.count("&lt;script&gt;") == 4
+    assert "\x1b" not in html
