@@ -27,8 +27,8 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.kinds import Level
 from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
 
 

@@ -7,21 +7,18 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
     SETUPS,
-    Level,
-    Scalar,
+    PayloadSearch,
     TestSettings,
+    ThroughputSearch,
     applicable,
-    key_words,
 )
-
-if TYPE_CHECKING:
-    pass
+from netlab.experiment.settings import Level, Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,17 @@ class Cell:
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        return "-".join((self.pairing, self.test, *key_words(self.setup), digest))
+        return "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
+
+
+def _key_words(setup: TestSettings) -> tuple[str, ...]:
+    """What of a setup makes a cell's key readable: ``tcp``, ``64``, ``16384``."""
+    buffer = setup.socket_buffer_bytes
+    buffer_word = "auto" if buffer is None else str(buffer)
+    if isinstance(setup, PayloadSearch):
+        return (setup.protocol.lower(), f"ipv{setup.ip_version}", buffer_word)
+    size_bytes = setup.frame_bytes if isinstance(setup, ThroughputSearch) else setup.message_bytes
+    return (setup.protocol.lower(), str(size_bytes), buffer_word)
 
 
 DEFAULTS: Mapping[str, Level] = {

@@ -25,8 +25,8 @@ from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure import payload_search, round_trip
 from netlab.measure.ends import Ends
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 
 pytestmark = pytest.mark.alone
@@ -43,7 +43,7 @@ def record_of(measure: Measure, test: str, setup: TestSettings, ends: Ends) -> R
 
 def search(ends: Ends, **settings: Any) -> Record:
     setup = PayloadSearch(**{"timeout_s": 0.1, "duration_s": 0.2} | settings)
-    return record_of(payload_search.measure, "payload_search", setup, ends)
+    return record_of(NETPROBE.measure, "payload_search", setup, ends)
 
 
 def found(record: Record, direction: str = "") -> tuple[object, ...]:
@@ -235,7 +235,7 @@ def round_trips(ends: Ends, **settings: Any) -> Record:
     defaults: dict[str, Any] = {"protocol": "UDP", "message_bytes": 64}
     bounds = {} if "count" in settings else {"duration_s": 0.2}
     setup = RoundTrip(**defaults | bounds | {"duration_s": None} | bounds | settings)
-    return record_of(round_trip.measure, "round_trip", setup, ends)
+    return record_of(NETPROBE.measure, "round_trip", setup, ends)
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
@@ -317,7 +317,7 @@ def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -
 @pytest.mark.parametrize("close", ["reset", "orderly"])
 def test_a_connection_a_transaction(loopback: Ends, close: str) -> None:
     setup = Connect(message_bytes=64, duration_s=None, count=100, close=close)  # type: ignore[arg-type]
-    record = record_of(round_trip.measure, "connect", setup, loopback)
+    record = record_of(NETPROBE.measure, "connect", setup, loopback)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 100
     assert "client_connect_mean_ns" in record.values
