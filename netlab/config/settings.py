@@ -248,8 +248,10 @@ class Setting:
 
 def _setting(row: SettingRow) -> Setting:
     value = _type_of(row.reads, row.type)
-    ends = _type_of(row.reads.reads, row.type) if isinstance(row.reads, Or) else value
-    axis = _one_or_list_or_steps(value, ends) if row.steps else one_or_list(value)
+    numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
+    ends = _type_of(numbers, row.type)
+    steps = row.steps and isinstance(numbers, Whole | Quantity)
+    axis = _one_or_list_or_steps(value, ends) if steps else one_or_list(value)
     return Setting(row.key, row.field, value, axis, row.about)
 
 

@@ -11,7 +11,6 @@ from dataclasses import MISSING
 from typing import Literal
 
 from netlab.experiment.settings import (
-    ENDS,
     Ask,
     Level,
     Need,
@@ -25,10 +24,6 @@ from netlab.experiment.settings import (
     setting,
 )
 from netlab.messages import _
-
-_SENDER, _RECEIVER, _ASKER = frozenset({"send"}), frozenset({"receive"}), frozenset({"ask"})
-_MIRROR, _LEADERS = frozenset({"mirror"}), ENDS - {"mirror"}
-_SERVER, _CLIENT, _CONNECTOR = (frozenset({each}) for each in ("server", "client", "connect"))
 
 _SIZE = Quantity("bytes", 1, 1 << 24, "64KiB")
 _WINDOW = Quantity("seconds", 0.001, 86400, "10s")
@@ -52,22 +47,22 @@ class EveryTest(Settings):
         about="Version of the Internet Protocol.", column="4 or 6")
     socket_buffer_bytes: int | None = setting(
         "socket_buffer", Or("auto", Quantity("bytes", 1, 1 << 30, "64KiB"), "64KiB"), default=None,
-        label=_("socket buffer"), absent=_("auto"), asks=Ask("socket_buffer"),
+        label=_("socket buffer"), absent=_("auto"), asks=(Ask("socket_buffer"),),
         about="SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
         column="asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning")
     duration_s: float | None = setting(
         "duration", _WINDOW, default=10.0, excludes="count", label=_("duration"),
-        asks=Ask("seconds", _LEADERS), about="Length of the window in which is measured.",
-        column="length of the window asked for")
+        asks=(Ask("seconds", "send receive ask"),),
+        about="Length of the window in which is measured.", column="length of the window asked for")
     dscp: int | None = setting(
-        "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=Ask("dscp"), need=Need("dscp"),
+        "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
         about="Differentiated services code point.", column="code point asked for")
     network: str | None = setting(
         "network", _WORD, default=None, about="Name of the test addresses to use.",
         column="name of the test addresses; NA: the first of each host")
     interface: str | None = setting(
         "interface", Text(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
-        asks=Ask("interface", _CONNECTOR), need=Need("interface", of="client"),
+        asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
         about="Device that the connecting side is bound to.",
         column="device bound to, where one was asked for")
 
@@ -78,7 +73,7 @@ class _Congested(EveryTest):
 
     congestion: str | None = setting(
         "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),
-        absent=_("host’s default"), asks=Ask("congestion", ENDS - _RECEIVER),
+        absent=_("host’s default"), asks=(Ask("congestion", "send ask mirror"),),
         need=Need("congestion", of="sender", vital=False),
         about="TCP congestion control, such as cubic or bbr.",
         column="congestion control asked for; NA: the host's default")
@@ -89,38 +84,39 @@ class _Messages(_Congested):
     """What tests take that have messages of one size."""
 
     message_bytes: int = setting(
-        "message_size", _SIZE, label=_("message size, bytes"), asks=Ask("message"),
+        "message_size", _SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
         about="Bytes handed to one send call: a message, or a request.",
         column="handed to one send call")
     count: int | None = setting(
-        "count", Whole(1, 10**12), default=None, label=_("messages"), asks=Ask("count", _LEADERS),
+        "count", Whole(1, 10**12), default=None, label=_("messages"),
+        asks=(Ask("count", "send receive ask"),),
         about="Messages or transactions, in place of a duration.",
         column="messages or round trips asked for, in place of a duration")
     warm_up_s: float = setting(
         "warm_up", _PAUSE, default=0.0, label=_("warm-up"),
-        asks=Ask("warm_up", _LEADERS, unless=0.0), about="Time before the window, not counted.",
-        column="time before the window")
+        asks=(Ask("warm_up", "send receive ask", unless=0.0),),
+        about="Time before the window, not counted.", column="time before the window")
     nodelay: bool = setting(
         "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
-        asks=Ask("nodelay", when=True), about="TCP_NODELAY: small messages are sent at once.",
+        asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
         column="TCP_NODELAY asked for")
     message_rate_per_s: float | None = setting(
         "message_rate", Quantity("per second", 1e-3, 1e9, "5000/s"), default=None,
         label=_("offered messages a second"), absent=_("unlimited"),
-        asks=Ask("message_rate", _SENDER | _ASKER), about="Offered messages or requests a second.",
+        asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests a second.",
         column="offered messages a second")
     source_port: int | None = setting(
         "source_port", Whole(1, 65535), default=None, steps=False, label=_("source port"),
-        asks=Ask("port", _CONNECTOR), about="Local port of the connecting side.",
+        asks=(Ask("port", "connect"),), about="Local port of the connecting side.",
         column="of the sender, where one was asked for")
     server_cpu: int | None = setting(
         "server_cpu", Whole(0, 4095), default=None, label=_("server’s CPU"),
-        asks=Ask("cpu", _SERVER), need=Need("pin", of="server"),
+        asks=(Ask("cpu", "server"),), need=Need("pin", of="server"),
         about="CPU that the server's probe runs on.",
         column="CPU that the server's threads are pinned to")
     client_cpu: int | None = setting(
         "client_cpu", Whole(0, 4095), default=None, label=_("client’s CPU"),
-        asks=Ask("cpu", _CLIENT), need=Need("pin", of="client"),
+        asks=(Ask("cpu", "client"),), need=Need("pin", of="client"),
         about="CPU that the client's probe runs on.",
         column="CPU that the client's threads are pinned to")
 
@@ -133,16 +129,16 @@ class _OneWay:
         "direction", default="client-sends", about="Who sends; both at once in one common window.",
         column="client-sends, server-sends or both")
     streams: int = setting(
-        "streams", Whole(1, 64), default=1, asks=Ask("streams"), about="Parallel streams.",
+        "streams", Whole(1, 64), default=1, asks=(Ask("streams"),), about="Parallel streams.",
         column="parallel streams")
     send_method: Literal["batch", "packet"] | None = setting(
         "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
-        absent=_("plain"), asks=Ask("method", _SENDER), need=Need("", of="sender"),
+        absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
         about="UDP only: one message a send call, many, or frames of our own.",
         column="how datagrams are handed over: batch or packet; NA: plain, one a call")
     receive: Literal["blocking", "spinning", "polling"] = setting(
         "receive", default="blocking", label=_("receive call"),
-        asks=(Ask("spin", _RECEIVER, when="spinning"), Ask("poll", _RECEIVER, when="polling")),
+        asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling")),
         need=Need("poll", of="receiver", at="polling"),
         about="How the receiver waits; polling: UDP only.", column="blocking, spinning or polling")
 
@@ -153,7 +149,7 @@ class _Datagrams:
 
     dont_fragment: bool = setting(
         "dont_fragment", default=False, only_of="UDP", label=_("don’t fragment"),
-        asks=Ask("dont_fragment", when=True),
+        asks=(Ask("dont_fragment", when=True),),
         need=Need("dont-fragment", at=True, what="the DF bit"),
         about="UDP only: forbid fragments on the way.", column="the DF bit asked for")
 
@@ -164,7 +160,7 @@ class _Answered:
 
     timeout_s: float = setting(
         "timeout", Quantity("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
-        label=_("time-out"), asks=Ask("timeout", _ASKER),
+        label=_("time-out"), asks=(Ask("timeout", "ask"),),
         about="UDP only: after which a request is lost.",
         column="after which a UDP request is lost")
 
@@ -179,20 +175,20 @@ class _Requests(_Messages):
         column="of an answer; NA: as many as the request has")
     server_receive: Literal["blocking", "spinning"] = setting(
         "server_receive", default="blocking", label=_("server’s receive call"),
-        asks=Ask("spin", _MIRROR, when="spinning"), about="How the server waits for a request.",
+        asks=(Ask("spin", "mirror", when="spinning"),), about="How the server waits for a request.",
         column="blocking or spinning, of the server")
     client_receive: Literal["blocking", "spinning"] = setting(
         "client_receive", default="blocking", label=_("client’s receive call"),
-        asks=Ask("spin", _ASKER, when="spinning"), about="How the client waits for an answer.",
+        asks=(Ask("spin", "ask", when="spinning"),), about="How the client waits for an answer.",
         column="blocking or spinning, of the client")
     mirror_hold_s: float = setting(
         "mirror_hold", Quantity("seconds", 0, 0.1, "100us"), default=0.0,
-        label=_("mirror holds back"), asks=Ask("hold", _MIRROR, unless=0.0),
+        label=_("mirror holds back"), asks=(Ask("hold", "mirror", unless=0.0),),
         about="What the server waits before it answers.",
         column="wait of the mirror between receiving and answering")
     keep_first: int = setting(
         "keep_first", Whole(0, 1000), default=0, label=_("first round trips kept"),
-        asks=Ask("keep", _ASKER, unless=0), about="First round trips kept one by one.",
+        asks=(Ask("keep", "ask", unless=0),), about="First round trips kept one by one.",
         column="round trips to be kept one by one")
 
 
@@ -208,7 +204,7 @@ class Stream(_Datagrams, _OneWay, _Messages):
 
     rate_bit_per_s: float | None = setting(
         "rate", _RATE, default=None, excludes="message_rate_per_s", label=_("offered rate"),
-        absent=_("unlimited"), asks=Ask("rate", _SENDER),
+        absent=_("unlimited"), asks=(Ask("rate", "send"),),
         about="Offered payload rate; without it, all that goes.",
         column="offered payload rate; NA: as fast as it goes")
 
@@ -225,15 +221,15 @@ class RoundTrip(_Answered, _Datagrams, _Requests):
     )
 
     outstanding: int = setting(
-        "outstanding", Whole(1, 1024), default=1, asks=Ask("outstanding", _ASKER, unless=1),
+        "outstanding", Whole(1, 1024), default=1, asks=(Ask("outstanding", "ask", unless=1),),
         about="Requests under way at once.", column="requests under way at once")
     udp_checksum: bool = setting(
         "udp_checksum", default=True, only_of="UDP", label=_("UDP checksum"),
-        asks=Ask("no_checksum", when=False), need=Need("no-checksum", at=False),
+        asks=(Ask("no_checksum", when=False),), need=Need("no-checksum", at=False),
         about="False: UDP over IPv4 without its checksum.", column="whether UDP carries a checksum")
     stack_time: bool = setting(
         "stack_time", default=False, only_of="UDP", label=_("time in the server’s stack"),
-        asks=Ask("stamps", _MIRROR, when=True),
+        asks=(Ask("stamps", "mirror", when=True),),
         need=Need("stamps", of="server", at=True, vital=False),
         about="UDP only: time the server's stack by time stamps.",
         column="whether the server's stack is to be timed as well")
@@ -252,7 +248,7 @@ class Connect(_Requests):
 
     protocol: Literal["TCP", "UDP"] = "TCP"
     close: Literal["reset", "orderly"] = setting(
-        "close", default="reset", label=_("connections closed by"), asks=Ask("close", _ASKER),
+        "close", default="reset", label=_("connections closed by"), asks=(Ask("close", "ask"),),
         about="How the client ends a connection: reset leaves no TIME_WAIT behind.",
         column="reset or orderly: how the client ends a connection")
 

@@ -7,15 +7,16 @@ what the probes are asked, and what they must be able to do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_args, get_type_hints
 
 from netlab.messages import _
 
 Kind = TypeVar("Kind")
+Known = ParamSpec("Known")
 
 Scalar = str | int | float | bool
 Level = Scalar | None
@@ -63,17 +64,14 @@ class Or:
 Reader = Whole | Quantity | Text | Or | None
 """``None``: as the type of the field is read, a choice of words or yes and no."""
 
-ENDS = frozenset({"send", "receive", "ask", "mirror"})
-"""What an end of a test does: the verbs of docs/protocol.md."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A key of the control protocol, and which end is asked it."""
 
     key: str
-    of: frozenset[str] = ENDS
-    """Verbs; or ``server`` or ``client``, or ``connect``: the end that connects."""
+    of: str = "send receive ask mirror"
+    """Its verbs; or ``server``, ``client``, or ``connect``: the end that connects."""
     unless: Level = None
     """The level that is not asked for, as it is what the probe does anyway."""
     when: Level = None
@@ -95,68 +93,49 @@ class Need:
     """What asks for it, where that is not the setting as a matrix has it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SettingRow:
     """All that is known of a setting."""
 
     key: str
     """In a matrix."""
-    reads: Reader
-    steps: bool
-    """Whether an axis may be given as evenly spaced steps."""
+    reads: Reader = None
+    default: Any = ...
+    """Its level where nobody says anything; ``...``: somebody must."""
+    _: KW_ONLY
     about: str
     """For whoever writes a matrix."""
-    column: str | None
-    """What its column of the frame holds; ``None``: what was measured is in the same column."""
-    label: str
+    column: str | None = ""
+    """What its column of the frame holds; empty: what it is about; ``None``: what was measured is
+    in the same column."""
+    label: str = ""
     """In a report; empty: its field in words."""
-    absent: str
+    absent: str = NOT_SET
     """What its absence means, in a report."""
-    asks: tuple[Ask, ...]
-    need: Need | None
-    only_of: Literal["TCP", "UDP"] | None
+    asks: tuple[Ask, ...] = ()
+    need: Need | None = None
+    only_of: Literal["TCP", "UDP"] | None = None
     """The protocol for which alone it means anything."""
-    excludes: str | None
+    excludes: str | None = None
     """The field that no cell has besides: naming one takes the other back."""
+    steps: bool = True
+    """Whether an axis of numbers may be given as evenly spaced steps."""
     field: str = ""
     type: Any = None
     """Of its values, but for ``None``."""
 
 
-def setting(
-    key: str,
-    reads: Reader = None,
-    *,
-    about: str,
-    default: Any = MISSING,
-    column: str | None = "",
-    label: str = "",
-    absent: str = NOT_SET,
-    asks: Ask | tuple[Ask, ...] = (),
-    need: Need | None = None,
-    only_of: Literal["TCP", "UDP"] | None = None,
-    excludes: str | None = None,
-    steps: bool = True,
-) -> Any:
-    """A row as a field, as ``SettingRow`` has it; a cell must have one that has no ``default``.
+def _as_field(row: Callable[Known, SettingRow]) -> Callable[Known, Any]:
+    def made(*args: Known.args, **kwargs: Known.kwargs) -> Any:
+        known = row(*args, **kwargs)
+        default = MISSING if known.default is ... else known.default
+        return field(default=default, metadata={"row": known})
 
-    Its column holds what it is ``about``, where nothing else is said.
-    """
-    numbers = reads.reads if isinstance(reads, Or) else reads
-    row = SettingRow(
-        key=key,
-        reads=reads,
-        steps=steps and isinstance(numbers, Whole | Quantity),
-        about=about,
-        column=about if column == "" else column,
-        label=label,
-        absent=absent,
-        asks=(asks,) if isinstance(asks, Ask) else asks,
-        need=need,
-        only_of=only_of,
-        excludes=excludes,
-    )
-    return field(default=default, metadata={"row": row})
+    return made
+
+
+setting = _as_field(SettingRow)
+"""A row as the field that it is about."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +184,10 @@ def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
                 type_ = _without_none(types[each.name])
                 row: SettingRow = each.metadata["row"]
                 label = row.label or _(each.name.replace("_", " "))
-                rows[each.name] = replace(row, field=each.name, type=type_, label=label)
+                column = row.about if row.column == "" else row.column
+                rows[each.name] = replace(
+                    row, field=each.name, type=type_, label=label, column=column
+                )
     return rows
 
 

@@ -26,7 +26,7 @@ def asked(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
         row, level = ROWS[name], getattr(setup, name)
         if level is not None and heeds(row, setup.protocol, agent):
             for ask in row.asks:
-                if not ask.of.isdisjoint(roles):
+                if set(ask.of.split()) & set(roles):
                     keys |= _key(ask, row, level)
     return keys
 
