@@ -74,6 +74,9 @@ class Rule:
         return all(combination[name] in levels for name, levels in self.when.items())
 
 
+RuleKind = Literal["replace", "exclude", "override"]
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """One test of a matrix: the product of its axes, and the rules applied to it in this order."""
@@ -86,6 +89,11 @@ class Grid:
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
+
+    @property
+    def rules(self) -> tuple[tuple[RuleKind, tuple[Rule, ...]], ...]:
+        """Its rules by kind, in the order in which they are applied."""
+        return ("replace", self.replace), ("exclude", self.exclude), ("override", self.override)
 
     @property
     def size(self) -> int:
@@ -101,7 +109,7 @@ class Problem:
     """Something in a grid that makes no sense."""
 
     grid: int
-    kind: Literal["test", "replace", "exclude", "override", "setting"]
+    kind: Literal["test", "setting"] | RuleKind
     message: str
     rule: int = 0
     """Index of the rule at fault."""
@@ -161,15 +169,14 @@ def _combinations(
     """
     names = tuple(grid.axes)
     made: set[tuple[Level, ...]] = set()
-    applied = (("replace", grid.replace), ("exclude", grid.exclude), ("override", grid.override))
     for levels in itertools.product(*grid.axes.values()):
         combination: dict[str, Level] = {
             "pairing": pairing,
             **dict(zip(names, levels, strict=True)),
         }
-        last: tuple[str, int] | None = None
+        last: tuple[RuleKind, int] | None = None
         excluded = False
-        for kind, rules in applied:
+        for kind, rules in grid.rules:
             for number, rule in enumerate(rules):
                 if rule.matches(combination):
                     used.add((index, kind, number))
@@ -191,26 +198,18 @@ def _combinations(
 
 
 def _made_equal(
-    index: int, grid: Grid, last: tuple[str, int] | None, combination: Mapping[str, Level]
+    index: int, grid: Grid, last: tuple[RuleKind, int] | None, combination: Mapping[str, Level]
 ) -> Problem:
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
     message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
-    if last is None:
-        # The rule stood earlier: it turned another combination into this one.
-        rules = [("replace", number) for number in range(len(grid.replace))]
-        last = (rules or [("override", 0)])[0]
-    kind: Literal["replace", "override"] = "replace" if last[0] == "replace" else "override"
-    return Problem(index, kind, message, rule=last[1])
+    # Without a rule of its own, an earlier one turned another combination into this one.
+    kind, rule = last or ("replace" if grid.replace else "override", 0)
+    return Problem(index, kind, message, rule=rule)
 
 
 def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iterator[Problem]:
-    kinds: tuple[tuple[Literal["replace", "exclude", "override"], tuple[Rule, ...]], ...] = (
-        ("replace", grid.replace),
-        ("exclude", grid.exclude),
-        ("override", grid.override),
-    )
-    for kind, rules in kinds:
+    for kind, rules in grid.rules:
         for number in range(len(rules)):
             if (index, kind, number) not in used:
                 yield Problem(index, kind, "matches no cell", rule=number)

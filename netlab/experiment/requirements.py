@@ -47,19 +47,24 @@ def _demands(cell: Cell) -> Iterator[Demand]:
     protocol = str(cell.settings["protocol"])
     settings: Mapping[str, Level] = {**_BY_ITSELF.get(cell.test, {}), **cell.settings}
     kind = {"payload_search": "round_trip" if protocol == "UDP" else "stream"}
-    rows = [row for row in ROWS.values() if row.need is not None and row.field in settings]
+    rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
     for role in _BOTH:
         yield Demand(role, kind.get(cell.test, cell.test), f"test: {cell.test}")
         yield Demand(role, protocol.lower(), f"protocol: {protocol}")
         for row in rows:
             need, level = row.need, settings[row.field]
-            if need is None or row.only_of not in (None, protocol) or need.at not in (None, level):
+            if need is None or row.only_of not in (None, protocol):
                 continue
-            if _is_of(cell, role, need.of):
+            if need.at in (None, level) and _is_of(cell, role, need.of):
                 said = str(level).lower() if isinstance(level, bool) else str(level)
                 what = need.what or f"{row.key}: {said}"
                 yield Demand(role, need.capability or said, what, needed=need.vital)
 
+
+_FIRST = (
+    "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu latency send_method receive"
+)
+"""Of several things that a host lacks, those that are said first, in this order."""
 
 _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
 """What a kind of test needs besides its settings, as the setting that asks for the same."""

@@ -36,9 +36,9 @@ def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
 
     Windows lets no program choose its congestion control, say: the record tells then.
     """
-    optional = row.need is not None and not row.need.vital
-    has = not optional or row.need is None or can(agent, row.need.capability)
-    return row.only_of in (None, protocol) and has
+    need = row.need
+    knows = need is None or need.vital or can(agent, need.capability)
+    return knows and row.only_of in (None, protocol)
 
 
 def _key(ask: Ask, row: SettingRow, level: Level) -> Mapping[str, Any]:
