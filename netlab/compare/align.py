@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.kinds import Level
 from netlab.experiment.records import Status
+from netlab.experiment.settings import Level
 from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean, pairs_by_block

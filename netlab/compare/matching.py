@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, Level, Scalar
+from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.experiment.matrix import Link
+from netlab.experiment.settings import Level, Scalar
 from netlab.results.labels import count, setting_name, setting_value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.units import format_rate

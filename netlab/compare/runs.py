@@ -13,7 +13,7 @@ from netlab.compare.matching import Agreement, agreement
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.comparisons import OF_A_CELL, Comparison
-from netlab.experiment.kinds import Level
+from netlab.experiment.settings import Level
 from netlab.results.labels import setting, setting_name, setting_value
 from netlab.results.readings import Reading, readings
 from netlab.stats import MARGIN

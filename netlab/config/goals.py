@@ -13,7 +13,7 @@ from netlab.errors import Fault
 from netlab.experiment.cells import expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation, When
-from netlab.experiment.kinds import Level
+from netlab.experiment.settings import Level
 
 _HAVING = {
     "throughput": "a throughput: `stream` tests do",

@@ -1,6 +1,6 @@
 """YAML → Matrix: what the user wrote, validated; every fault with file, line, column and key path.
 
-The settings of a cell come from four layers, the nearer wins: what ``setups.py`` has where nobody
+The settings of a cell come from four layers, the nearer wins: what ``kinds.py`` has where nobody
 says anything, the matrix's ``defaults``, the test itself, and ``--set NAME=VALUE``, which holds for
 every cell, whatever axis or rule gives that setting (a replacement that translates its value, 65536
 bytes to 64512 for UDP, still does). Of two settings that exclude each other (``duration`` and
@@ -27,8 +27,8 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.kinds import Level
 from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
 
 

@@ -15,16 +15,9 @@ from netlab.config.matrix_model import MatrixFile
 from netlab.config.settings import FIELD_OF, NAME_OF, Steps, kinds_with
 from netlab.errors import Fault
 from netlab.experiment.cells import Grid, Rule
-from netlab.experiment.kinds import (
-    DEFAULTS_OF,
-    EXCLUSIVE,
-    FIELDS,
-    NEEDED,
-    ONLY_OF_TCP,
-    ONLY_OF_UDP,
-    Level,
-)
+from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.experiment.pairings import is_by_name
+from netlab.experiment.settings import Level
 
 MAX_CELLS = 100_000
 """Most cells of a matrix; at 1 s each more than a day."""

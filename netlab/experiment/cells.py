@@ -7,21 +7,18 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
     SETUPS,
-    Level,
-    Scalar,
+    PayloadSearch,
     TestSettings,
+    ThroughputSearch,
     applicable,
-    key_words,
 )
-
-if TYPE_CHECKING:
-    pass
+from netlab.experiment.settings import Level, Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,17 @@ class Cell:
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        return "-".join((self.pairing, self.test, *key_words(self.setup), digest))
+        return "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
+
+
+def _key_words(setup: TestSettings) -> tuple[str, ...]:
+    """What of a setup makes a cell's key readable: ``tcp``, ``64``, ``16384``."""
+    buffer = setup.socket_buffer_bytes
+    buffer_word = "auto" if buffer is None else str(buffer)
+    if isinstance(setup, PayloadSearch):
+        return (setup.protocol.lower(), f"ipv{setup.ip_version}", buffer_word)
+    size_bytes = setup.frame_bytes if isinstance(setup, ThroughputSearch) else setup.message_bytes
+    return (setup.protocol.lower(), str(size_bytes), buffer_word)
 
 
 DEFAULTS: Mapping[str, Level] = {
@@ -67,6 +74,9 @@ class Rule:
         return all(combination[name] in levels for name, levels in self.when.items())
 
 
+RuleKind = Literal["replace", "exclude", "override"]
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """One test of a matrix: the product of its axes, and the rules applied to it in this order."""
@@ -79,6 +89,11 @@ class Grid:
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
+
+    @property
+    def rules(self) -> tuple[tuple[RuleKind, tuple[Rule, ...]], ...]:
+        """Its rules by kind, in the order in which they are applied."""
+        return ("replace", self.replace), ("exclude", self.exclude), ("override", self.override)
 
     @property
     def size(self) -> int:
@@ -94,7 +109,7 @@ class Problem:
     """Something in a grid that makes no sense."""
 
     grid: int
-    kind: Literal["test", "replace", "exclude", "override", "setting"]
+    kind: Literal["test", "setting"] | RuleKind
     message: str
     rule: int = 0
     """Index of the rule at fault."""
@@ -154,15 +169,14 @@ def _combinations(
     """
     names = tuple(grid.axes)
     made: set[tuple[Level, ...]] = set()
-    applied = (("replace", grid.replace), ("exclude", grid.exclude), ("override", grid.override))
     for levels in itertools.product(*grid.axes.values()):
         combination: dict[str, Level] = {
             "pairing": pairing,
             **dict(zip(names, levels, strict=True)),
         }
-        last: tuple[str, int] | None = None
+        last: tuple[RuleKind, int] | None = None
         excluded = False
-        for kind, rules in applied:
+        for kind, rules in grid.rules:
             for number, rule in enumerate(rules):
                 if rule.matches(combination):
                     used.add((index, kind, number))
@@ -184,26 +198,18 @@ def _combinations(
 
 
 def _made_equal(
-    index: int, grid: Grid, last: tuple[str, int] | None, combination: Mapping[str, Level]
+    index: int, grid: Grid, last: tuple[RuleKind, int] | None, combination: Mapping[str, Level]
 ) -> Problem:
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
     message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
-    if last is None:
-        # The rule stood earlier: it turned another combination into this one.
-        rules = [("replace", number) for number in range(len(grid.replace))]
-        last = (rules or [("override", 0)])[0]
-    kind: Literal["replace", "override"] = "replace" if last[0] == "replace" else "override"
-    return Problem(index, kind, message, rule=last[1])
+    # Without a rule of its own, an earlier one turned another combination into this one.
+    kind, rule = last or ("replace" if grid.replace else "override", 0)
+    return Problem(index, kind, message, rule=rule)
 
 
 def _idle_rules(index: int, grid: Grid, used: set[tuple[int, str, int]]) -> Iterator[Problem]:
-    kinds: tuple[tuple[Literal["replace", "exclude", "override"], tuple[Rule, ...]], ...] = (
-        ("replace", grid.replace),
-        ("exclude", grid.exclude),
-        ("override", grid.override),
-    )
-    for kind, rules in kinds:
+    for kind, rules in grid.rules:
         for number in range(len(rules)):
             if (index, kind, number) not in used:
                 yield Problem(index, kind, "matches no cell", rule=number)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netlab.experiment.kinds import ONLY_OF_TCP, ONLY_OF_UDP, Level
+from netlab.experiment.kinds import ONLY_OF_TCP, ONLY_OF_UDP
+from netlab.experiment.settings import Level
 
 Side = Literal["baseline", "contender"]
 

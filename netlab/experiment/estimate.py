@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from netlab import ethernet
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import SEARCHES, Connect, RoundTrip, Stream, window_s
+from netlab.experiment.kinds import SEARCHES, Connect, RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import Link
 from netlab.experiment.schedule import Round
 
@@ -58,6 +58,24 @@ def estimate(
         made += 1
     time_s += pause_s * max(0, made - 1)
     return Estimate(time_s, longest_s, at_link_rate, counted, searching)
+
+
+def window_s(setup: TestSettings) -> float | None:
+    """Warm-up and window, as asked for.
+
+    ``None`` where the settings do not say how long it takes: a count without a rate, a search.
+    """
+    if isinstance(setup, SEARCHES):
+        return None
+    if setup.duration_s is not None:
+        return setup.warm_up_s + setup.duration_s
+    if setup.count is None:
+        return None
+    if setup.message_rate_per_s is not None:
+        return setup.warm_up_s + setup.count / setup.message_rate_per_s
+    if isinstance(setup, Stream) and setup.rate_bit_per_s is not None:
+        return setup.warm_up_s + 8 * setup.message_bytes * setup.count / setup.rate_bit_per_s
+    return None
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from netlab.experiment.kinds import FIELDS, Level
+from netlab.experiment.kinds import FIELDS
+from netlab.experiment.settings import Level
 from netlab.units import format_bytes, format_rate, format_seconds, format_share
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline"]

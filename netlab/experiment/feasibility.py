@@ -30,7 +30,7 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def _of_stream(setup: Stream) -> Iterator[SettingFault]:
-    yield from _too_long(setup, "message_bytes", setup.message_bytes)
+    yield from _too_long(setup)
     if setup.receive == "polling" and setup.protocol == "TCP":
         yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
@@ -41,7 +41,7 @@ def _of_stream(setup: Stream) -> Iterator[SettingFault]:
 
 
 def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
-    yield from _too_long(setup, "message_bytes", setup.message_bytes)
+    yield from _too_long(setup)
     if setup.protocol != "UDP":
         return
     response_bytes = setup.message_bytes
@@ -103,11 +103,11 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
         )
 
 
-def _too_long(setup: Stream | RoundTrip, field: str, message_bytes: int) -> Iterator[SettingFault]:
+def _too_long(setup: Stream | RoundTrip) -> Iterator[SettingFault]:
     most = UDP_MOST_BYTES[setup.ip_version]
-    if setup.protocol == "UDP" and message_bytes > most:
+    if setup.protocol == "UDP" and setup.message_bytes > most:
         yield (
-            field,
+            "message_bytes",
             f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
             "`replace` it for UDP, or `exclude` it",
         )

@@ -6,14 +6,10 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from netlab.errors import UsageError
 from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
 from netlab.experiment.round_robin import Match
-
-if TYPE_CHECKING:
-    pass
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": "another system"}

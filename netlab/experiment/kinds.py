@@ -1,214 +1,339 @@
-"""Setups: what one cell of each kind of test is measured with, as plain settings. Pure.
+"""The kinds of test, each with its settings: what one cell is measured with. Pure.
 
-A new kind of test: a dataclass here, its name in ``SETUPS``, what no host could measure of it in
-``limits.py``. Its fields are its settings in a matrix; what a setting may be stands once, in
-``matrix_settings.py``.
+A new setting is a row in the class of the tests that take it. A new kind of test: a class here, its
+name in ``SETUPS``, what no host could measure of it in ``feasibility.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING
 from typing import Literal
 
-Scalar = str | int | float | bool
-Level = Scalar | None
-"""One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
+from netlab.experiment.settings import (
+    Ask,
+    Level,
+    Need,
+    Or,
+    Quantity,
+    Settings,
+    Text,
+    Whole,
+    of_settings,
+    rows_of,
+    setting,
+)
+from netlab.messages import _
 
-Receive = Literal["blocking", "spinning", "polling"]
-"""How the receiver of a stream waits; only a UDP receiver polls: docs/protocol.md."""
-
-SendMethod = Literal["batch", "packet"]
-"""How UDP messages are handed to the system other than one a call: docs/protocol.md."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
-    """What all setups can do."""
-
-    def settings(self) -> dict[str, Scalar]:
-        """All that is set, as flat keys with their units; ``None`` is left out."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: value for name, value in pairs if value is not None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream(_Settings):
-    """Settings of one ``stream`` cell. ``None`` leaves the host's default alone."""
-
-    protocol: Literal["TCP", "UDP"]
-    message_bytes: int
-    """Bytes handed to one send call, 1 to 2^24."""
-    socket_buffer_bytes: int | None = None
-    """SO_SNDBUF and SO_RCVBUF of both ends; ``None`` is ``auto``, the kernel's own tuning."""
-    duration_s: float | None = 10.0
-    """Length of the window; ``None`` where ``count`` bounds the trial."""
-    count: int | None = None
-    """Messages to send, in place of a duration."""
-    warm_up_s: float = 0.0
-    direction: Literal["client-sends", "server-sends", "both"] = "client-sends"
-    streams: int = 1
-    ip_version: Literal[4, 6] = 4
-    congestion: str | None = None
-    nodelay: bool = False
-    dont_fragment: bool = False
-    rate_bit_per_s: float | None = None
-    """Offered payload rate, open loop; ``None`` sends as fast as the socket takes it."""
-    message_rate_per_s: float | None = None
-    send_method: SendMethod | None = None
-    """``None``: ``plain``, one send call a message."""
-    dscp: int | None = None
-    source_port: int | None = None
-    interface: str | None = None
-    receive: Receive = "blocking"
-    server_cpu: int | None = None
-    client_cpu: int | None = None
-    network: str | None = None
-    """Name of the test addresses to use; ``None`` is the first of each host."""
+_SIZE = Quantity("bytes", 1, 1 << 24, "64KiB")
+_WINDOW = Quantity("seconds", 0.001, 86400, "10s")
+_PAUSE = Quantity("seconds", 0, 3600, "500ms")
+_RATE = Quantity("rate", 1, 1e13, "100Mbit")
+_WORD = Text(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundTrip(_Settings):
-    """Settings of one ``round_trip`` cell: the client asks, the server's mirror answers."""
-
-    protocol: Literal["TCP", "UDP"]
-    message_bytes: int
-    """Bytes of a request, 1 to 2^24."""
-    response_bytes: int | None = None
-    """Bytes of an answer; ``None``: as many as the request has. UDP: never more than it has."""
-    socket_buffer_bytes: int | None = None
-    duration_s: float | None = 10.0
-    """Length of the window; ``None`` where ``count`` bounds the trial."""
-    count: int | None = None
-    """Round trips, answered or lost, in place of a duration."""
-    warm_up_s: float = 0.0
-    outstanding: int = 1
-    """Requests under way at once, 1 to 1024."""
-    message_rate_per_s: float | None = None
-    """Requests a second, open loop; ``None``: the next one follows an answer."""
-    timeout_s: float = 1.0
-    """After which a UDP request is lost, 0.001 to 10."""
-    ip_version: Literal[4, 6] = 4
-    congestion: str | None = None
-    nodelay: bool = False
-    dont_fragment: bool = False
-    dscp: int | None = None
-    source_port: int | None = None
-    interface: str | None = None
-    server_receive: Literal["blocking", "spinning"] = "blocking"
-    client_receive: Literal["blocking", "spinning"] = "blocking"
-    server_cpu: int | None = None
-    client_cpu: int | None = None
-    network: str | None = None
-    udp_checksum: bool = True
-    """False sends UDP over IPv4 without a checksum, both ways."""
-    stack_time: bool = False
-    """Whether the server's stack is timed as well: receive stamp to transmit stamp, UDP."""
-    mirror_hold_s: float = 0.0
-    """What the mirror waits between receiving and answering, 0 to 0.1."""
-    keep_first: int = 0
-    """How many of the first round trips are kept one by one, 0 to 1000."""
+# A table: as few lines a row as it takes.
+# fmt: off
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connect(_Settings):
-    """Settings of one ``connect`` cell: every transaction has a TCP connection of its own."""
+@of_settings
+class EveryTest(Settings):
+    """What all tests take."""
 
-    message_bytes: int
+    protocol: Literal["TCP", "UDP"] = setting(
+        "protocol", about="Transport protocol.", column="TCP or UDP")
+    ip_version: Literal[4, 6] = setting(
+        "ip", default=4, label=_("IP version"), need=Need("ipv6", at=6),
+        about="Version of the Internet Protocol.", column="4 or 6")
+    socket_buffer_bytes: int | None = setting(
+        "socket_buffer", Or("auto", Quantity("bytes", 1, 1 << 30, "64KiB"), "64KiB"), default=None,
+        label=_("socket buffer"), absent=_("auto"), asks=(Ask("socket_buffer"),),
+        about="SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
+        column="asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning")
+    duration_s: float | None = setting(
+        "duration", _WINDOW, default=10.0, excludes="count", label=_("duration"),
+        asks=(Ask("seconds", "send receive ask"),),
+        about="Length of the window in which is measured.", column="length of the window asked for")
+    dscp: int | None = setting(
+        "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
+        about="Differentiated services code point.", column="code point asked for")
+    network: str | None = setting(
+        "network", _WORD, default=None, about="Name of the test addresses to use.",
+        column="name of the test addresses; NA: the first of each host")
+    interface: str | None = setting(
+        "interface", Text(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
+        asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
+        about="Device that the connecting side is bound to.",
+        column="device bound to, where one was asked for")
+
+
+@of_settings
+class _Congested(EveryTest):
+    """What tests take whose data TCP may hold back."""
+
+    congestion: str | None = setting(
+        "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),
+        absent=_("host’s default"), asks=(Ask("congestion", "send ask mirror"),),
+        need=Need("congestion", of="sender", vital=False),
+        about="TCP congestion control, such as cubic or bbr.",
+        column="congestion control asked for; NA: the host's default")
+
+
+@of_settings
+class _Messages(_Congested):
+    """What tests take that have messages of one size."""
+
+    message_bytes: int = setting(
+        "message_size", _SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
+        about="Bytes handed to one send call: a message, or a request.",
+        column="handed to one send call")
+    count: int | None = setting(
+        "count", Whole(1, 10**12), default=None, label=_("messages"),
+        asks=(Ask("count", "send receive ask"),),
+        about="Messages or transactions, in place of a duration.",
+        column="messages or round trips asked for, in place of a duration")
+    warm_up_s: float = setting(
+        "warm_up", _PAUSE, default=0.0, label=_("warm-up"),
+        asks=(Ask("warm_up", "send receive ask", unless=0.0),),
+        about="Time before the window, not counted.", column="time before the window")
+    nodelay: bool = setting(
+        "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
+        asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
+        column="TCP_NODELAY asked for")
+    message_rate_per_s: float | None = setting(
+        "message_rate", Quantity("per second", 1e-3, 1e9, "5000/s"), default=None,
+        label=_("offered messages a second"), absent=_("unlimited"),
+        asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests a second.",
+        column="offered messages a second")
+    source_port: int | None = setting(
+        "source_port", Whole(1, 65535), default=None, steps=False, label=_("source port"),
+        asks=(Ask("port", "connect"),), about="Local port of the connecting side.",
+        column="of the sender, where one was asked for")
+    server_cpu: int | None = setting(
+        "server_cpu", Whole(0, 4095), default=None, label=_("server’s CPU"),
+        asks=(Ask("cpu", "server"),), need=Need("pin", of="server"),
+        about="CPU that the server's probe runs on.",
+        column="CPU that the server's threads are pinned to")
+    client_cpu: int | None = setting(
+        "client_cpu", Whole(0, 4095), default=None, label=_("client’s CPU"),
+        asks=(Ask("cpu", "client"),), need=Need("pin", of="client"),
+        about="CPU that the client's probe runs on.",
+        column="CPU that the client's threads are pinned to")
+
+
+@of_settings
+class _OneWay:
+    """What tests take whose data go one way, or both ways at once."""
+
+    direction: Literal["client-sends", "server-sends", "both"] = setting(
+        "direction", default="client-sends", about="Who sends; both at once in one common window.",
+        column="client-sends, server-sends or both")
+    streams: int = setting(
+        "streams", Whole(1, 64), default=1, asks=(Ask("streams"),), about="Parallel streams.",
+        column="parallel streams")
+    send_method: Literal["batch", "packet"] | None = setting(
+        "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
+        absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
+        about="UDP only: one message a send call, many, or frames of our own.",
+        column="how datagrams are handed over: batch or packet; NA: plain, one a call")
+    receive: Literal["blocking", "spinning", "polling"] = setting(
+        "receive", default="blocking", label=_("receive call"),
+        asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling")),
+        need=Need("poll", of="receiver", at="polling"),
+        about="How the receiver waits; polling: UDP only.", column="blocking, spinning or polling")
+
+
+@of_settings
+class _Datagrams:
+    """What tests take that may send messages longer than a packet."""
+
+    dont_fragment: bool = setting(
+        "dont_fragment", default=False, only_of="UDP", label=_("don’t fragment"),
+        asks=(Ask("dont_fragment", when=True),),
+        need=Need("dont-fragment", at=True, what="the DF bit"),
+        about="UDP only: forbid fragments on the way.", column="the DF bit asked for")
+
+
+@of_settings
+class _Answered:
+    """What tests take that wait for an answer of UDP."""
+
+    timeout_s: float = setting(
+        "timeout", Quantity("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
+        label=_("time-out"), asks=(Ask("timeout", "ask"),),
+        about="UDP only: after which a request is lost.",
+        column="after which a UDP request is lost")
+
+
+@of_settings
+class _Requests(_Messages):
+    """What tests take of which the server answers each request."""
+
+    response_bytes: int | None = setting(
+        "response_size", Or("same", _SIZE, "16"), default=None, label=_("response"),
+        absent=_("as the request"), about="Bytes of an answer; same: as many as the request has.",
+        column="of an answer; NA: as many as the request has")
+    server_receive: Literal["blocking", "spinning"] = setting(
+        "server_receive", default="blocking", label=_("server’s receive call"),
+        asks=(Ask("spin", "mirror", when="spinning"),), about="How the server waits for a request.",
+        column="blocking or spinning, of the server")
+    client_receive: Literal["blocking", "spinning"] = setting(
+        "client_receive", default="blocking", label=_("client’s receive call"),
+        asks=(Ask("spin", "ask", when="spinning"),), about="How the client waits for an answer.",
+        column="blocking or spinning, of the client")
+    mirror_hold_s: float = setting(
+        "mirror_hold", Quantity("seconds", 0, 0.1, "100us"), default=0.0,
+        label=_("mirror holds back"), asks=(Ask("hold", "mirror", unless=0.0),),
+        about="What the server waits before it answers.",
+        column="wait of the mirror between receiving and answering")
+    keep_first: int = setting(
+        "keep_first", Whole(0, 1000), default=0, label=_("first round trips kept"),
+        asks=(Ask("keep", "ask", unless=0),), about="First round trips kept one by one.",
+        column="round trips to be kept one by one")
+
+
+@of_settings
+class Stream(_Datagrams, _OneWay, _Messages):
+    """A ``stream``: messages one way, or both ways at once."""
+
+    in_files = (
+        "protocol message_bytes socket_buffer_bytes duration_s count warm_up_s direction streams "
+        "ip_version congestion nodelay dont_fragment rate_bit_per_s message_rate_per_s "
+        "send_method dscp source_port interface receive server_cpu client_cpu network"
+    )
+
+    rate_bit_per_s: float | None = setting(
+        "rate", _RATE, default=None, excludes="message_rate_per_s", label=_("offered rate"),
+        absent=_("unlimited"), asks=(Ask("rate", "send"),),
+        about="Offered payload rate; without it, all that goes.",
+        column="offered payload rate; NA: as fast as it goes")
+
+
+@of_settings
+class RoundTrip(_Answered, _Datagrams, _Requests):
+    """A ``round_trip``: the client asks, the server's mirror answers."""
+
+    in_files = (
+        "protocol message_bytes response_bytes socket_buffer_bytes duration_s count warm_up_s "
+        "outstanding message_rate_per_s timeout_s ip_version congestion nodelay dont_fragment "
+        "dscp source_port interface server_receive client_receive server_cpu client_cpu network "
+        "udp_checksum stack_time mirror_hold_s keep_first"
+    )
+
+    outstanding: int = setting(
+        "outstanding", Whole(1, 1024), default=1, asks=(Ask("outstanding", "ask", unless=1),),
+        about="Requests under way at once.", column="requests under way at once")
+    udp_checksum: bool = setting(
+        "udp_checksum", default=True, only_of="UDP", label=_("UDP checksum"),
+        asks=(Ask("no_checksum", when=False),), need=Need("no-checksum", at=False),
+        about="False: UDP over IPv4 without its checksum.", column="whether UDP carries a checksum")
+    stack_time: bool = setting(
+        "stack_time", default=False, only_of="UDP", label=_("time in the server’s stack"),
+        asks=(Ask("stamps", "mirror", when=True),),
+        need=Need("stamps", of="server", at=True, vital=False),
+        about="UDP only: time the server's stack by time stamps.",
+        column="whether the server's stack is to be timed as well")
+
+
+@of_settings
+class Connect(_Requests):
+    """A ``connect``: every transaction has a TCP connection of its own."""
+
+    in_files = (
+        "message_bytes protocol response_bytes socket_buffer_bytes duration_s count warm_up_s "
+        "message_rate_per_s ip_version congestion nodelay dscp source_port interface "
+        "server_receive client_receive server_cpu client_cpu network mirror_hold_s keep_first "
+        "close"
+    )
+
     protocol: Literal["TCP", "UDP"] = "TCP"
-    """UDP has no connections: refused by ``limits.py``."""
-    response_bytes: int | None = None
-    """Bytes of an answer; ``None``: as many as the request has."""
-    socket_buffer_bytes: int | None = None
-    duration_s: float | None = 10.0
-    count: int | None = None
-    """Transactions, in place of a duration."""
-    warm_up_s: float = 0.0
-    message_rate_per_s: float | None = None
-    """Transactions a second, open loop; ``None``: the next one follows an answer."""
-    ip_version: Literal[4, 6] = 4
-    congestion: str | None = None
-    nodelay: bool = False
-    dscp: int | None = None
-    source_port: int | None = None
-    interface: str | None = None
-    server_receive: Literal["blocking", "spinning"] = "blocking"
-    client_receive: Literal["blocking", "spinning"] = "blocking"
-    server_cpu: int | None = None
-    client_cpu: int | None = None
-    network: str | None = None
-    mirror_hold_s: float = 0.0
-    keep_first: int = 0
-    close: Literal["reset", "orderly"] = "reset"
-    """How the client ends a connection: by reset (no TIME_WAIT), or closing first, in order."""
+    close: Literal["reset", "orderly"] = setting(
+        "close", default="reset", label=_("connections closed by"), asks=(Ask("close", "ask"),),
+        about="How the client ends a connection: reset leaves no TIME_WAIT behind.",
+        column="reset or orderly: how the client ends a connection")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PayloadSearch(_Settings):
-    """Settings of one ``payload_search`` cell: the most payload that travels in one frame."""
+@of_settings
+class PayloadSearch(_Answered, _Congested):
+    """A ``payload_search``: the most payload that travels in one frame."""
 
-    protocol: Literal["TCP", "UDP"]
-    ip_version: Literal[4, 6] = 4
-    network: str | None = None
-    sweep: bool = False
-    """Whether throughput is measured over message sizes around the one found."""
-    capture: bool = False
-    """Whether frames are captured on the way, where the hosts allow it."""
-    timeout_s: float = 1.0
-    """After which a UDP probe counts as lost, 0.001 to 10."""
+    in_files = (
+        "protocol ip_version network sweep capture timeout_s duration_s socket_buffer_bytes "
+        "congestion dscp interface"
+    )
+
     duration_s: float = 1.0
-    """Length of each step of the sweep."""
-    socket_buffer_bytes: int | None = None
-    congestion: str | None = None
-    dscp: int | None = None
-    interface: str | None = None
+    sweep: bool = setting(
+        "sweep", default=False, about="Measure throughput over message sizes around the one found.",
+        column="whether throughput is measured around the payload found")
+    capture: bool = setting(
+        "capture", default=False, about="Capture frames on the way, where the hosts allow it.",
+        column="whether frames are to be captured")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThroughputSearch(_Settings):
-    """Settings of one ``throughput_search`` cell: the highest rate without loss (RFC 2544)."""
+@of_settings
+class ThroughputSearch(_OneWay, EveryTest):
+    """A ``throughput_search``: the highest rate without loss (RFC 2544)."""
 
-    frame_bytes: int
-    """Length of a frame, header and FCS counted: 64 to 9018."""
+    in_files = (
+        "frame_bytes protocol duration_s search_duration_s direction streams burst "
+        "acceptable_loss resolution line_rate_bit_per_s together frame_loss latency back_to_back "
+        "residual_s settle_s send_method ip_version socket_buffer_bytes dscp interface receive "
+        "network"
+    )
+
     protocol: Literal["TCP", "UDP"] = "UDP"
-    """TCP keeps its own rate: refused by ``limits.py``."""
     duration_s: float | None = 60.0
-    """Length of a trial that counts."""
-    search_duration_s: float | None = None
-    """Length of a trial before the confirmation; ``None``: as long as one that counts."""
-    direction: Literal["client-sends", "server-sends", "both"] = "client-sends"
-    streams: int = 1
-    """Pairs of ports that share the rate."""
-    burst: int | None = None
-    """Frames back to back at most, when the sender was held up; ``None``: 32 or 1 ms' worth, the
-    smaller. What is further behind is not sent."""
-    acceptable_loss: float = 0.0
-    """Share of the frames that may be lost, 0 to 0.1."""
-    resolution: float = 0.005
-    """Step of the rates tried, as a share of the line rate: 0.0001 to 0.1."""
-    line_rate_bit_per_s: float | None = None
-    """``None``: the matrix's link's, else the interface's."""
-    together: Literal[True] | None = None
-    """Whether the pairs of hosts of a round search as one: a rate passes where it does for all."""
-    frame_loss: bool = False
-    """Whether the share of frames lost is measured as well, from the line rate down by tenths."""
-    latency: Literal[True] | None = None
-    """Whether round trips are measured as well, at the rate found and at parts of it."""
-    back_to_back: int | None = None
-    """How often the longest burst at line rate is searched for as well; ``None``: not at all."""
-    residual_s: float = 2.0
-    """How long frames that may still be on their way are waited for."""
-    settle_s: float = 5.0
-    """Between two trials, for the device to come to rest."""
-    send_method: SendMethod | None = None
-    """``None``: ``plain``, one send call a frame."""
-    ip_version: Literal[4, 6] = 4
-    socket_buffer_bytes: int | None = None
-    dscp: int | None = None
-    interface: str | None = None
-    receive: Receive = "blocking"
-    network: str | None = None
+    frame_bytes: int = setting(
+        "frame_size", Whole(64, 9018), label=_("frame size, bytes"),
+        about="Bytes of an Ethernet frame, header and FCS counted.",
+        column="of a frame, header and FCS counted")
+    search_duration_s: float | None = setting(
+        "search_duration", _WINDOW, default=None, label=_("search duration"),
+        about="Of trials before the last, that confirms.",
+        column="of a trial before the confirmation; NA: as one that counts")
+    burst: int | None = setting(
+        "burst", Whole(1, 100_000), default=None,
+        about="Most frames back to back, when catching up.",
+        column="frames back to back at most; NA: 32 or 1 ms' worth")
+    acceptable_loss: float = setting(
+        "acceptable_loss", Quantity("share", 0, 0.1, "0.001 %"), default=0.0,
+        about="Share of the frames that may be lost.",
+        column="share of the frames that may be lost")
+    resolution: float = setting(
+        "resolution", Quantity("share", 0.0001, 0.1, "0.5 %"), default=0.005,
+        about="Step of the rates tried, of the line rate.",
+        column="step of the rates tried, as a share of the line rate")
+    line_rate_bit_per_s: float | None = setting(
+        "line_rate", _RATE, default=None, label=_("line rate"),
+        about="Line rate of the link; without it the matrix's link's, else the interface's.",
+        column=None)
+    together: Literal[True] | None = setting(
+        "together", default=None,
+        about="Pairs that search at the same time share one rate, "
+        "which passes where it does for all.",
+        column="whether pairs of hosts are searched at one rate; NA: each by itself")
+    frame_loss: bool = setting(
+        "frame_loss", default=False, about="Measure the loss at tenths of the line rate too.",
+        column="whether the loss at tenths of the line rate is measured")
+    latency: Literal[True] | None = setting(
+        "latency", default=None, need=Need("round_trip"),
+        about="Round trips at the rate found, and at parts of it.",
+        column="whether round trips under load are to be measured; NA: no")
+    back_to_back: int | None = setting(
+        "back_to_back", Whole(1, 100), default=None,
+        about="How often the longest burst without loss is searched for; the standard: 50.",
+        column="how often the longest burst is to be searched for; NA: never")
+    residual_s: float = setting(
+        "residual", Quantity("seconds", 0.001, 60, "2s"), default=2.0,
+        label=_("wait for residual frames"), about="What late frames are waited for after a trial.",
+        column="how long late frames are waited for")
+    settle_s: float = setting(
+        "settle", _PAUSE, default=5.0, label=_("pause between trials"),
+        about="Time between two trials of a search.", column="time between two trials of a search")
 
+
+# fmt: on
 
 TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch
 
@@ -230,28 +355,32 @@ SETUPS: Mapping[str, type[TestSettings]] = {
 SEARCHES = (PayloadSearch, ThroughputSearch)
 """Kinds of test that take what the path makes them take."""
 
+ROWS = rows_of(SETUPS.values())
+"""Field → its row, of every setting."""
+
 FIELDS: Mapping[str, frozenset[str]] = {
-    test: frozenset(f.name for f in fields(setup)) for test, setup in SETUPS.items()
+    test: frozenset(kind.names()) for test, kind in SETUPS.items()
 }
 """Every setting of each kind of test."""
 
-NEEDED: Mapping[str, frozenset[str]] = {
-    test: frozenset(f.name for f in fields(setup) if f.default is MISSING)
-    for test, setup in SETUPS.items()
-}
-"""Settings without which there is no cell."""
-
 DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
-    test: {f.name: f.default for f in fields(setup) if f.default is not MISSING}
-    for test, setup in SETUPS.items()
+    test: {name: each for name, each in kind.defaults().items() if each is not MISSING}
+    for test, kind in SETUPS.items()
 }
 """What a setting is where nobody says anything."""
 
-EXCLUSIVE = (("duration_s", "count"), ("rate_bit_per_s", "message_rate_per_s"))
+NEEDED: Mapping[str, frozenset[str]] = {
+    test: FIELDS[test] - defaults.keys() for test, defaults in DEFAULTS_OF.items()
+}
+"""Settings without which there is no cell."""
+
+EXCLUSIVE = tuple((row.field, row.excludes) for row in ROWS.values() if row.excludes)
 """Settings of which a cell has one at most: naming one takes the other back."""
 
-ONLY_OF_TCP = frozenset({"congestion", "nodelay"})
-ONLY_OF_UDP = frozenset({"dont_fragment", "send_method", "timeout_s", "udp_checksum", "stack_time"})
+ONLY_OF_TCP, ONLY_OF_UDP = (
+    frozenset(row.field for row in ROWS.values() if row.only_of == protocol)
+    for protocol in ("TCP", "UDP")
+)
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
@@ -259,31 +388,3 @@ def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}
-
-
-def window_s(setup: TestSettings) -> float | None:
-    """Warm-up and window, as asked for.
-
-    ``None`` where the settings do not say how long it takes: a count without a rate, a search.
-    """
-    if isinstance(setup, SEARCHES):
-        return None
-    if setup.duration_s is not None:
-        return setup.warm_up_s + setup.duration_s
-    if setup.count is None:
-        return None
-    if setup.message_rate_per_s is not None:
-        return setup.warm_up_s + setup.count / setup.message_rate_per_s
-    if isinstance(setup, Stream) and setup.rate_bit_per_s is not None:
-        return setup.warm_up_s + 8 * setup.message_bytes * setup.count / setup.rate_bit_per_s
-    return None
-
-
-def key_words(setup: TestSettings) -> tuple[str, ...]:
-    """What of a setup makes a cell's key readable: ``tcp``, ``64``, ``16384``."""
-    buffer = setup.socket_buffer_bytes
-    buffer_word = "auto" if buffer is None else str(buffer)
-    if isinstance(setup, PayloadSearch):
-        return (setup.protocol.lower(), f"ipv{setup.ip_version}", buffer_word)
-    size_bytes = setup.frame_bytes if isinstance(setup, ThroughputSearch) else setup.message_bytes
-    return (setup.protocol.lower(), str(size_bytes), buffer_word)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import ROWS
+from netlab.experiment.settings import Level
 
 EndName = Literal["server", "client"]
 
@@ -42,44 +44,36 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
 
 
 def _demands(cell: Cell) -> Iterator[Demand]:
-    settings = cell.settings
-    protocol = str(settings["protocol"])
+    protocol = str(cell.settings["protocol"])
+    settings: Mapping[str, Level] = {**_BY_ITSELF.get(cell.test, {}), **cell.settings}
     kind = {"payload_search": "round_trip" if protocol == "UDP" else "stream"}
+    rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
     for role in _BOTH:
         yield Demand(role, kind.get(cell.test, cell.test), f"test: {cell.test}")
         yield Demand(role, protocol.lower(), f"protocol: {protocol}")
-        if settings.get("ip_version") == 6:
-            yield Demand(role, "ipv6", "ip: 6")
-        if "dscp" in settings:
-            yield Demand(role, "dscp", f"dscp: {settings['dscp']}")
-        if protocol == "UDP" and (settings.get("dont_fragment") or cell.test == "payload_search"):
-            yield Demand(role, "dont-fragment", "the DF bit")
-        if settings.get("udp_checksum") is False:
-            yield Demand(role, "no-checksum", "udp_checksum: false")
-        if f"{role}_cpu" in settings:
-            yield Demand(role, "pin", f"{role}_cpu: {settings[f'{role}_cpu']}")
-        if settings.get("latency"):
-            yield Demand(role, "round_trip", "latency: true")
-        if "send_method" in settings and _sends(cell, role):
-            method = str(settings["send_method"])
-            yield Demand(role, method, f"send_method: {method}")
-        if settings.get("receive") == "polling" and _receives(cell, role):
-            yield Demand(role, "poll", "receive: polling")
-        if "congestion" in settings and protocol == "TCP" and _sends(cell, role):
-            chosen = f"congestion: {settings['congestion']}"
-            yield Demand(role, "congestion", chosen, needed=False)
-    if "interface" in settings:
-        yield Demand("client", "interface", f"interface: {settings['interface']}")
-    if settings.get("stack_time"):
-        yield Demand("server", "stamps", "stack_time: true", needed=False)
+        for row in rows:
+            need, level = row.need, settings[row.field]
+            if need is None or row.only_of not in (None, protocol):
+                continue
+            if need.at in (None, level) and _is_of(cell, role, need.of):
+                said = str(level).lower() if isinstance(level, bool) else str(level)
+                what = need.what or f"{row.key}: {said}"
+                yield Demand(role, need.capability or said, what, needed=need.vital)
 
 
-def _sends(cell: Cell, role: EndName) -> bool:
-    """Whether that end sends data of its own: of a stream, the end that its direction says."""
-    sender = {"client-sends": "client", "server-sends": "server"}
-    return sender.get(str(cell.settings.get("direction")), role) == role
+_FIRST = (
+    "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu latency send_method receive"
+)
+"""Of several things that a host lacks, those that are said first, in this order."""
+
+_BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
+"""What a kind of test needs besides its settings, as the setting that asks for the same."""
 
 
-def _receives(cell: Cell, role: EndName) -> bool:
-    """Whether that end receives data: of a stream, the end that its direction does not say."""
-    return cell.settings["direction"] == "both" or not _sends(cell, role)
+def _is_of(cell: Cell, role: EndName, whose: str) -> bool:
+    """Whether that end is meant: of a stream, its direction says who sends."""
+    if whose not in ("sender", "receiver"):
+        return whose in ("both", role)
+    direction = cell.settings.get("direction")
+    sends = {"client-sends": "client", "server-sends": "server"}.get(str(direction), role) == role
+    return sends if whose == "sender" else direction == "both" or not sends

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.experiment.kinds import Connect, RoundTrip, Stream
 from netlab.experiment.records import REASONS, reason_of
+from netlab.measure.requests import can
 from netlab.remote.agent import Agent
 from netlab.remote.pending import GONE, Inbox, Pending, fault_in
 
@@ -206,18 +206,3 @@ def opened_by(
 ) -> tuple[ConversationEnd, ConversationEnd]:
     """Who listens and who connects, where the ``client`` or the ``server`` ``connects``."""
     return (client, server) if connects == "server" else (server, client)
-
-
-def keys_of_connector(setup: Stream | RoundTrip | Connect) -> dict[str, Any]:
-    """What only the side that connects is asked."""
-    keys: dict[str, Any] = {}
-    if setup.source_port is not None:
-        keys["port"] = setup.source_port
-    if setup.interface is not None:
-        keys["interface"] = setup.interface
-    return keys
-
-
-def can(agent: Agent, capability: str) -> bool:
-    """Whether a host's probe says that it can do this."""
-    return capability in str(agent.hello.get("capabilities", "")).split(",")

@@ -16,13 +16,12 @@ from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.measure.conversation import (
     Conversation,
     ConversationEnd,
-    can,
     destination,
-    keys_of_connector,
     opened_by,
 )
 from netlab.measure.ends import Ends
-from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S, chooses_congestion
+from netlab.measure.flow import COUNT_DEADLINE_S, PROBE_SLACK_S
+from netlab.measure.requests import asked, in_order
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -75,7 +74,7 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
     token = secrets.token_hex(16)
     client = ends.client
     limit_s = deadline_s(setup) if within_s is None else within_s
-    asking = keys_of_asker(setup, client, token) | {"deadline": decimal(limit_s)}
+    asking = keys_of(setup, "ask", "client", client, token) | {"deadline": decimal(limit_s)}
     if ends.server is None:
         assert ends.mirror is not None  # noqa: S101  (told to the type checker)
         del asking["token"]
@@ -86,11 +85,11 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
             ),
             listener=None,
             to=destination(ends.mirror.address, ends.mirror.port),
-            connecting=keys_of_connector(setup),
+            connecting=asked(setup, client, "connect"),
             silence_s=_silence_s(setup),
         )
     server = ends.server
-    answering = keys_of_mirror(setup, server, token)
+    answering = keys_of(setup, "mirror", "server", server, token)
     answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
     asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)
     mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
@@ -100,88 +99,32 @@ def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> 
         name="",
         listener=listener,
         connector=connector,
-        connecting=keys_of_connector(setup),
+        connecting=asked(setup, connector.agent, "connect"),
         silence_s=_silence_s(setup),
     )
 
 
-def keys_of_asker(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
-    """What the end that asks is asked, but for how it is opened and until when it lives."""
-    keys = _common_keys(setup, agent, token)
-    if setup.duration_s is not None:
-        keys["seconds"] = decimal(setup.duration_s)
-    if setup.count is not None:
-        keys["count"] = setup.count
-    if setup.warm_up_s:
-        keys["warm_up"] = decimal(setup.warm_up_s)
-    if setup.message_rate_per_s is not None:
-        keys["message_rate"] = decimal(setup.message_rate_per_s)
-    if setup.keep_first:
-        keys["keep"] = setup.keep_first
-    if setup.client_receive == "spinning":
-        keys["spin"] = 1
-    if setup.client_cpu is not None:
-        keys["cpu"] = setup.client_cpu
-    if isinstance(setup, Connect):
-        keys["close"] = setup.close
-        return keys
-    if setup.outstanding != 1:
-        keys["outstanding"] = setup.outstanding
-    if setup.protocol == "UDP":
-        keys["timeout"] = decimal(setup.timeout_s)
-    return keys
+_KEYS = (
+    "kind proto token message response socket_buffer congestion nodelay dscp dont_fragment "
+    "no_checksum seconds count warm_up message_rate keep spin cpu close outstanding timeout hold "
+    "stamps"
+)
 
 
-def keys_of_mirror(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
-    """What the end that answers is asked, but for how it is opened and until when it lives."""
-    keys = _common_keys(setup, agent, token)
-    if setup.server_receive == "spinning":
-        keys["spin"] = 1
-    if setup.server_cpu is not None:
-        keys["cpu"] = setup.server_cpu
-    if setup.mirror_hold_s:
-        keys["hold"] = decimal(setup.mirror_hold_s)
-    if times_stack(setup, agent):
-        keys["stamps"] = 1
-    return keys
-
-
-def _common_keys(setup: Asking, agent: Agent, token: str) -> dict[str, Any]:
+def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+    """What an end is asked, but for how it is opened and until when it lives."""
     keys: dict[str, Any] = {
         "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
         "proto": setup.protocol.lower(),
         "token": token,
-        "message": setup.message_bytes,
         "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
     }
-    if setup.socket_buffer_bytes is not None:
-        keys["socket_buffer"] = setup.socket_buffer_bytes
-    if chooses_congestion(setup.protocol, setup.congestion, agent):
-        keys["congestion"] = setup.congestion
-    if setup.nodelay and setup.protocol == "TCP":
-        keys["nodelay"] = 1
-    if setup.dscp is not None:
-        keys["dscp"] = setup.dscp
-    if isinstance(setup, RoundTrip) and setup.protocol == "UDP":
-        if setup.dont_fragment:
-            keys["dont_fragment"] = 1
-        if not setup.udp_checksum:
-            keys["no_checksum"] = 1
-    return keys
+    return in_order(keys | asked(setup, agent, verb, whose), _KEYS)
 
 
 def _silence_s(setup: Asking) -> float:
     timeout_s = setup.timeout_s if isinstance(setup, RoundTrip) else 0.0
     return setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
-
-
-def times_stack(setup: Asking, server: Agent) -> bool:
-    """Whether the mirror is asked for the time in its stack: its system must stamp datagrams.
-
-    Where it does not, the round trips are measured all the same, and the record says so.
-    """
-    wanted = isinstance(setup, RoundTrip) and setup.protocol == "UDP" and setup.stack_time
-    return wanted and can(server, "stamps")
 
 
 def deadline_s(setup: Asking) -> float:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.experiment.kinds import Stream
-from netlab.measure.conversation import Conversation, ConversationEnd, can
+from netlab.measure.conversation import Conversation, ConversationEnd
+from netlab.measure.requests import asked, in_order
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -48,58 +49,21 @@ class Flow(Conversation):
             self.stop(self.receiver, sent=record.get("sent_messages", 0))
 
 
-def keys_of(stream: Stream, verb: str, agent: Agent, token: str) -> dict[str, Any]:
-    """What the end that does ``verb`` is asked, but for how it is opened and which CPU it takes."""
+_KEYS = (
+    "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
+    "dont_fragment dscp congestion rate message_rate method spin poll cpu"
+)
+
+
+def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+    """What the ``server`` or ``client`` that does ``verb`` is asked, but for how it is opened."""
     keys: dict[str, Any] = {
         "kind": "stream",
         "proto": stream.protocol.lower(),
         "token": token,
-        "message": stream.message_bytes,
-        "streams": stream.streams,
         "deadline": decimal(deadline_s(stream)),
     }
-    if stream.duration_s is not None:
-        keys["seconds"] = decimal(stream.duration_s)
-    if stream.count is not None:
-        keys["count"] = stream.count
-    if stream.warm_up_s:
-        keys["warm_up"] = decimal(stream.warm_up_s)
-    if stream.socket_buffer_bytes is not None:
-        keys["socket_buffer"] = stream.socket_buffer_bytes
-    if stream.nodelay and stream.protocol == "TCP":
-        keys["nodelay"] = 1
-    if stream.dont_fragment and stream.protocol == "UDP":
-        keys["dont_fragment"] = 1
-    if stream.dscp is not None:
-        keys["dscp"] = stream.dscp
-    if verb == "send":
-        keys |= _keys_of_sender(stream, agent)
-    elif stream.receive == "spinning":
-        keys["spin"] = 1
-    elif stream.receive == "polling":
-        keys["poll"] = 1
-    return keys
-
-
-def _keys_of_sender(stream: Stream, agent: Agent) -> dict[str, Any]:
-    keys: dict[str, Any] = {}
-    if chooses_congestion(stream.protocol, stream.congestion, agent):
-        keys["congestion"] = stream.congestion
-    if stream.rate_bit_per_s is not None:
-        keys["rate"] = decimal(stream.rate_bit_per_s)
-    if stream.message_rate_per_s is not None:
-        keys["message_rate"] = decimal(stream.message_rate_per_s)
-    if stream.send_method is not None and stream.protocol == "UDP":
-        keys["method"] = stream.send_method
-    return keys
-
-
-def chooses_congestion(protocol: str, congestion: str | None, sender: Agent) -> bool:
-    """Whether an end that sends is told its congestion control: its system must let it choose.
-
-    Windows lets no program choose; it keeps its own then, and the record says so.
-    """
-    return congestion is not None and protocol == "TCP" and can(sender, "congestion")
+    return in_order(keys | asked(stream, agent, verb, whose), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:

@@ -41,20 +41,15 @@ class Direction:
         setup = self.setup
         udp = setup.protocol == "UDP"
         round_trip = RoundTrip(
-            protocol=setup.protocol,
+            # Round trips wait for one another, and fill no buffer: the systems' own do.
+            **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
             message_bytes=message_bytes,
             response_bytes=LEAST_BYTES[setup.protocol],
             duration_s=None,
             count=TRIES if udp else 1,
             outstanding=TRIES if udp else 1,
-            timeout_s=setup.timeout_s,
             dont_fragment=udp and whole,
             nodelay=not udp,
-            ip_version=setup.ip_version,
-            congestion=setup.congestion,
-            dscp=setup.dscp,
-            interface=setup.interface,
-            network=setup.network,
         )
         within_s = setup.timeout_s + SETTLE_S[setup.protocol]
         exchange = exchange_of(round_trip, self.ends, within_s=within_s)

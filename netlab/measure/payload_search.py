@@ -19,13 +19,13 @@ from typing import Any
 from netlab.errors import ProbeError
 from netlab.ethernet import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
 from netlab.experiment.kinds import PayloadSearch
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
 from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measure.payload_path import LEAST_BYTES, Direction
-from netlab.measure.record import of_connection, recorded
+from netlab.measure.record import of_connection
 from netlab.measure.sweep import sweep
 
 DOUBTS = 2
@@ -40,14 +40,6 @@ UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
 }
 """Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
 its interface drops what its system had taken for short enough."""
-
-
-def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-    """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
-
-    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
-    """
-    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:

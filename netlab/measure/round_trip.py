@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netlab.experiment.kinds import Connect, RoundTrip
-from netlab.experiment.records import Record, Value
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
+from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.conversation import ConversationEnd, drive
 from netlab.measure.ends import Ends, OnGoodput
-from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of, times_stack
-from netlab.measure.flow import chooses_congestion
-from netlab.measure.record import of_connection, prefixed, recorded
+from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of
+from netlab.measure.record import of_connection, prefixed
+from netlab.measure.requests import heeds
 
 HEADLINE = (
     "transactions_per_s",
@@ -29,14 +29,6 @@ HEADLINE = (
     "first_rtt_ns",
 )
 """Of the end that asks; everything else it says stands under ``client_``."""
-
-
-def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-    """Run one trial on its two hosts and return what it left; never raises ``ProbeError``.
-
-    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
-    """
-    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -64,11 +56,12 @@ def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
     values["connected_by"] = "client" if exchange.connector is asker else "server"
     if setup.congestion is not None and setup.protocol == "TCP":
         values["congestion_chosen"] = all(
-            chooses_congestion(setup.protocol, setup.congestion, side.agent)
-            for side in exchange.sides
+            heeds(ROWS["congestion"], setup.protocol, side.agent) for side in exchange.sides
         )
     if isinstance(setup, RoundTrip) and setup.stack_time:
-        values["stack_timed"] = mirror is not None and times_stack(setup, mirror.agent)
+        values["stack_timed"] = mirror is not None and heeds(
+            ROWS["stack_time"], setup.protocol, mirror.agent
+        )
     if mirror is None:
         values["agentless"] = True
     values |= prefixed("client_", {k: v for k, v in asked.items() if k not in HEADLINE})

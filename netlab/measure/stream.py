@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Record, Value
+from netlab.experiment.kinds import ROWS, Stream
+from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.common_window import CommonWindow, common_window
-from netlab.measure.conversation import ConversationEnd, drive, keys_of_connector, opened_by
+from netlab.measure.conversation import ConversationEnd, drive, opened_by
 from netlab.measure.ends import Ends, OnGoodput
-from netlab.measure.flow import Flow, chooses_congestion, deadline_s, keys_of
-from netlab.measure.record import of_connection, prefixed, recorded
+from netlab.measure.flow import Flow, deadline_s, keys_of
+from netlab.measure.record import of_connection, prefixed
+from netlab.measure.requests import asked, heeds
 from netlab.remote.agent import Agent
 
 HEADLINE_OF_RECEIVER = (
@@ -27,14 +28,6 @@ HEADLINE_OF_RECEIVER = (
     "drain_ns",
 )
 HEADLINE_OF_SENDER = ("sent_bit_per_s", "sent_messages", "setup_ns")
-
-
-def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-    """Run one trial on its two hosts and return what it left; never raises ``ProbeError``.
-
-    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
-    """
-    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -63,20 +56,20 @@ def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow
         client_sends = name == "to_server_" or stream.direction == "client-sends"
         token = secrets.token_hex(16)
 
-        def side(whose: str, verb: str, cpu: int | None, token: str = token) -> ConversationEnd:
+        def side(whose: str, verb: str, token: str = token) -> ConversationEnd:
             agent = ends.agent_of(whose)
-            keys = keys_of(stream, verb, agent, token)
-            if cpu is not None:
-                keys["cpu"] = cpu
+            keys = keys_of(stream, verb, whose, agent, token)
             if window is not None:
                 keys |= window.in_clock_of(agent).keys()
             return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
 
-        server = side("server", "receive" if client_sends else "send", stream.server_cpu)
-        client = side("client", "send" if client_sends else "receive", stream.client_cpu)
+        server = side("server", "receive" if client_sends else "send")
+        client = side("client", "send" if client_sends else "receive")
         connects = ends.connects(stream.protocol)
         listener, connector = opened_by(connects, server=server, client=client)
-        flows.append(Flow(name, connector, listener, connecting=keys_of_connector(stream)))
+        flows.append(
+            Flow(name, connector, listener, connecting=asked(stream, connector.agent, "connect"))
+        )
     return flows
 
 
@@ -103,7 +96,7 @@ def _values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
         values |= {flow.name + name: source[name] for name in names if name in source}
     values |= of_connection(flow.name, sender, receiver)
     if stream.congestion is not None and stream.protocol == "TCP":
-        chosen = chooses_congestion(stream.protocol, stream.congestion, flow.sender.agent)
+        chosen = heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
         values[flow.name + "congestion_chosen"] = chosen
     values[flow.name + "connected_by"] = connected_by
     values |= prefixed(flow.name + "receiver_", receiver)

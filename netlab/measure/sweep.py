@@ -26,17 +26,7 @@ def sweep(
     rates: list[float] = []
     failed: list[int] = []
     for message_bytes in sizes_around(payload_bytes, setup.protocol, setup.ip_version):
-        settings = Stream(
-            protocol=setup.protocol,
-            message_bytes=message_bytes,
-            duration_s=setup.duration_s,
-            socket_buffer_bytes=setup.socket_buffer_bytes,
-            congestion=setup.congestion,
-            dscp=setup.dscp,
-            ip_version=setup.ip_version,
-            interface=setup.interface,
-            network=setup.network,
-        )
+        settings = Stream(**setup.passed_on(Stream), message_bytes=message_bytes)
         cell = Cell(pairing=trial.cell.pairing, test="stream", setup=settings)
         try:
             values = stream.values_of(

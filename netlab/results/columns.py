@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
+
+from netlab.experiment.kinds import FIELDS, ROWS, SETUPS
 
 Dtype = Literal["Int64", "Float64", "string", "boolean"]
 
@@ -19,6 +21,35 @@ class Column:
     unit: str
     """Empty for words, counts and shares."""
     meaning: str
+
+
+_UNITS: tuple[tuple[str, str, Dtype], ...] = (
+    ("_bit_per_s", "bit/s", "Float64"),
+    ("_per_s", "1/s", "Float64"),
+    ("_bytes", "byte", "Int64"),
+    ("_ns", "ns", "Int64"),
+    ("_us", "us", "Int64"),
+    ("_ppm", "ppm", "Float64"),
+    ("_share", "", "Float64"),
+    ("_messages", "", "Int64"),
+    ("_s", "s", "Float64"),
+)
+
+_DTYPES: Mapping[type, Dtype] = {
+    bool: "boolean", int: "Int64", float: "Float64", str: "string"
+}  # fmt: skip
+
+
+def _asked(test: str) -> dict[str, Column]:
+    """The columns of a test's settings; a stream's, which every frame has, are left to it."""
+    found: dict[str, Column] = {}
+    for name in SETUPS[test].names():
+        row = ROWS[name]
+        if row.column is not None and (test == "stream" or name not in FIELDS["stream"]):
+            words = get_args(row.type)
+            unit = next((unit for ending, unit, _ in _UNITS if name.endswith(ending)), "")
+            found[name] = Column(_DTYPES[type(words[0]) if words else row.type], unit, row.column)
+    return found
 
 
 COLUMNS: Mapping[str, Column] = {
@@ -36,32 +67,7 @@ COLUMNS: Mapping[str, Column] = {
     "test": Column("string", "", "kind of measurement"),
     "started_at": Column("string", "", "the controller's wall clock, ISO 8601, UTC"),
     # What was requested.
-    "protocol": Column("string", "", "TCP or UDP"),
-    "message_bytes": Column("Int64", "byte", "handed to one send call"),
-    "socket_buffer_bytes": Column(
-        "Int64", "byte", "asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning"
-    ),
-    "duration_s": Column("Float64", "s", "length of the window asked for"),
-    "count": Column("Int64", "", "messages or round trips asked for, in place of a duration"),
-    "warm_up_s": Column("Float64", "s", "time before the window"),
-    "direction": Column("string", "", "client-sends, server-sends or both"),
-    "streams": Column("Int64", "", "parallel streams"),
-    "ip_version": Column("Int64", "", "4 or 6"),
-    "congestion": Column("string", "", "congestion control asked for; NA: the host's default"),
-    "nodelay": Column("boolean", "", "TCP_NODELAY asked for"),
-    "dont_fragment": Column("boolean", "", "the DF bit asked for"),
-    "rate_bit_per_s": Column("Float64", "bit/s", "offered payload rate; NA: as fast as it goes"),
-    "message_rate_per_s": Column("Float64", "1/s", "offered messages a second"),
-    "send_method": Column(
-        "string", "", "how datagrams are handed over: batch or packet; NA: plain, one a call"
-    ),
-    "dscp": Column("Int64", "", "code point asked for"),
-    "source_port": Column("Int64", "", "of the sender, where one was asked for"),
-    "interface": Column("string", "", "device bound to, where one was asked for"),
-    "receive": Column("string", "", "blocking, spinning or polling"),
-    "server_cpu": Column("Int64", "", "CPU that the server's threads are pinned to"),
-    "client_cpu": Column("Int64", "", "CPU that the client's threads are pinned to"),
-    "network": Column("string", "", "name of the test addresses; NA: the first of each host"),
+    **_asked("stream"),
     # What was measured.
     "throughput_bit_per_s": Column(
         "Float64", "bit/s", "payload taken in by the receiver, by the receiver's clock"
@@ -112,16 +118,7 @@ _PERCENTILES: Mapping[str, str] = {
 
 _ROUND_TRIPS: Mapping[str, Column] = {
     # What was requested.
-    "response_bytes": Column("Int64", "byte", "of an answer; NA: as many as the request has"),
-    "outstanding": Column("Int64", "", "requests under way at once"),
-    "timeout_s": Column("Float64", "s", "after which a UDP request is lost"),
-    "server_receive": Column("string", "", "blocking or spinning, of the server"),
-    "client_receive": Column("string", "", "blocking or spinning, of the client"),
-    "udp_checksum": Column("boolean", "", "whether UDP carries a checksum"),
-    "stack_time": Column("boolean", "", "whether the server's stack is to be timed as well"),
-    "mirror_hold_s": Column("Float64", "s", "wait of the mirror between receiving and answering"),
-    "keep_first": Column("Int64", "", "round trips to be kept one by one"),
-    "close": Column("string", "", "reset or orderly: how the client ends a connection"),
+    **{**_asked("round_trip"), **_asked("connect")},
     # What was measured.
     "transactions_per_s": Column("Float64", "1/s", "requests answered, by the client's clock"),
     "transactions": Column("Int64", "", "requests answered in the window"),
@@ -162,9 +159,7 @@ _CONNECTIONS: Mapping[str, Column] = {
 }
 
 _PAYLOAD_SEARCHES: Mapping[str, Column] = {
-    "sweep": Column("boolean", "", "whether throughput is measured around the payload found"),
-    "capture": Column("boolean", "", "whether frames are to be captured"),
-    "timeout_s": _ROUND_TRIPS["timeout_s"],
+    **_asked("payload_search"),
     "payload_bytes": Column("Int64", "byte", "most payload that travels in one frame"),
     "path_mtu_bytes": Column("Int64", "byte", "largest IP packet of the path"),
     "path_mtu_evidence": Column(
@@ -208,23 +203,7 @@ _HOST: Mapping[str, Column] = {
 
 _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.
-    "frame_bytes": Column("Int64", "byte", "of a frame, header and FCS counted"),
-    "search_duration_s": Column(
-        "Float64", "s", "of a trial before the confirmation; NA: as one that counts"
-    ),
-    "burst": Column("Int64", "", "frames back to back at most; NA: 32 or 1 ms' worth"),
-    "acceptable_loss": Column("Float64", "", "share of the frames that may be lost"),
-    "resolution": Column("Float64", "", "step of the rates tried, as a share of the line rate"),
-    "together": Column(
-        "boolean", "", "whether pairs of hosts are searched at one rate; NA: each by itself"
-    ),
-    "frame_loss": Column("boolean", "", "whether the loss at tenths of the line rate is measured"),
-    "latency": Column("boolean", "", "whether round trips under load are to be measured; NA: no"),
-    "back_to_back": Column(
-        "Int64", "", "how often the longest burst is to be searched for; NA: never"
-    ),
-    "residual_s": Column("Float64", "s", "how long late frames are waited for"),
-    "settle_s": Column("Float64", "s", "time between two trials of a search"),
+    **_asked("throughput_search"),
     # What was measured.
     "line_rate_bit_per_s": Column("Float64", "bit/s", "the rate that shares are of"),
     "line_rate_from": Column("string", "", "setting, link (of the matrix) or interface"),
@@ -349,18 +328,6 @@ or with a part that failed."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 """What a search records of its ends and of the hosts that are observed."""
-
-_UNITS: tuple[tuple[str, str, Dtype], ...] = (
-    ("_bit_per_s", "bit/s", "Float64"),
-    ("_per_s", "1/s", "Float64"),
-    ("_bytes", "byte", "Int64"),
-    ("_ns", "ns", "Int64"),
-    ("_us", "us", "Int64"),
-    ("_ppm", "ppm", "Float64"),
-    ("_share", "", "Float64"),
-    ("_messages", "", "Int64"),
-    ("_s", "s", "Float64"),
-)
 
 
 def is_documented(name: str) -> bool:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from netlab.experiment.kinds import ROWS
 from netlab.experiment.records import Value
+from netlab.experiment.settings import NOT_SET
 from netlab.messages import _, joined
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
-
-if TYPE_CHECKING:
-    pass
 
 SYSTEMS: Mapping[str, str] = {
     "L": "Linux",
@@ -24,49 +22,6 @@ SYSTEMS: Mapping[str, str] = {
 }
 """Operating system behind the letter of a pairing."""
 
-_DEFAULTS: Mapping[str, str] = {
-    "socket_buffer_bytes": "auto",
-    "congestion": "host’s default",
-    "rate_bit_per_s": "unlimited",
-    "message_rate_per_s": "unlimited",
-    "response_bytes": "as the request",
-    "send_method": "plain",
-}
-"""What the absence of a setting means, where it means more than "not set"."""
-
-_NAMES: Mapping[str, str] = {
-    "message_bytes": "message size, bytes",
-    "socket_buffer_bytes": "socket buffer",
-    "duration_s": "duration",
-    "count": "messages",
-    "warm_up_s": "warm-up",
-    "ip_version": "IP version",
-    "congestion": "congestion control",
-    "nodelay": "TCP_NODELAY",
-    "dont_fragment": "don’t fragment",
-    "rate_bit_per_s": "offered rate",
-    "message_rate_per_s": "offered messages a second",
-    "send_method": "method of sending",
-    "dscp": "DSCP",
-    "source_port": "source port",
-    "receive": "receive call",
-    "server_cpu": "server’s CPU",
-    "client_cpu": "client’s CPU",
-    "response_bytes": "response",
-    "timeout_s": "time-out",
-    "server_receive": "server’s receive call",
-    "client_receive": "client’s receive call",
-    "udp_checksum": "UDP checksum",
-    "stack_time": "time in the server’s stack",
-    "mirror_hold_s": "mirror holds back",
-    "keep_first": "first round trips kept",
-    "close": "connections closed by",
-    "frame_bytes": "frame size, bytes",
-    "search_duration_s": "search duration",
-    "line_rate_bit_per_s": "line rate",
-    "residual_s": "wait for residual frames",
-    "settle_s": "pause between trials",
-}
 
 NAMING = frozenset({"interface", "network", "congestion"})
 """Settings whose values are names."""
@@ -87,13 +42,14 @@ _WORDS: Mapping[str, str] = {
 
 def setting_name(name: str) -> str:
     """A setting's key as a heading: ``socket_buffer_bytes`` is the "socket buffer"."""
-    return _NAMES.get(name, name.replace("_", " "))
+    row = ROWS.get(name)
+    return _(name.replace("_", " ")) if row is None else row.label
 
 
 def setting_value(name: str, value: Value | None) -> str:
     """A setting's value with its unit; ``None`` says what its absence means."""
     if value is None:
-        return _DEFAULTS.get(name, _("not set"))
+        return ROWS[name].absent if name in ROWS else NOT_SET
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, int | float) and name != "message_bytes":

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import least_s
-from netlab.experiment.kinds import window_s
+from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.units import format_rate, format_seconds

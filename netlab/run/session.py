@@ -18,22 +18,16 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.experiment.stopping import StealRule
-from netlab.measure import payload_search, round_trip, stream
 from netlab.measure.common_window import CommonWindow, common_window, is_common
+from netlab.measure.engine import engine_for
+from netlab.measure.netprobe import NETPROBE
 from netlab.measure.rendezvous import Participant, Rendezvous
-from netlab.measure.rfc2544 import throughput_search
 from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
 from netlab.store.run_folder import RunFolder
 
-MEASURES = {
-    "stream": stream.measure,
-    "round_trip": round_trip.measure,
-    "connect": round_trip.measure,
-    "payload_search": payload_search.measure,
-    "throughput_search": throughput_search.measure,
-}
-"""The room that measures each kind of test."""
+ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
+"""Kind of test → the name of the engine that measures it."""
 
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
@@ -262,7 +256,8 @@ class Session:
                 participant=participant,
                 link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
             )
-            return MEASURES[trial.cell.test](trial, ends, attempt, self.progress.live)
+            engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
+            return engine.measure(trial, ends, attempt, self.progress.live)
         except HostGone as gone:
             return self.pool.lost(trial, attempt, gone)
         finally:

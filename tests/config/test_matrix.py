@@ -19,7 +19,8 @@ from netlab.config.schema import SCHEMA_FILE, schema_text
 from netlab.config.settings import FIELD_OF, SETTINGS_OF
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Stream, window_s
+from netlab.experiment.estimate import window_s
+from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix, expand
 
 MATRICES = sorted((ROOT / "matrices").glob("*.yaml"))

@@ -10,18 +10,18 @@ from folders import MATRICES
 
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expansion
+from netlab.experiment.estimate import window_s
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
     Connect,
-    Level,
     PayloadSearch,
     RoundTrip,
     Stream,
     TestSettings,
-    window_s,
 )
 from netlab.experiment.matrix import expand
+from netlab.experiment.settings import Level
 
 BOTH: dict[str, tuple[Level, ...]] = {"protocol": ("TCP", "UDP")}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.kinds import Level
+from netlab.experiment.settings import Level
 
 Plain = dict[str, Level]
 

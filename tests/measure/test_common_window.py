@@ -16,7 +16,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measure.common_window import START_AHEAD_S, CommonWindow, common_window, is_common
 from netlab.measure.ends import Ends
-from netlab.measure.stream import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
@@ -69,7 +69,7 @@ def test_more_trials_have_more_time_to_be_asked_for() -> None:
 def measured(window: CommonWindow | None, pair: list[Agent]) -> tuple[Record, list[Any]]:
     ends = Ends(server=pair[0], client=pair[1], same_host=False, window=window)
     cell = Cell(pairing="a+b", test="stream", setup=UDP)
-    record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     return record, [*cast(Fake, pair[0]).asked, *cast(Fake, pair[1]).asked]
 
 

@@ -16,7 +16,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure.payload_search import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.measure.sweep import sizes_around
 
 Answer = Callable[[str, dict[str, Any]], dict[str, Any] | None]
@@ -30,7 +30,7 @@ def trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
-    return run_with(measure, trial, **fakes)
+    return run_with(NETPROBE.measure, trial, **fakes)
 
 
 def udp_path(payload: int, *, word: str = "no-answer", mtu: int | None = None) -> Answer:

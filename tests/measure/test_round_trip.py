@@ -15,7 +15,7 @@ from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
 from netlab.measure.exchange import deadline_s, exchange_of
-from netlab.measure.round_trip import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 
 
@@ -31,7 +31,7 @@ def connect_trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
-    return run_with(measure, trial, **fakes)
+    return run_with(NETPROBE.measure, trial, **fakes)
 
 
 def keys_by_verb(asked: list[Asked]) -> dict[str, dict[str, Any]]:

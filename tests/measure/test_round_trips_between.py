@@ -22,7 +22,6 @@ from netlab.errors import HostGone
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status
-from netlab.measure import round_trip
 from netlab.measure.ends import Ends
 
 __all__ = ["loopback"]
@@ -34,7 +33,7 @@ def round_trips(ends: Ends, **settings: Any) -> Record:
     defaults: dict[str, Any] = {"protocol": "UDP", "message_bytes": 64}
     bounds = {} if "count" in settings else {"duration_s": 0.2}
     setup = RoundTrip(**defaults | bounds | {"duration_s": None} | bounds | settings)
-    return record_of(round_trip.measure, "round_trip", setup, ends)
+    return record_of("round_trip", setup, ends)
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
@@ -116,7 +115,7 @@ def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -
 @pytest.mark.parametrize("close", ["reset", "orderly"])
 def test_a_connection_a_transaction(loopback: Ends, close: str) -> None:
     setup = Connect(message_bytes=64, duration_s=None, count=100, close=close)  # type: ignore[arg-type]
-    record = record_of(round_trip.measure, "connect", setup, loopback)
+    record = record_of("connect", setup, loopback)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 100
     assert "client_connect_mean_ns" in record.values

@@ -15,7 +15,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measure.conversation import ConversationEnd
 from netlab.measure.flow import Flow
-from netlab.measure.stream import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 
 
@@ -26,7 +26,7 @@ def trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
-    return run_with(measure, trial, **fakes)
+    return run_with(NETPROBE.measure, trial, **fakes)
 
 
 def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -> None:

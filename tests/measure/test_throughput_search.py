@@ -30,6 +30,7 @@ from netlab.lab import network
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
 from netlab.measure.ends import Ends
+from netlab.measure.netprobe import NETPROBE
 from netlab.measure.rfc2544 import offered_load, throughput_search
 from netlab.measure.rfc2544.offered_load import OfferedLoad, offer
 from netlab.measure.rfc2544.trial import TrialResult, TrialRunner, line_of
@@ -51,7 +52,7 @@ def setup_of(**settings: Any) -> ThroughputSearch:
 
 def search(ends: Ends, **settings: Any) -> Record:
     cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(**settings))
-    record = throughput_search.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 

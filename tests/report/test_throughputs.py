@@ -13,9 +13,9 @@ from made_readings import failure, plan_of, planned, result
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.ethernet import frames_per_s
-from netlab.experiment.estimate import least_s
+from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.kinds import ThroughputSearch, is_together, window_s
+from netlab.experiment.kinds import ThroughputSearch, is_together
 from netlab.experiment.matrix import Link, expand
 from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load

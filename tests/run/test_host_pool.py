@@ -17,7 +17,7 @@ from netlab.experiment.hosts import Host, Inventory, Mirror
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
-from netlab.measure.stream import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.run import host_pool as room
 from netlab.run.host_pool import HostPool
@@ -103,7 +103,7 @@ def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_m
         assert "left reaches right" in astray.detail
     ip("-n", wires.server, "route", "delete", *ELSEWHERE)
     assert pool.reason_not_to_measure(CELL) is None
-    record = measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
+    record = NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
     assert record.status is Status.OK
 
 

@@ -24,7 +24,7 @@ from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
-from netlab.measure.round_trip import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.run.preflight import preflight_mirror
 from netlab.run.survey import survey
@@ -155,7 +155,7 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
         found = preflight_mirror(client, host)
         assert (found.blocked, found.warnings) == ((), ())
         ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
-        record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+        record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     assert (record.status, record.detail) == (Status.OK, None)
     assert (record.values["rtt_count"], record.values["lost_messages"]) == (20, 0)
     assert record.server == "board"

@@ -17,7 +17,7 @@ from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
-from netlab.measure.stream import measure
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.routes import RouteEnd
@@ -91,7 +91,7 @@ def test_where_only_a_windows_server_may_connect_it_is_the_one_that_does(wires: 
             setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
         )
         ends = Ends(server=server, client=client, same_host=False, connected_by=ways)
-        record = measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
+        record = NETPROBE.measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
         assert record.status is Status.OK, record.detail
         assert record.values["connected_by"] == "server"
 

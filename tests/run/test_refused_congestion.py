@@ -21,7 +21,7 @@ from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, T
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
-from netlab.measure import payload_search, round_trip, stream
+from netlab.measure.netprobe import NETPROBE
 from netlab.store.reader import read
 
 __all__ = ["netprobe"]
@@ -38,25 +38,25 @@ ADVICE = "; or set another `congestion` in the matrix, or none for the host's ow
 
 TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
     "stream": (
-        stream.measure,
+        NETPROBE.measure,
         Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),
         "client",
         "send",
     ),
     "round_trip": (
-        round_trip.measure,
+        NETPROBE.measure,
         RoundTrip(protocol="TCP", message_bytes=64, duration_s=1.0, congestion="cubic"),
         "server",
         "mirror",
     ),
     "connect": (
-        round_trip.measure,
+        NETPROBE.measure,
         Connect(message_bytes=64, duration_s=1.0, congestion="cubic"),
         "server",
         "mirror",
     ),
     "payload_search": (
-        payload_search.measure,
+        NETPROBE.measure,
         PayloadSearch(protocol="TCP", timeout_s=0.01, congestion="cubic"),
         "client",
         "ask",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from made_runs import ticking
@@ -19,6 +19,8 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
+from netlab.measure.engine import engine_for, register
+from netlab.measure.netprobe import NETPROBE, Netprobe
 from netlab.remote.agent import Agent
 from netlab.run import session as room
 from netlab.run.host_pool import HostPool
@@ -52,8 +54,10 @@ def scattered(cell: Cell, number: int) -> float:
 
 @dataclass
 class FakePool:
-    """Hosts that answer at once, as a function of the trial."""
+    """Hosts that answer at once, as a function of the trial, and the engine that asks them."""
 
+    name = "made-up"
+    tests = ("stream", "throughput_search")
     value: Callable[[Cell, int], float] = scattered
     stolen: Callable[[Trial, int], float | None] = lambda *_: None
     """What the server's hypervisor took of it, by trial and attempt."""
@@ -85,7 +89,8 @@ class FakePool:
     def close(self) -> None:
         """Nothing is open."""
 
-    def measure(self, trial: Trial, _ends: object, attempt: int, _live: object) -> Record:
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        del ends, live
         if self.cut_after is not None and len(self.measured) >= self.cut_after:
             raise Cut
         self.measured.append(trial)
@@ -132,7 +137,8 @@ class Bench:
         """One session; what it measured. It may be cut."""
         matrix = self.matrix
         cells = expand(matrix)
-        self.monkeypatch.setitem(room.MEASURES, "stream", cast(Any, pool.measure))
+        register(pool)
+        self.monkeypatch.setitem(room.ENGINE_OF, "stream", pool.name)
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()
@@ -395,7 +401,7 @@ def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
     bench.text = TOGETHER
 
     def run(pool: PairsPool) -> list[Trial]:
-        bench.monkeypatch.setitem(room.MEASURES, "throughput_search", cast(Any, pool.measure))
+        bench.monkeypatch.setitem(room.ENGINE_OF, "throughput_search", pool.name)
         return bench.run(pool)
 
     def away(trial: Trial) -> Status | None:
@@ -412,3 +418,22 @@ def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
     assert list(second.met.values()) == [2, 2]
     assert bench.counted == {"ok": 8}
     assert run(PairsPool(value=constant)) == []
+
+
+def test_each_kind_of_test_is_measured_by_the_engine_that_is_named_for_it(bench: Bench) -> None:
+    bench.text = """\
+title: two engines
+pairings: [LL]
+tests:
+  - {test: stream, protocol: UDP, message_size: 64}
+  - {test: round_trip, protocol: UDP, message_size: 64}
+"""
+    pool, by_netprobe = FakePool(), FakePool()
+    bench.monkeypatch.setattr(
+        Netprobe, "measure", lambda _self, *trial: by_netprobe.measure(*trial)
+    )
+    assert [trial.cell.test for trial in bench.run(pool)] == ["stream"]
+    assert [trial.cell.test for trial in by_netprobe.measured] == ["round_trip"]
+    assert engine_for("netprobe", "stream") is NETPROBE
+    with pytest.raises(KeyError):
+        engine_for("made-up", "round_trip")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,8 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import PayloadSearch, TestSettings
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure import payload_search
 from netlab.measure.ends import Ends
+from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
@@ -162,19 +162,16 @@ def loopback() -> Iterator[Ends]:
         yield Ends(server=agents[0], client=agents[1], same_host=True)
 
 
-Measure = Callable[..., Record]
-
-
-def record_of(measure: Measure, test: str, setup: TestSettings, ends: Ends) -> Record:
+def record_of(test: str, setup: TestSettings, ends: Ends) -> Record:
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
-    record = measure(trial, ends, 1, lambda _cell, _rate: None)
+    record = NETPROBE.measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 
 
 def search(ends: Ends, **settings: Any) -> Record:
     setup = PayloadSearch(**{"timeout_s": 0.1, "duration_s": 0.2} | settings)
-    return record_of(payload_search.measure, "payload_search", setup, ends)
+    return record_of("payload_search", setup, ends)
 
 
 def found(record: Record, direction: str = "") -> tuple[object, ...]:

@@ -133,15 +133,12 @@ def requests_of(per_s: float) -> float:
 def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> Exchange:
     setup = runner.setup
     asking = RoundTrip(
-        protocol="UDP",
+        # Round trips wait for one another, and fill no buffer: the systems' own do.
+        **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
         message_rate_per_s=requests_per_s,
         duration_s=duration_s,
         warm_up_s=AROUND_S,
         timeout_s=TIMEOUT_S,
-        ip_version=setup.ip_version,
-        dscp=setup.dscp,
-        interface=setup.interface,
-        network=setup.network,
     )
     return exchange_of(asking, runner.ends, within_s=lives_s(setup, duration_s) + TIMEOUT_S)

@@ -23,14 +23,13 @@ from netlab.measure.conversation import (
     Conversation,
     ConversationEnd,
     OnProgress,
-    can,
     drive,
-    keys_of_connector,
     opened_by,
 )
 from netlab.measure.ends import Ends
 from netlab.measure.flow import Flow, keys_of
 from netlab.measure.host_watch import WHOSE, Watch, dropped_at_socket
+from netlab.measure.requests import asked, can
 from netlab.remote.protocol import decimal
 
 LEARN_S = 0.1
@@ -155,20 +154,12 @@ def flows_of(
     both directions at one moment soon, one at once.
     """
     stream = Stream(
-        protocol="UDP",
+        **setup.passed_on(Stream, but={"duration_s"}),
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
-        socket_buffer_bytes=setup.socket_buffer_bytes,
         duration_s=None,
         count=load.frames,
         message_rate_per_s=load.frames_per_s,
-        streams=setup.streams,
-        send_method=setup.send_method,
-        ip_version=setup.ip_version,
         dont_fragment=all(can(ends.agent_of(whose), "dont-fragment") for whose in WHOSE),
-        dscp=setup.dscp,
-        interface=setup.interface,
-        receive=setup.receive,
-        network=setup.network,
     )
     sample: dict[str, Any] = (
         {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
@@ -202,13 +193,14 @@ def _flow(
     def side(whose: str) -> ConversationEnd:
         agent = ends.agent_of(whose)
         verb = "send" if whose == sender else "receive"
-        keys = keys_of(stream, verb, agent, token) | dict(more[verb])
+        keys = keys_of(stream, verb, whose, agent, token) | dict(more[verb])
         return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
 
     listener, connector = opened_by(
         ends.connects("UDP"), server=side("server"), client=side("client")
     )
-    return LoadFlow("", connector, listener, connecting=keys_of_connector(stream))
+    connecting = asked(stream, connector.agent, "connect")
+    return LoadFlow("", connector, listener, connecting=connecting)
 
 
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:

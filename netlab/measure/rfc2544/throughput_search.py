@@ -15,11 +15,10 @@ from netlab.errors import ProbeError
 from netlab.experiment.host_counters import Watched, busiest
 from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import Found, NextRate, RateGrid, Search, TryVerdict
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.host_watch import WHOSE
-from netlab.measure.record import recorded
 from netlab.measure.rendezvous import PAIR_GONE, alone
 from netlab.measure.rfc2544.back_to_back import back_to_back
 from netlab.measure.rfc2544.latency_under_load import latency_under_load
@@ -27,14 +26,6 @@ from netlab.measure.rfc2544.offered_load import SENDERS
 from netlab.measure.rfc2544.trial import LineRate, TrialResult, TrialRunner, line_of
 from netlab.measure.rfc2544.trial_lists import of_hosts, of_tries
 from netlab.units import format_share
-
-
-def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-    """Run one search on its two hosts and return what it left; never raises ``ProbeError``.
-
-    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
-    """
-    return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:

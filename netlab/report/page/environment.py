@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from netlab.messages import Message, sentence_case
 from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
-from netlab.report.tables.elements import Chart, TableLine, Table
+from netlab.report.tables.elements import Chart, Table, TableLine
 from netlab.results.labels import figure, printable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.kinds import Level
+from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure, setting

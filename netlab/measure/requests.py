@@ -1,0 +1,55 @@
+"""What an end of a test is asked because of its settings: keys of its request, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netlab.experiment.kinds import ROWS, TestSettings
+from netlab.experiment.settings import Ask, Level, SettingRow
+from netlab.remote.agent import Agent
+from netlab.remote.protocol import decimal
+
+
+def can(agent: Agent, capability: str) -> bool:
+    """Whether a host's probe says that it can do this."""
+    return capability in str(agent.hello.get("capabilities", "")).split(",")
+
+
+def asked(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
+    """The keys for the end that has these roles: a verb, ``server`` or ``client``, ``connect``.
+
+    What its system need not be able to do, and cannot, it is not asked for.
+    """
+    keys: dict[str, Any] = {}
+    for name in setup.names():
+        row, level = ROWS[name], getattr(setup, name)
+        if level is not None and heeds(row, setup.protocol, agent):
+            for ask in row.asks:
+                if set(ask.of.split()) & set(roles):
+                    keys |= _key(ask, row, level)
+    return keys
+
+
+def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
+    """Whether a setting means anything to an end: its protocol has it, its system knows it.
+
+    Windows lets no program choose its congestion control, say: the record tells then.
+    """
+    need = row.need
+    knows = need is None or need.vital or can(agent, need.capability)
+    return knows and row.only_of in (None, protocol)
+
+
+def _key(ask: Ask, row: SettingRow, level: Level) -> Mapping[str, Any]:
+    if ask.when is not None:
+        return {ask.key: 1} if level == ask.when else {}
+    if level == ask.unless:
+        return {}
+    return {ask.key: decimal(level) if row.type is float else level}  # type: ignore[arg-type]
+
+
+def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
+    """Keys of a request in the order of their names; those that it does not name come last."""
+    place = {key: index for index, key in enumerate(order.split())}
+    return {key: keys[key] for key in sorted(keys, key=lambda key: place.get(key, len(place)))}

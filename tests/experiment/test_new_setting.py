@@ -1,0 +1,47 @@
+"""What a new setting takes: one row, and all the rest follows from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from folders import ROOT, SUPPORT
+
+
+@pytest.fixture(scope="module")
+def seen() -> Any:
+    """What became of ``gap: 7``: see ``made_setting.py``."""
+    paths = os.pathsep.join([str(ROOT), str(SUPPORT)])
+    command = [sys.executable, str(SUPPORT / "made_setting.py")]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def test_a_new_setting_is_read_from_a_matrix_and_makes_cells(seen: Any) -> None:
+    assert seen["cells"] == [7, 8, 1, 3, None]
+    assert seen["in_schema"] == 1
+
+
+def test_a_new_setting_is_asked_of_the_probes_that_can_do_it(seen: Any) -> None:
+    both = {"stream": ("receive", "send"), "ask": ("mirror", "ask")}
+    asked = [("stream", 7), ("stream", 8), ("ask", 1), ("ask", 3), ("ask", None)]
+    assert seen["requests"] == [[verb, gap] for kind, gap in asked for verb in both[kind]]
+    assert seen["lacking"] == ["gap: 7"]
+
+
+def test_a_new_setting_reaches_the_tests_that_searches_make(seen: Any) -> None:
+    expected = {"probed": [7], "swept": [7], "offered": [7, 7], "beside": [7, 7]}
+    assert seen["searches"] == expected
+
+
+def test_a_new_setting_has_its_column_and_its_label(seen: Any) -> None:
+    assert seen["column"] == ["Int64", [7, 8, 1, 3, -1]]
+    assert seen["described"] == ["byte", "asked for, and made up"]
+    assert seen["labels"] == ["made-up gap 7 B", "made-up gap none at all"]
