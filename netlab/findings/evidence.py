@@ -12,12 +12,17 @@ from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
 from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.messages import _
 from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+FLOWS: Mapping[str, str] = {
+    "": "",
+    "to_server_": _("to server"),
+    "to_client_": _("to client"),
+}
 """Prefix of a flow's values → how it is called where a test sends both ways."""
 
 _WINDOW_OF_SEGMENTS = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 
 from netlab.findings.finding import Kind
@@ -54,48 +54,12 @@ FIGURES: Mapping[str, _Figure] = {
 
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
-OF_KIND: Mapping[Kind, Sequence[str]] = {
-    Kind.PACING: ("offered_bit_per_s",),
-    Kind.SENDER_CPU: ("thread_share", "sender_run_queue_share", "calls_per_s"),
-    Kind.SENDER_CALL_RATE: (
-        "calls_per_s",
-        "send_call_median_ns",
-        "send_call_p90_ns",
-        "in_calls_share",
-        "in_ordinary_calls_share",
-        "send_room_share",
-        "thread_share",
-    ),
-    Kind.SENDER_QUOTA: ("sender_throttled_share", "thread_share"),
-    Kind.SENDER_STARVED: ("sender_run_queue_share", "thread_share"),
-    Kind.SENDER_QUEUE_DROPS: ("local_drops",),
-    Kind.SENDER_BUFFER: ("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
-    Kind.RECEIVER_CPU: ("queue_full_share", "receiver_thread_share"),
-    Kind.RECEIVER_QUOTA: ("receiver_throttled_share", "receiver_thread_share"),
-    Kind.RECEIVER_STARVED: ("receiver_run_queue_share", "receiver_thread_share"),
-    Kind.RECEIVER_WINDOW: (
-        "rwnd_limited_share",
-        "window_bytes",
-        "min_rtt_us",
-        "window_limit_bit_per_s",
-    ),
-    Kind.RECEIVE_QUEUE_DROPS: ("lost_share", "lost_messages", "receive_queue_drops"),
-    Kind.STOLEN_CPU: ("sender_steal_share", "receiver_steal_share"),
-    Kind.SATURATED_CORE: ("sender_busiest_core_share", "receiver_busiest_core_share"),
-    Kind.CONGESTION: ("cwnd_limited_share", "retransmissions", "min_rtt_us"),
-    Kind.PATH_LOSS: ("lost_share", "lost_messages", "receive_queue_drops"),
-    Kind.PACKET_RATE: ("frames_per_s",),
-    Kind.ABOVE_CEILING: ("highest_ceiling_bit_per_s",),
-    Kind.PATH_MTU: ("path_mtu_bytes", "link_mtu_bytes"),
-}
-"""Kind → the figures that show it, besides throughput and its ceiling."""
-
 
 def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
     """Medians of what is known of each trial; ``None`` for one that some trial lacks."""
     given = tuple(trials)
     found: dict[str, float | None] = {}
-    for name in (*_ALWAYS, *OF_KIND.get(kind, ())):
+    for name in (*_ALWAYS, *kind.figures):
         values = [FIGURES[name](each) for each in given]
         known = [value for value in values if value is not None]
         found[name] = median(known) if known and len(known) == len(values) else None

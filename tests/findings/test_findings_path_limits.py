@@ -168,7 +168,7 @@ def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_pac
 
 
 @pytest.mark.parametrize(
-    "sendings",
+    "samples",
     [
         (frames(100, 4_000), frames(400, 4_000)),
         (frames(100, 4_000), frames(200, 4_000), frames(399, 4_000)),
