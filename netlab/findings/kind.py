@@ -9,10 +9,9 @@ from typing import Any, Literal
 from netlab.messages import Message
 
 Severity = Literal["note", "warning"]
-Templates = Message | tuple[Message, ...]
-"""A text, or several of which the first is taken whose braces are all known. What may be in them:
-the names of evidence, with the form that the end of a name stands for, and of words; and what
-``netlab.report.text`` makes of both."""
+Templates = tuple[Message, ...]
+"""Texts of which the first is taken whose braces are all known. In braces are names of evidence,
+whose ends say how it is written, and of words; and what ``netlab.report.text`` makes of both."""
 Rule = Callable[..., Iterable[Any]]
 """Finds something: its parameters are called as what it looks at (``netlab.findings.analysis``)."""
 
@@ -39,7 +38,6 @@ class Kind(str, metaclass=_OfTable):
 
     name: str
     severity: Severity
-    """A warning: the figure is not the network's, or not to be believed as it stands."""
     _: KW_ONLY
     advice: Message
     says: Templates = ()
@@ -73,8 +71,22 @@ class Kind(str, metaclass=_OfTable):
         return (getattr, (Kind, str(self)))
 
 
-def register(*kinds: Kind) -> None:
-    """Add rows to the table; ValueError where a name is taken."""
-    for kind in kinds:
-        if KINDS.setdefault(kind, kind) is not kind:
-            raise ValueError(f"there is a kind of finding called {kind} already")
+def warning(name: str, *texts: Message, **row: Any) -> Kind:
+    """Add a row: what it states, in one text or several, and the rest by the names of ``Kind``.
+
+    The figure is not the network's, or not to be believed as it stands. Of a limit the texts are
+    the figures behind it. ValueError where the name is taken.
+    """
+    return _add(name, "warning", texts, row)
+
+
+def note(name: str, *texts: Message, **row: Any) -> Kind:
+    """The same of anything else that is worth saying."""
+    return _add(name, "note", texts, row)
+
+
+def _add(name: str, severity: Severity, texts: Templates, row: dict[str, Any]) -> Kind:
+    kind = Kind(name, severity, **{"shown" if "limit" in row else "says": texts, **row})
+    if KINDS.setdefault(name, kind) is not kind:
+        raise ValueError(f"there is a kind of finding called {name} already")
+    return kind

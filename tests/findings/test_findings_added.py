@@ -16,7 +16,7 @@ from made_findings import BUFFERS, clean, of_kind
 
 from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, finding
-from netlab.findings.kind import KINDS, Kind, register
+from netlab.findings.kind import KINDS, Kind, note, warning
 from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.report import write_report
@@ -30,26 +30,22 @@ def too_even(series: Iterable[Series]) -> Iterator[Finding]:
     for each in series:
         figures = {"throughput_bit_per_s": 94.05e6, "guess_share": 0.5, "mtu_bytes": None}
         cells = tuple(point.cell for point in each.measured)
-        yield finding(TOO_EVEN, each.group, cells, figures, {"suspect": "the cat"})
+        yield finding(Kind.TOO_EVEN, each.group, cells, figures, {"suspect": "the cat"})
 
 
-TOO_EVEN = Kind(
-    "too-even",
-    "warning",
-    rule=too_even,
-    rank=0,
-    says=(
-        _("{suspect} made up {mtu_bytes}"),
-        _("{suspect} made up {guess_share} of {throughput_bit_per_s}"),
-    ),
-    advice=_("look at the cat"),
-)
 SAID = "LL TCP 1500: the cat made up 50 % of 94.05 Mbit/s."
 
 
 @pytest.fixture
 def added() -> Iterator[None]:
-    register(TOO_EVEN)
+    warning(
+        "too-even",
+        _("{suspect} made up {mtu_bytes}"),
+        _("{suspect} made up {guess_share} of {throughput_bit_per_s}"),
+        rule=too_even,
+        rank=0,
+        advice=_("look at the cat"),
+    )
     yield
     del KINDS["too-even"]
 
@@ -86,7 +82,7 @@ def test_a_kind_that_is_added_is_on_the_page(tmp_path: Path) -> None:
 
 def test_no_two_kinds_have_one_name_and_no_kind_is_there_that_is_not_in_the_table() -> None:
     with pytest.raises(ValueError, match="called duplex already"):
-        register(Kind("duplex", "note", advice=_("nothing")))
+        note("duplex", advice=_("nothing"))
     with pytest.raises(AttributeError, match="NONE_SUCH"):
         _kind = Kind.NONE_SUCH
     assert "too-even" not in [*Kind]
@@ -116,7 +112,5 @@ def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
     }
     known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL}
     for kind in Kind:
-        for texts in (kind.says, kind.shown):
-            for text in texts if isinstance(texts, tuple) else (texts,):
-                names = {each[1] for each in Formatter().parse(text) if each[1]}
-                assert names <= known, kind
+        for text in (*kind.says, *kind.shown):
+            assert {each[1] for each in Formatter().parse(text) if each[1]} <= known, kind

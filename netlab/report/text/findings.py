@@ -53,7 +53,7 @@ def outlier_briefly(finding: Finding, index: RunIndex) -> Message:
     return said or of_what(finding.group)
 
 
-_OUTLIER = _("{where} at {buffer}, {value} where its neighbours have {expected} ({means})")
+_OUTLIER = (_("{where} at {buffer}, {value} where its neighbours have {expected} ({means})"),)
 
 
 def why(finding: Finding, *, begins: bool = True) -> Message:
@@ -250,6 +250,7 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "where": lambda each: of_what(each.group),
     "pairing": lambda each: each.group.pairing,
     "protocol": lambda each: each.group.protocol,
+    "interface": lambda each: each.words["interface"] or _("its interface"),
     "limit": lambda each: each.kind.limit,
     "shown": lambda each: filled(each.kind.shown, lambda name: _value(name, each, None)),
     "filled": lambda each: "96 %" if each.group.flow else "98 %",

@@ -21,7 +21,7 @@ Figures = Mapping[str, float]
 
 def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Message | None:
     """The first of some templates whose values are all known, with them; ``None`` for none."""
-    for template in templates if isinstance(templates, tuple) else (templates,):
+    for template in templates:
         names = [name for each in Formatter().parse(template) if (name := each[1])]
         values = {name: value_of(name) for name in names}
         if None not in values.values():
