@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from netlab.experiment.records import REASONS
 from netlab.findings.finding import Finding, Group
+from netlab.findings.kind import Templates
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.stream_findings import filled, throughput, value_of
@@ -27,8 +28,7 @@ def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     """What it states, without its group; without ``index`` nothing is known of other cells."""
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
-    said = filled(templates, lambda name: _value(name, finding, index))
-    return _(kind.replace("-", " ")) if said is None else said
+    return _filled(templates, finding, index) or _(kind.replace("-", " "))
 
 
 _LIMITED = (
@@ -49,8 +49,7 @@ def of_what(group: Group) -> Message:
 
 def outlier_briefly(finding: Finding, index: RunIndex) -> Message:
     """One of several, without saying again what it is."""
-    said = filled(_OUTLIER, lambda name: _value(name, finding, index))
-    return said or of_what(finding.group)
+    return _filled(_OUTLIER, finding, index) or of_what(finding.group)
 
 
 _OUTLIER = (_("{where} at {buffer}, {value} where its neighbours have {expected} ({means})"),)
@@ -66,6 +65,12 @@ def why(finding: Finding, *, begins: bool = True) -> Message:
     clause = _(text[:1].lower() + text[1:])
     begun = sentence_case(clause) if begins and text[:1].isupper() else clause
     return _("{reason} ({word})", reason=begun, word=word)
+
+
+def _filled(
+    templates: Templates, finding: Finding, index: RunIndex | None = None
+) -> Message | None:
+    return filled(templates, lambda name: _value(name, finding, index))
 
 
 def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
@@ -119,19 +124,14 @@ _FROM = (
 )
 
 
-def _buffer(cell: str, index: RunIndex) -> str:
-    size = index.buffer_bytes(cell)
-    return _("the system’s tuning") if size is None else format_bytes(size)
-
-
-def _socket_buffer(finding: Finding, index: RunIndex) -> str | None:
+def _size(cell: str, index: RunIndex) -> str | None:
     """``None`` where it is the system's own."""
-    size = index.buffer_bytes(finding.cells[0])
+    size = index.buffer_bytes(cell)
     return None if size is None else format_bytes(size)
 
 
-def _which_trial(finding: Finding, index: RunIndex) -> Message | None:
-    return filled(_TRIAL, lambda name: _value(name, finding, index))
+def _buffer(cell: str, index: RunIndex) -> str:
+    return _size(cell, index) or _("the system’s tuning")
 
 
 _TRIAL = (
@@ -141,10 +141,10 @@ _TRIAL = (
 
 _OF_CELLS: Mapping[str, Callable[[Finding, RunIndex], str | None]] = {
     "in_cells": _in_cells,
-    "socket_buffer": _socket_buffer,
+    "socket_buffer": lambda each, index: _size(each.cells[0], index),
     "buffer": lambda each, index: _buffer(each.cells[0], index),
     "buffers": lambda each, index: _listed(_buffer(cell, index) for cell in each.cells),
-    "which_trial": _which_trial,
+    "which_trial": lambda each, index: _filled(_TRIAL, each, index),
 }
 
 
@@ -168,11 +168,6 @@ def _amount(name: str) -> Callable[[Finding], str | None]:
         return format_seconds(value / 1e9).replace("us", "µs")
 
     return amount
-
-
-def _means(finding: Finding) -> Message | None:
-    """``mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s``."""
-    return filled(_MEANS, lambda name: _value(name, finding, None))
 
 
 _MEANS = (
@@ -232,18 +227,17 @@ def _more(number: float) -> str | None:
     return str(round(number)) if number > 0 else None
 
 
-def _count(one: str, many: str, name: str) -> Callable[[Finding], Message | None]:
-    """Things counted; ``None`` where there are none."""
-
-    def count(finding: Finding) -> Message | None:
-        number = int(finding.evidence[name])
-        return counted(one, many, number) if number else None
-
-    return count
+def _cells(number: float) -> Message:
+    return counted("{number} cell", "{number} cells", int(number))
 
 
-def _cells(name: str) -> Callable[[Finding], Message | None]:
-    return _count("{number} cell", "{number} cells", name)
+def _trials(finding: Finding) -> Message:
+    return counted("{number} trial", "{number} trials", int(finding.evidence["trials"]))
+
+
+def _outliers(finding: Finding) -> Message | None:
+    number = int(finding.evidence["outliers"])
+    return counted("{number} outlier", "{number} outliers", number) if number else None
 
 
 _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
@@ -252,21 +246,21 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "protocol": lambda each: each.group.protocol,
     "interface": lambda each: each.words["interface"] or _("its interface"),
     "limit": lambda each: each.kind.limit,
-    "shown": lambda each: filled(each.kind.shown, lambda name: _value(name, each, None)),
+    "shown": lambda each: _filled(each.kind.shown, each),
     "filled": lambda each: "96 %" if each.group.flow else "98 %",
     "value": _amount(""),
     **{name: _amount(name) for name in ("expected", "least", "most")},
     **{name: _amount(name) for name in ("mean", "mean_without", "median")},
-    "means": _means,
+    "means": lambda each: _filled(_MEANS, each),
     "more_strays": lambda each: _more(each.evidence["stray_trials"] - 1),
-    "outliers": _count("{number} outlier", "{number} outliers", "outliers"),
+    "outliers": _outliers,
     "asked": _asked,
     "ends": _ends(0),
     "of_ends": _ends(1),
-    "its_cells": lambda each: counted("{number} cell", "{number} cells", len(each.cells)),
-    "counted_cells": _cells("cells"),
-    "all_cells": _cells("of_cells"),
-    "counted_trials": _count("{number} trial", "{number} trials", "trials"),
+    "its_cells": lambda each: _cells(len(each.cells)),
+    "counted_cells": lambda each: _cells(each.evidence["cells"]),
+    "all_cells": lambda each: _cells(each.evidence["of_cells"]),
+    "counted_trials": _trials,
     "facts": lambda each: joined("; ", _named(each)[:_MOST_FACTS]),
     "more_facts": lambda each: _more(len(each.words) - _MOST_FACTS),
     "savings": lambda each: joined(", ", _named(each)),
