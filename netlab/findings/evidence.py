@@ -1,4 +1,4 @@
-"""Evidence: run folder → Sendings, what findings are computed from. Pure."""
+"""Evidence: run folder → stream samples, what findings are computed from. Pure."""
 
 from __future__ import annotations
 
@@ -51,14 +51,11 @@ class _Said:
 
     def whole(self, name: str) -> int | None:
         """A whole number."""
-        value = self.values.get(self.prefix + name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return _whole(self.values.get(self.prefix + name))
 
     def number(self, name: str) -> float | None:
         """A number."""
-        value = self.values.get(self.prefix + name)
-        known = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if known else None  # type: ignore[arg-type]
+        return number(self.values.get(self.prefix + name))
 
     def text(self, name: str) -> str | None:
         """A word."""
@@ -272,6 +269,12 @@ def ceiling_of(
 
 def _version(settings: Mapping[str, Any]) -> IpVersion:
     return 6 if settings.get("ip_version") == 6 else 4
+
+
+def number(value: object) -> float | None:
+    """A number; ``None`` for anything else."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else None  # type: ignore[arg-type]
 
 
 def _whole(value: object) -> int | None:
