@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from netlab.findings.asymmetry import one_way
-from netlab.findings.buffers import buffers
-from netlab.findings.ceilings import above_any, falls, without_timestamps
-from netlab.findings.coverage import fewer_cells, missing
-from netlab.findings.durations import off_time
+from netlab.experiment.matrix import Link
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.fragments import fragmented
+from netlab.findings.kinds.kind import Rule
 from netlab.findings.limits import limits
-from netlab.findings.link_checks import hosts, links
-from netlab.findings.outliers import outliers
 from netlab.findings.sample import StreamSample
-from netlab.findings.series import series_of
-from netlab.findings.single_trials import unrepeated
-from netlab.findings.validity import doubts
+from netlab.findings.series import Series, series_of
 from netlab.results.run import Run
 from netlab.store.reader import read
-from netlab.store.source_facts import stated_of
-
-OF_HOSTS = frozenset(
-    {
-        *(Kind.SENDER_CPU, Kind.SENDER_CALL_RATE, Kind.SENDER_QUOTA, Kind.SENDER_STARVED),
-        *(Kind.RECEIVER_CPU, Kind.RECEIVER_QUOTA, Kind.RECEIVER_STARVED, Kind.RECEIVER_WINDOW),
-        *(Kind.STOLEN_CPU, Kind.SATURATED_CORE, Kind.PACKET_RATE),
-    }
-)
-"""Kinds of limits that are not the link's: what a pairing so limited reaches says nothing of it."""
-
-UNEXPLAINED = frozenset({Kind.WIRE_CEILING, Kind.NOT_DETERMINED})
-"""Kinds of limits that do not say why a cell is below the ceiling."""
+from netlab.store.source_facts import Stated, stated_of
 
 
 class Analysis(Run):
@@ -59,43 +41,69 @@ def load(path: Path) -> Analysis:
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
-    """All that may be said about a run, warnings first, else in the order of the rooms below."""
-    series, given = series_of(run), run.samples
-    link, imported = run.plan.link, run.plan.source is not None
-    limited = limits(given)
-    explained = {c for each in limited if each.kind not in UNEXPLAINED for c in each.cells}
-    of_hosts = {c for each in limited if each.kind in OF_HOSTS for c in each.cells}
-    found = (
-        *links(series, link, of_hosts),
-        *hosts(_facts(run), link, _wired(run)),
-        *doubts(given, run.facts),
-        *off_time(series, stated_of(run.plan)),
-        *outliers(series),
-        *limited,
-        *above_any(series, link, imported=imported),
-        *one_way(series),
-        *falls(series, explained),
-        *without_timestamps(series, imported=imported),
-        *buffers(series),
-        *fragmented(series, link),
-        *unrepeated(series),
-        *missing(run),
-        *fewer_cells(series),
-    )
+    """All that may be said about a run, warnings first, else in the order of the table of kinds."""
+    evidence = RunEvidence(run)
+    found = [
+        finding
+        for rule in dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
+        for finding in evidence.shown_by(rule)
+    ]
     return tuple(sorted(found, key=lambda each: each.severity != "warning"))
 
 
-def _facts(run: Run) -> dict[str, list[Mapping[str, Any]]]:
-    """Host → its facts as they were noted, in that order."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for note in run.facts:
-        facts = note.get("facts")
-        if isinstance(facts, Mapping):
-            found.setdefault(str(note.get("host", "")), []).append(facts)
-    return found
+class RunEvidence:
+    """What a rule may look at: each parameter of a rule is called as one of these."""
 
+    def __init__(self, run: Analysis) -> None:
+        self.run = run
+        self.samples = run.samples
+        self.link: Link | None = run.plan.link
+        self.imported = run.plan.source is not None
+        self.notes = run.facts
+        """Facts of hosts, as they were noted."""
 
-def _wired(run: Run) -> frozenset[str]:
-    """The hosts that measured over a cable."""
-    wired = [record for record in run.records if record.values.get("same_host") is False]
-    return frozenset(host for record in wired for host in (record.server, record.client) if host)
+    def shown_by(self, rule: Rule | str) -> tuple[Finding, ...]:
+        """What a rule finds."""
+        ask: Rule = pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
+        return tuple(ask(**{name: getattr(self, name) for name in signature(ask).parameters}))
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """The cells that differ in their socket buffers only."""
+        return series_of(self.run)
+
+    @cached_property
+    def limited(self) -> tuple[Finding, ...]:
+        """What limited the streams."""
+        return limits(self.samples)
+
+    @cached_property
+    def explained(self) -> frozenset[str]:
+        """The cells of which a limit says why they are below the ceiling."""
+        return frozenset(c for each in self.limited if each.kind.explains for c in each.cells)
+
+    @cached_property
+    def of_hosts(self) -> frozenset[str]:
+        """The cells that a host limits, not the link."""
+        return frozenset(c for each in self.limited if each.kind.of_host for c in each.cells)
+
+    @cached_property
+    def stated(self) -> Stated:
+        """What an imported document says beside its table."""
+        return stated_of(self.run.plan)
+
+    @cached_property
+    def facts(self) -> dict[str, list[Mapping[str, Any]]]:
+        """Host → its facts as they were noted, in that order."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for note in self.notes:
+            facts = note.get("facts")
+            if isinstance(facts, Mapping):
+                found.setdefault(str(note.get("host", "")), []).append(facts)
+        return found
+
+    @cached_property
+    def wired(self) -> frozenset[str]:
+        """The hosts that measured over a cable."""
+        wired = [each for each in self.run.records if each.values.get("same_host") is False]
+        return frozenset(host for each in wired for host in (each.server, each.client) if host)

@@ -93,7 +93,7 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     ):
         return None
     return finding(
-        Kind.FALL,
+        Kind.UNEXPLAINED_FALL,
         series.group,
         tuple(point.cell for point in fallen),
         {

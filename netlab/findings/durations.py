@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from netlab.experiment.records import Record, Status
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import median
@@ -91,5 +92,5 @@ def _stated(points: dict[str, list[Point]], stated: Stated) -> Iterable[Finding]
 
 
 def _time(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return float(value) if known else None  # type: ignore[arg-type]
+    time = number(value)
+    return time if time is not None and time > 0 else None

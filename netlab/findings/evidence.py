@@ -1,4 +1,4 @@
-"""Evidence: run folder → Sendings, what findings are computed from. Pure."""
+"""Evidence: run folder → stream samples, what findings are computed from. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
 from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.messages import _
 from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-FLOWS: Mapping[str, str] = {"": "", "to_server_": "to server", "to_client_": "to client"}
+FLOWS: Mapping[str, str] = {
+    "": "",
+    "to_server_": _("to server"),
+    "to_client_": _("to client"),
+}
 """Prefix of a flow's values → how it is called where a test sends both ways."""
 
 _WINDOW_OF_SEGMENTS = 4
@@ -46,14 +51,11 @@ class _Said:
 
     def whole(self, name: str) -> int | None:
         """A whole number."""
-        value = self.values.get(self.prefix + name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return _whole(self.values.get(self.prefix + name))
 
     def number(self, name: str) -> float | None:
         """A number."""
-        value = self.values.get(self.prefix + name)
-        known = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if known else None  # type: ignore[arg-type]
+        return number(self.values.get(self.prefix + name))
 
     def text(self, name: str) -> str | None:
         """A word."""
@@ -267,6 +269,12 @@ def ceiling_of(
 
 def _version(settings: Mapping[str, Any]) -> IpVersion:
     return 6 if settings.get("ip_version") == 6 else 4
+
+
+def number(value: object) -> float | None:
+    """A number; ``None`` for anything else."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else None  # type: ignore[arg-type]
 
 
 def _whole(value: object) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from statistics import median
 
 from netlab.findings.finding import Kind
@@ -11,91 +12,44 @@ from netlab.findings.sample import StreamSample
 
 _Figure = Callable[[StreamSample], float | int | None]
 
+_SAME = (
+    *("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share", "highest_ceiling_bit_per_s"),
+    *("offered_bit_per_s", "calls_per_s", "in_calls_share", "in_ordinary_calls_share"),
+    *("queue_full_share", "window_limit_bit_per_s", "send_buffer_bytes", "lost_share"),
+    *("path_mtu_bytes", "link_mtu_bytes"),
+)
+_OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_share")
+
 FIGURES: Mapping[str, _Figure] = {
-    "throughput_bit_per_s": lambda each: each.throughput_bit_per_s,
-    "ceiling_bit_per_s": lambda each: each.ceiling_bit_per_s,
-    "ceiling_share": lambda each: each.ceiling_share,
-    "highest_ceiling_bit_per_s": lambda each: each.highest_ceiling_bit_per_s,
-    "offered_bit_per_s": lambda each: each.offered_bit_per_s,
-    "calls_per_s": lambda each: each.calls_per_s,
+    **{name: attrgetter(name) for name in _SAME},
+    **{f"sender_{name}": attrgetter(f"sender.{name}") for name in _OF_ENDS},
+    **{f"receiver_{name}": attrgetter(f"receiver.{name}") for name in _OF_ENDS},
     "send_call_median_ns": lambda each: each.call_percentile_ns(0.5),
     "send_call_p90_ns": lambda each: each.call_percentile_ns(0.9),
-    "in_calls_share": lambda each: each.in_calls_share,
-    "in_ordinary_calls_share": lambda each: each.in_ordinary_calls_share,
     "send_room_share": lambda each: each.room_share,
     "thread_share": lambda each: each.sender.thread_share,
     "receiver_thread_share": lambda each: each.receiver.thread_share,
-    "sender_run_queue_share": lambda each: each.sender.run_queue_share,
-    "receiver_run_queue_share": lambda each: each.receiver.run_queue_share,
-    "sender_throttled_share": lambda each: each.sender.throttled_share,
-    "receiver_throttled_share": lambda each: each.receiver.throttled_share,
-    "sender_steal_share": lambda each: each.sender.steal_share,
-    "receiver_steal_share": lambda each: each.receiver.steal_share,
-    "sender_busiest_core_share": lambda each: each.sender.busiest_core_share,
-    "receiver_busiest_core_share": lambda each: each.receiver.busiest_core_share,
-    "queue_full_share": lambda each: each.queue_full_share,
     "rwnd_limited_share": lambda each: each.tcp_share(each.tcp.rwnd_limited_us),
     "sndbuf_limited_share": lambda each: each.tcp_share(each.tcp.sndbuf_limited_us),
     "cwnd_limited_share": lambda each: each.tcp_share(each.cwnd_limited_us),
     "retransmissions": lambda each: each.tcp.retransmissions,
     "window_bytes": lambda each: each.tcp.window_bytes,
-    "window_limit_bit_per_s": lambda each: each.window_limit_bit_per_s,
     "min_rtt_us": lambda each: each.tcp.min_rtt_us,
-    "send_buffer_bytes": lambda each: each.send_buffer_bytes,
-    "lost_share": lambda each: each.lost_share,
     "lost_messages": lambda each: each.losses.lost,
     "receive_queue_drops": lambda each: each.losses.receive_queue,
     "local_drops": lambda each: each.losses.local,
     "frames_per_s": frames_per_s,
-    "path_mtu_bytes": lambda each: each.path_mtu_bytes,
-    "link_mtu_bytes": lambda each: each.link_mtu_bytes,
 }
 """Name of a figure, its unit at its end → where it is of one stream."""
 
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
-
-OF_KIND: Mapping[Kind, Sequence[str]] = {
-    Kind.PACING: ("offered_bit_per_s",),
-    Kind.SENDER_CPU: ("thread_share", "sender_run_queue_share", "calls_per_s"),
-    Kind.SENDER_CALL_RATE: (
-        "calls_per_s",
-        "send_call_median_ns",
-        "send_call_p90_ns",
-        "in_calls_share",
-        "in_ordinary_calls_share",
-        "send_room_share",
-        "thread_share",
-    ),
-    Kind.SENDER_QUOTA: ("sender_throttled_share", "thread_share"),
-    Kind.SENDER_STARVED: ("sender_run_queue_share", "thread_share"),
-    Kind.SENDER_QUEUE_DROPS: ("local_drops",),
-    Kind.SENDER_BUFFER: ("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
-    Kind.RECEIVER_CPU: ("queue_full_share", "receiver_thread_share"),
-    Kind.RECEIVER_QUOTA: ("receiver_throttled_share", "receiver_thread_share"),
-    Kind.RECEIVER_STARVED: ("receiver_run_queue_share", "receiver_thread_share"),
-    Kind.RECEIVER_WINDOW: (
-        "rwnd_limited_share",
-        "window_bytes",
-        "min_rtt_us",
-        "window_limit_bit_per_s",
-    ),
-    Kind.RECEIVE_QUEUE_DROPS: ("lost_share", "lost_messages", "receive_queue_drops"),
-    Kind.STOLEN_CPU: ("sender_steal_share", "receiver_steal_share"),
-    Kind.SATURATED_CORE: ("sender_busiest_core_share", "receiver_busiest_core_share"),
-    Kind.CONGESTION: ("cwnd_limited_share", "retransmissions", "min_rtt_us"),
-    Kind.PATH_LOSS: ("lost_share", "lost_messages", "receive_queue_drops"),
-    Kind.PACKET_RATE: ("frames_per_s",),
-    Kind.ABOVE_CEILING: ("highest_ceiling_bit_per_s",),
-    Kind.PATH_MTU: ("path_mtu_bytes", "link_mtu_bytes"),
-}
-"""Kind → the figures that show it, besides throughput and its ceiling."""
 
 
 def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
     """Medians of what is known of each trial; ``None`` for one that some trial lacks."""
     given = tuple(trials)
     found: dict[str, float | None] = {}
-    for name in (*_ALWAYS, *OF_KIND.get(kind, ())):
+    for name in (*_ALWAYS, *kind.figures):
         values = [FIGURES[name](each) for each in given]
         known = [value for value in values if value is not None]
         found[name] = median(known) if known and len(known) == len(values) else None

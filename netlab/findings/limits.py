@@ -45,8 +45,8 @@ _Rule = Callable[[StreamSample], bool]
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # What takes the CPU away, before what that leads to: a receiver without one closes its window
     # and drops, a sender without one calls more seldom.
-    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and receiver_held_up(each)),
-    (Kind.SENDER_QUOTA, lambda each: throttled(each.sender)),
+    (Kind.RECEIVER_CPU_QUOTA, lambda each: throttled(each.receiver) and receiver_held_up(each)),
+    (Kind.SENDER_CPU_QUOTA, lambda each: throttled(each.sender)),
     (Kind.STOLEN_CPU, lambda each: robbed(each.receiver) and receiver_held_up(each)),
     (Kind.STOLEN_CPU, lambda each: robbed(each.sender) and wants_cpu(each.sender)),
     (Kind.RECEIVER_WINDOW, window_limited),  # for this round trip, and nothing waits in its queue
@@ -64,7 +64,7 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.CONGESTION, congested),
     (Kind.PATH_LOSS, path_loss),
     # Nothing says what these led to: then they must cost half of what is missing at least.
-    (Kind.RECEIVER_QUOTA, lambda each: throttled(each.receiver) and costs(each, each.receiver)),
+    (Kind.RECEIVER_CPU_QUOTA, lambda each: throttled(each.receiver) and costs(each, each.receiver)),
     (Kind.STOLEN_CPU, lambda each: any(robbed(end) and costs(each, end) for end in each.ends)),
     (Kind.RECEIVER_STARVED, lambda each: starved(each.receiver) and costs(each, each.receiver)),
     (Kind.SENDER_STARVED, lambda each: starved(each.sender) and costs(each, each.sender)),

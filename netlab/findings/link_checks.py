@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netlab.experiment.matrix import Link
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 
@@ -117,8 +118,8 @@ def _interface(host: str, facts: Facts, link: Link | None) -> Iterator[Finding]:
     if name in _LOOPBACK:
         return
     group, words = Group(host=host), {"interface": name}
-    speed = _number(last.get("interface_speed_bit_per_s"))
-    mtu_bytes = _number(last.get("interface_mtu_bytes"))
+    speed = number(last.get("interface_speed_bit_per_s"))
+    mtu_bytes = number(last.get("interface_mtu_bytes"))
     if link is not None and speed and speed < link.rate_bit_per_s:
         told = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
         yield finding(Kind.LINK_SPEED, group, (), told, words)
@@ -139,8 +140,3 @@ def _virtual(facts: Facts) -> Iterator[Finding]:
     for hypervisor, names_of in under.items():
         words = {"hosts": ", ".join(names_of), "hypervisor": hypervisor}
         yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(names_of)}, words)
-
-
-def _number(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else None  # type: ignore[arg-type]

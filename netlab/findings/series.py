@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import FLOWS, ceiling_of
+from netlab.findings.evidence import FLOWS, ceiling_of, number
 from netlab.findings.finding import Group
 from netlab.store.plan import PlannedCell
 
@@ -75,7 +75,7 @@ class Point:
     def figures(self) -> tuple[float | None, ...]:
         """What each trial came to; ``None`` where it has no figure."""
         return tuple(
-            _number(record.values, self.prefix + self.quantity)
+            number(record.values.get(self.prefix + self.quantity))
             if record is not None and record.status is Status.OK
             else None
             for record in self.records
@@ -101,7 +101,7 @@ class Point:
     @cached_property
     def print_step(self) -> float:
         """One in the last digit of an imported figure, else 0."""
-        steps = [number for each in self.of("printed_step_bit_per_s") if (number := _float(each))]
+        steps = [step for each in self.of("printed_step_bit_per_s") if (step := number(each))]
         return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
 
     @cached_property
@@ -224,12 +224,3 @@ def _protocol(cell: PlannedCell) -> str:
 
 def _plain(value: Value | None) -> str | int | float | bool | None:
     return str(value) if isinstance(value, list) else value
-
-
-def _number(values: Mapping[str, Value], name: str) -> float | None:
-    return _float(values.get(name))
-
-
-def _float(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else None  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ def _of(
     if not differences:
         return None
     return finding(
-        Kind.UNREPEATED,
+        Kind.CANNOT_TELL,
         Group(later, protocol),
         tuple(cells),
         {

@@ -25,9 +25,9 @@ SAVING_PLANS = frozenset({"Power saver", "Balanced", "Energiesparmodus", "Ausbal
 
 
 def doubts(
-    samples: Iterable[StreamSample], facts: Iterable[Mapping[str, Any]] = ()
+    samples: Iterable[StreamSample], notes: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[Finding, ...]:
-    """All of them; ``facts`` as ``frame.Run.facts`` has them."""
+    """All of them; ``notes`` are the facts of hosts, as ``results.run.Run.facts`` has them."""
     given = tuple(samples)
     return (
         *findings_of(given, lambda each: Kind.ABOVE_CEILING if is_above(each) else None),
@@ -36,7 +36,7 @@ def doubts(
         *_clock_steps(given),
         *_of_hosts(given, Kind.CLOCK_RATE, lambda each, end: _is_off(end), _CLOCK),
         *_of_hosts(given, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
-        *power_saving(facts),
+        *power_saving(notes),
     )
 
 

@@ -15,7 +15,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import load
 from netlab.findings.evidence import ceiling_of, samples
-from netlab.findings.finding import ADVICE, SEVERITY, Kind
+from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of, limits
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.validity import is_above
@@ -215,7 +215,6 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
     if limit is Kind.SENDER_CALL_RATE:
         assert room >= 0.9 and (made.in_calls_share or 0) >= 0.8
     assert len(limits([made])) == (limit is not None)
-    assert set(SEVERITY) == set(ADVICE) == set(Kind)
 
 
 # ---- from records --------------------------------------------------------------------------------

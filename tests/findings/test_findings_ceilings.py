@@ -39,7 +39,7 @@ FULL = [94.0] * 4
 
 def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where() -> None:
     (found,) = fall(column([*FULL, 80.0, 70.0, 75.0]))
-    assert (found.kind, found.severity) == (Kind.FALL, "note")
+    assert (found.kind, found.severity) == (Kind.UNEXPLAINED_FALL, "note")
     assert (found.group, found.cells) == (Group("LL", "TCP", 1500), keys(4, 5, 6))
     assert found.evidence == {
         "from_socket_buffer_bytes": BUFFERS[4],

@@ -70,11 +70,11 @@ def test_cells_are_missing_by_pairing_protocol_and_reason() -> None:
         not_ok(e, Status.PENDING, "not-recorded"),
     ]
     assert said_of_missing(run_of(plan_of(cells), records)) == [
-        (Kind.MISSING, Group("LL", "TCP"), ("a", "c"), told(2, 4, 2, "not-recorded")),
-        (Kind.MISSING, Group("LL", "TCP"), ("b",), told(1, 4, 1, "unsupported")),
-        (Kind.MISSING, Group("WL", "TCP"), ("d",), told(1, 1, 1, "not-recorded")),
-        (Kind.MISSING, Group("LL", "UDP"), ("e",), told(1, 1, 1, "not-recorded")),
-        (Kind.MISSING, Group("LL", "TCP"), ("f",), told(1, 4, 1, "not-measured-yet")),
+        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("a", "c"), told(2, 4, 2, "not-recorded")),
+        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("b",), told(1, 4, 1, "unsupported")),
+        (Kind.MISSING_CELLS, Group("WL", "TCP"), ("d",), told(1, 1, 1, "not-recorded")),
+        (Kind.MISSING_CELLS, Group("LL", "UDP"), ("e",), told(1, 1, 1, "not-recorded")),
+        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("f",), told(1, 4, 1, "not-measured-yet")),
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_failed_trial_is_told_though_its_cell_has_a_result_and_another_blank_i
     )
     run = run_of(plan_of([b, a], repeats=2), [ok(b), blank, ok(a), failed])
     assert said_of_missing(run) == [
-        (Kind.FAILED, Group("LL", "TCP"), ("a",), told(1, 2, 1, "no-peer"))
+        (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a",), told(1, 2, 1, "no-peer"))
     ]
 
 
@@ -94,7 +94,7 @@ def test_each_failed_trial_counts_and_its_cell_once() -> None:
     a, b = cell("a"), cell("b")
     records = [not_ok(each, Status.FAILED, "no-peer", t) for each in (a, b) for t in (1, 2, 3)]
     assert said_of_missing(run_of(plan_of([a, b], repeats=3), records)) == [
-        (Kind.FAILED, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
+        (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_trial_of_which_nothing_is_known_but_its_status_has_no_reason_given() 
     for reason in (None, ""):
         run = run_of(plan_of([a]), [not_ok(a, Status.FAILED, reason)])
         assert said_of_missing(run) == [
-            (Kind.FAILED, Group("LL", "TCP"), ("a",), told(1, 1, 1, "no-reason-given"))
+            (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a",), told(1, 1, 1, "no-reason-given"))
         ]
 
 

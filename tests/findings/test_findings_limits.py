@@ -10,7 +10,7 @@ import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
 from netlab.findings.figures import FIGURES, evidence
-from netlab.findings.finding import ADVICE, SEVERITY, Group, Kind, finding
+from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.limits import fills_the_wire, findings_of, limit_of, limits
 from netlab.findings.sample import Losses, StreamSample
 
@@ -272,7 +272,7 @@ def test_each_figure_is_read_where_its_name_says() -> None:
 def test_a_finding_has_its_kinds_severity_and_advice_and_only_evidence_that_is_known() -> None:
     for kind in Kind:
         made = finding(kind, Group("LL"), ("a",), {"x": 0.0, "y": None}, {"w": "said"})
-        assert (made.kind, made.severity, made.advice) == (kind, SEVERITY[kind], ADVICE[kind])
+        assert (made.kind, made.severity, made.advice) == (kind, kind.severity, kind.advice)
         assert (made.group, made.cells) == (Group("LL"), ("a",))
         assert (made.evidence, made.words) == ({"x": 0.0}, {"w": "said"})
     bare = finding(Kind.DUPLEX, Group(host="a"))

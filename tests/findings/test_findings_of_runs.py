@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kind, places
 
 from netlab.findings.analysis import Analysis, findings, load
-from netlab.findings.finding import SEVERITY, Kind
+from netlab.findings.finding import Kind
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.summary import all_findings, leading, sentences_of
@@ -30,7 +30,7 @@ def test_every_kind_of_finding_is_documented_with_its_severity() -> None:
         names = [name.strip(" `") for name in kinds.split(",")]
         words = [word.strip() for word in severities.split(",")]
         documented |= dict(zip(names, words * len(names), strict=False))
-    assert documented == {str(kind): severity for kind, severity in SEVERITY.items()}
+    assert documented == {str(kind): kind.severity for kind in Kind}
 
 
 def check_the_explanations(
@@ -46,13 +46,13 @@ def check_the_explanations(
     }
     full = [each for each in of_kind(found, Kind.WIRE_CEILING) if str(each.group) == f"{ll} UDP 64"]
     assert {size for _, size in places(run, full)} == {16, 20, 24, 28, 36, 40, 44}
-    assert places(run, of_kind(found, Kind.FALL)) == {
+    assert places(run, of_kind(found, Kind.UNEXPLAINED_FALL)) == {
         (f"{ll} UDP 64", size) for size in (48, 52, 56, 60, 64)
     }
     (options,) = of_kind(found, Kind.NO_TIMESTAMPS)
     assert (str(options.group), len(options.cells)) == (f"{lw} TCP 65536", 13)
     assert [str(each.group) for each in of_kind(found, Kind.LINK_FAR_BELOW)] == [ww]
-    unrepeated = of_kind(found, Kind.UNREPEATED)
+    unrepeated = of_kind(found, Kind.CANNOT_TELL)
     pairs = [{each.group.pairing, each.words["against"]} for each in unrepeated]
     assert {wl, ll} in pairs
     assert all(each.evidence["n"] == 1 for each in unrepeated)
@@ -89,7 +89,7 @@ def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -
 def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Analysis) -> None:
     (found,) = [
         each
-        for each in of_kind(run.findings, Kind.UNREPEATED)
+        for each in of_kind(run.findings, Kind.CANNOT_TELL)
         if (each.group.pairing, each.group.protocol, each.words["against"]) == ("WL", "TCP", "LL")
     ]
     said = sentence(found, RunIndex(run))
@@ -137,7 +137,7 @@ def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
         "LW UDP 64512": (7, 13),
         "WW TCP 65536": (4, 13),
     }
-    missing = {str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING)}
+    missing = {str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING_CELLS)}
     assert missing == {"WL UDP": 3, "LW UDP": 6, "WW TCP": 9, "WW UDP": 52}
 
 
@@ -171,17 +171,23 @@ def test_the_explanations_hold_under_other_names_on_another_link_with_outliers_e
 
 def test_without_its_evidence_none_of_them_is_said() -> None:
     of_the_link = {
-        *(Kind.WIRE_CEILING, Kind.FALL, Kind.NO_TIMESTAMPS, Kind.LINK_FAR_BELOW, Kind.FRAGMENTED),
+        *(
+            Kind.WIRE_CEILING,
+            Kind.UNEXPLAINED_FALL,
+            Kind.NO_TIMESTAMPS,
+            Kind.LINK_FAR_BELOW,
+            Kind.FRAGMENTED,
+        ),
         *(Kind.ABOVE_CEILING, Kind.OFF_TIME),
     }
     assert kinds_of(findings(lab_report(link=False))) & of_the_link == set()
     told = lab_report(known={"tcp_timestamps": False, "mss_bytes": 1460})
     assert Kind.NO_TIMESTAMPS not in kinds_of(findings(told))
     few = {where: column[:4] for where, column in figures().items()}
-    shape = {Kind.OUTLIER, Kind.STEP, Kind.FALL}
+    shape = {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
     assert kinds_of(findings(lab_report(few))) & shape == set()
     empty: Figures = {where: [None] * 13 for where in figures()}
-    assert kinds_of(findings(lab_report(empty))) == {Kind.MISSING}
+    assert kinds_of(findings(lab_report(empty))) == {Kind.MISSING_CELLS}
     assert leading(lab_report(empty)) != ()
 
 
@@ -193,7 +199,10 @@ def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject)
     kept = data.draw(st.lists(st.booleans(), min_size=13, max_size=13))
     left = [value if keep else None for value, keep in zip(column, kept, strict=True)]
     found = findings(lab_report({where: left}))
-    assert kinds_of(found) & {Kind.OUTLIER, Kind.STEP, Kind.FALL, Kind.LINK_FAR_BELOW} == set()
+    assert (
+        kinds_of(found) & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL, Kind.LINK_FAR_BELOW}
+        == set()
+    )
 
 
 def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -> None:

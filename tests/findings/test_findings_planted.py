@@ -56,7 +56,10 @@ def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
 ) -> None:
     sizes = [(16 + 4 * at) * KIB for at in range(13)]
     series = {size: [random.uniform(92.1, 92.4)] for size in sizes}
-    assert kinds_of(findings(measured(series))) & {Kind.OUTLIER, Kind.STEP, Kind.FALL} == set()
+    assert (
+        kinds_of(findings(measured(series))) & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
+        == set()
+    )
     series[sizes[place]][0] *= factor
     found = findings(measured(series))
     (outlier,) = of_kind(found, Kind.OUTLIER, Kind.STEP)
@@ -254,19 +257,19 @@ def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
     series: dict[int, Sequence[float | None]] = {size: [94.0, 94.0] for size in BUFFERS}
     series[BUFFERS[0]] = [None, 94.0]
     found = findings(measured(series))
-    (failed,) = of_kind(found, Kind.FAILED)
+    (failed,) = of_kind(found, Kind.FAILED_TRIALS)
     assert (failed.severity, failed.evidence["trials"]) == ("warning", 1)
     assert "The other probe did not come before the deadline (no-peer)" in sentence(
         failed, RunIndex(measured(series))
     )
-    assert of_kind(found, Kind.MISSING, Kind.FEWER_CELLS) == []
+    assert of_kind(found, Kind.MISSING_CELLS, Kind.FEWER_CELLS) == []
 
 
 def test_two_pairings_that_were_repeated_are_no_matter_of_one_trial() -> None:
     one, other = clean(), clean(pairing="WL")
     cells = (*one.plan.cells, *other.plan.cells)
     both = run_of(replace(one.plan, cells=cells), (*one.records, *other.records))
-    assert of_kind(findings(both), Kind.UNREPEATED) == []
+    assert of_kind(findings(both), Kind.CANNOT_TELL) == []
 
 
 @given(

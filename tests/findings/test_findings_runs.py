@@ -64,7 +64,7 @@ def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_col
         *(point("WL", 12.0, 1), point("WL", 24.0, 2), point("WL", 5.0, 4)),
         *(point("LL", 50.0, 1, size=1500), point("WL", 45.0, 1, size=1500)),
     )
-    assert (found.kind, found.severity) == (Kind.UNREPEATED, "note")
+    assert (found.kind, found.severity) == (Kind.CANNOT_TELL, "note")
     assert (found.group, found.words) == (Group("WL", "TCP"), {"against": "LL"})
     # Over buffers 1 and 2: 15 and 18 Mbit/s; of the other size 50 and 45.
     assert found.evidence == {
@@ -175,16 +175,16 @@ SHOWN: Mapping[str, Value] = {
 
 
 def test_a_fall_is_told_unless_a_limit_explains_it() -> None:
-    assert len(of_kind(findings(column(FALLING)), Kind.FALL)) == 1
+    assert len(of_kind(findings(column(FALLING)), Kind.UNEXPLAINED_FALL)) == 1
     explained = column(FALLING, effective={BUFFERS[5]: WINDOW})
     assert len(of_kind(findings(explained), Kind.RECEIVER_WINDOW)) == 1
-    assert of_kind(findings(explained), Kind.FALL) == []
+    assert of_kind(findings(explained), Kind.UNEXPLAINED_FALL) == []
 
 
 def test_that_nothing_shows_the_limit_explains_no_fall() -> None:
     run = column(FALLING, values=SHOWN)
     assert len(of_kind(findings(run), Kind.NOT_DETERMINED)) == 1
-    assert len(of_kind(findings(run), Kind.FALL)) == 1
+    assert len(of_kind(findings(run), Kind.UNEXPLAINED_FALL)) == 1
 
 
 def test_a_host_that_limits_the_best_cell_clears_its_link_of_suspicion() -> None:
@@ -297,5 +297,5 @@ def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
 
 def test_a_run_without_a_result_has_its_blanks_and_nothing_else() -> None:
     run = run_of(plan_of([PlannedCell("a", "LL", "stream", stream())], LINK), [])
-    assert [each.kind for each in findings(run)] == [Kind.MISSING]
+    assert [each.kind for each in findings(run)] == [Kind.MISSING_CELLS]
     assert findings(run_of(plan_of([]), [])) == ()

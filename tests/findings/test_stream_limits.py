@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_samples import ACCOUNT, CEILING, IDLE, SECOND_NS, tcp, udp
 
-from netlab.findings.figures import OF_KIND
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of, limits
 from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
-from netlab.report.text.stream_findings import CALLED, said_of_stream, shown_by
+from netlab.report.text.findings import statement
+from netlab.report.text.stream_findings import CALLED, shown_by
 
 WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
 LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
-    Kind.RECEIVER_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
-    Kind.SENDER_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.RECEIVER_CPU_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.SENDER_CPU_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
     Kind.STOLEN_CPU: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
     Kind.RECEIVER_STARVED: tcp(
         receiver=replace(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
@@ -55,11 +55,10 @@ def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
     (found,) = limits([PLANTED[kind]])
     assert found.kind is kind
     if kind is not Kind.STOLEN_CPU:
-        assert {*OF_KIND.get(kind, ())} <= found.evidence.keys()
+        assert {*kind.figures} <= found.evidence.keys()
     assert CALLED[kind]
-    words = said_of_stream(found)
-    assert words is not None
-    assert "% of the wire ceiling" in words
+    words = statement(found)
+    assert "% of the wire ceiling" in words or kind is Kind.WIRE_CEILING
     assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, found.evidence)
 
 
@@ -69,8 +68,8 @@ def test_every_kind_of_limit_is_planted_here_or_beside() -> None:
 
 
 LACKING = [
-    (Kind.RECEIVER_QUOTA, {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)}),
-    (Kind.SENDER_QUOTA, {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)}),
+    (Kind.RECEIVER_CPU_QUOTA, {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)}),
+    (Kind.SENDER_CPU_QUOTA, {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)}),
     (Kind.STOLEN_CPU, {"sender": replace(IDLE, steal_share=None)}),
     (Kind.RECEIVER_STARVED, {"receiver": replace(IDLE, run_queue_delay_ns=None)}),
     (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, rwnd_limited_us=None)}),
@@ -165,7 +164,7 @@ def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_mi
     stolen = replace(IDLE, steal_share=0.06)
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
     throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
-    assert limit_of(udp(sent=7_000, receiver=throttled)) is Kind.RECEIVER_QUOTA
+    assert limit_of(udp(sent=7_000, receiver=throttled)) is Kind.RECEIVER_CPU_QUOTA
     assert limit_of(udp(receiver=throttled)) is Kind.NOT_DETERMINED
 
 
@@ -282,13 +281,13 @@ def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
         queue_full_share=full,
     )
     for found in limits([made]):
-        assert said_of_stream(found)
+        assert statement(found)
         assert (found.kind is Kind.WIRE_CEILING) == (share >= 0.98)
         assert all(name in found.evidence for name in _NEEDED.get(found.kind, ()))
 
 
 _NEEDED = {
-    Kind.SENDER_QUOTA: ("sender_throttled_share",),
+    Kind.SENDER_CPU_QUOTA: ("sender_throttled_share",),
     Kind.SENDER_STARVED: ("sender_run_queue_share",),
     Kind.RECEIVER_CPU: ("queue_full_share",),
     Kind.RECEIVER_WINDOW: ("rwnd_limited_share", "window_bytes", "min_rtt_us"),

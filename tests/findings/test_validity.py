@@ -10,12 +10,12 @@ from made_samples import CEILING, IDLE, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.validity import doubts, is_above
-from netlab.report.text.stream_findings import said_of_stream
+from netlab.report.text.findings import statement
 
 
 def only(found: tuple[Finding, ...]) -> Finding:
     (one,) = found
-    assert said_of_stream(one)
+    assert statement(one)
     return one
 
 
@@ -52,7 +52,7 @@ def test_above_the_ceiling_is_beyond_what_clocks_explain(
 def test_what_is_above_says_by_how_much() -> None:
     found = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
     assert (found.kind, found.severity, found.cells) == (Kind.ABOVE_CEILING, "warning", ("a",))
-    assert str(said_of_stream(found)).startswith("10.0 % above the wire’s ceiling of 95.71 Mbit/s")
+    assert statement(found).startswith("10.0 % above the wire’s ceiling of 95.71 Mbit/s")
 
 
 def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
@@ -85,7 +85,7 @@ def test_senders_that_use_different_congestion_controls_are_named() -> None:
     found = only(doubts([of_sender("a", "bbr"), of_sender("b", "cubic"), of_sender("c", "bbr")]))
     assert found.kind is Kind.CONGESTION_DIFFERS
     assert found.words == {"a": "bbr", "b": "cubic", "c": "bbr"}
-    assert "a: bbr; b: cubic" in str(said_of_stream(found))
+    assert "a: bbr; b: cubic" in statement(found)
 
 
 def test_what_the_matrix_asks_for_or_nobody_tells_is_no_difference() -> None:
@@ -102,7 +102,7 @@ def test_one_clock_that_was_set_is_enough() -> None:
     steps = replace(IDLE, host="b", clock_step_ns=-3_600_000_000_000)
     found = only(doubts([udp(), udp(), udp(receiver=steps)]))
     assert (found.kind, found.group.host) == (Kind.CLOCK_STEP, "b")
-    assert "-3600.0 s" in str(said_of_stream(found))
+    assert "-3600.0 s" in statement(found)
 
 
 @pytest.mark.parametrize(("ppm", "off"), [(99.0, False), (-101.0, True), (None, False)])
@@ -110,7 +110,7 @@ def test_a_clock_under_correction_is_doubted(ppm: float | None, off: bool) -> No
     found = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
     assert [each.kind for each in found] == ([Kind.CLOCK_RATE] if off else [])
     if off:
-        assert "-101 ppm" in str(said_of_stream(found[0]))
+        assert "-101 ppm" in statement(found[0])
 
 
 def test_a_clock_that_was_read_late_once_is_not() -> None:
@@ -125,7 +125,7 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
     found = only(doubts([full]))
     assert (found.kind, found.severity, found.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert found.evidence["run_queue_share"] == pytest.approx(0.08)
-    assert "without a CPU 8 % of the time, at the worst" in str(said_of_stream(found))
+    assert "without a CPU 8 % of the time, at the worst" in statement(found)
     throttled = replace(waits, quota_periods=10, throttled_periods=8)
     assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))
@@ -149,4 +149,4 @@ def test_a_host_that_saves_power_is_noted(facts: dict[str, str], words: dict[str
     assert [each.words for each in found] == ([words] if words else [])
     for each in found:
         assert (each.kind, each.group.host) == (Kind.POWER_SAVING, "b")
-        assert said_of_stream(each)
+        assert statement(each)

@@ -134,6 +134,6 @@ def test_a_sender_under_a_cpu_quota_is_named_with_how_often_it_was_throttled(
 ) -> None:
     link = "{rate: 10Gbit, mtu: 1400}"
     found = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
-    (limit,) = [each for each in found if each.kind is Kind.SENDER_QUOTA]
+    (limit,) = [each for each in found if each.kind is Kind.SENDER_CPU_QUOTA]
     assert limit.severity == "warning"
     assert limit.evidence["sender_throttled_share"] > 0.05

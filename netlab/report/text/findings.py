@@ -2,38 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from netlab.experiment.records import REASONS
-from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.finding import Finding, Group
+from netlab.findings.kinds.kind import Templates
+from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.run_index import RunIndex
-from netlab.report.text.stream_findings import said_of_stream
-from netlab.results.labels import count, figure, setting
+from netlab.report.text.stream_findings import filled, throughput, value_of
+from netlab.results.labels import setting
 from netlab.stats import rounded
-from netlab.units import format_bytes, format_rate, format_seconds
+from netlab.units import format_bytes, format_seconds
 
 
-def sentence(finding: Finding, index: RunIndex) -> str:
+def sentence(finding: Finding, index: RunIndex) -> Message:
     """What it states, of what, and by which figures: one sentence with its full stop."""
-    words = _WORDS.get(finding.kind)
-    of_stream = said_of_stream(finding) or finding.kind.replace("-", " ")
-    said = of_stream if words is None else words(finding, index)
-    where = "" if finding.kind is Kind.UNREPEATED else of_what(finding.group)
-    return f"{where}: {said}." if where else f"{said[:1].upper()}{said[1:]}."
+    said = statement(finding, index)
+    where = "" if finding.kind.says_of_what else of_what(finding.group)
+    if where:
+        return _("{where}: {statement}.", where=where, statement=said)
+    return _("{statement}.", statement=sentence_case(said))
 
 
-def of_what(group: Group) -> str:
+def statement(finding: Finding, index: RunIndex | None = None) -> Message:
+    """What it states, without its group; without ``index`` nothing is known of other cells."""
+    kind = finding.kind
+    templates = kind.says or (_LIMITED if kind.limit else ())
+    return _filled(templates, finding, index) or _(kind.replace("-", " "))
+
+
+_LIMITED = (
+    _("limited by {limit} at {of_ceiling} of the wire ceiling: {shown}"),
+    _("limited by {limit}: {shown}"),
+    _("limited by {limit} at {of_ceiling} of the wire ceiling"),
+    _("limited by {limit}"),
+)
+
+
+def of_what(group: Group) -> Message:
     """``LL UDP 64, streams 4``; empty for the whole run."""
-    words = [setting(name, value) for name, value in group.conditions]
-    return ", ".join(word for word in (str(group), *words) if word)
+    size = "" if group.message_bytes is None else str(group.message_bytes)
+    words = [word for word in (group.host, group.pairing, group.protocol, size, group.flow) if word]
+    settings = [setting(name, value) for name, value in group.conditions]
+    return joined(", ", [joined(" ", words), *settings] if words else settings)
 
 
-def _in_cells(finding: Finding, index: RunIndex) -> str:
+def outlier_briefly(finding: Finding, index: RunIndex) -> Message:
+    """One of several, without saying again what it is."""
+    return _filled(_OUTLIER, finding, index) or of_what(finding.group)
+
+
+_OUTLIER = (_("{where} at {buffer}, {value} where its neighbours have {expected} ({means})"),)
+
+
+def why(finding: Finding, *, begins: bool = True) -> Message:
+    """The reason of blanks: its sentence and its word."""
+    word = finding.words["reason"]
+    known = REASONS.get(word)
+    if known is None:
+        return _("{reason}", reason=word)
+    text = known.sentence.rstrip(".")
+    clause = _(text[:1].lower() + text[1:])
+    begun = sentence_case(clause) if begins and text[:1].isupper() else clause
+    return _("{reason} ({word})", reason=begun, word=word)
+
+
+def _filled(
+    templates: Templates, finding: Finding, index: RunIndex | None = None
+) -> Message | None:
+    return filled(templates, lambda name: _value(name, finding, index))
+
+
+def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
+    """What stands in a template's braces; ``None`` where it is not known."""
+    if name in _OF_CELLS:
+        return None if index is None else _OF_CELLS[name](finding, index)
+    if name in _OF_FINDING:
+        return _OF_FINDING[name](finding)
+    if name in finding.words:
+        return finding.words[name] or None
+    return value_of(name, finding.evidence)
+
+
+# ---- values that a finding has of its run --------------------------------------------------------
+
+
+def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
     """``in 7 of 13 cells (socket buffers up to 44 KiB, but for 32 KiB)``."""
     every, those = index.cells_beside(finding.cells[0]), set(finding.cells)
     if len(every) <= len(those):
-        return "in every cell" if len(those) > 1 else ""
-    said = f"in {len(those)} of {count(len(every), 'cell')}"
+        return _("in every cell") if len(those) > 1 else None
+    said = counted(
+        "in {those} of {number} cell", "in {those} of {number} cells", len(every), those=len(those)
+    )
     sized = [cell for cell in every if index.buffer_bytes(cell) is not None]
     its = [at for at, cell in enumerate(sized) if cell in those]
     # Where one buffer stands for several cells, which differ otherwise, it names none of them.
@@ -41,304 +102,170 @@ def _in_cells(finding: Finding, index: RunIndex) -> str:
     if not its or len(its) < len(those) or not one_each:
         return said
     if its[0] == 0:
-        inside, edge = sized[: its[-1] + 1], f"up to {_buffer(sized[its[-1]], index)}"
+        inside, edge, templates = sized[: its[-1] + 1], sized[its[-1]], _UP_TO
     elif its[-1] == len(sized) - 1:
-        inside, edge = sized[its[0] :], f"from {_buffer(sized[its[0]], index)} on"
+        inside, edge, templates = sized[its[0] :], sized[its[0]], _FROM
     else:
         return said
     holes = [_buffer(cell, index) for cell in inside if cell not in those]
-    but = f", but for {', '.join(holes)}" if holes else ""
-    return f"{said} (socket buffers {edge}{but})" if len(holes) <= 2 else said
+    if len(holes) > 2:
+        return said
+    values = {"cells": said, "edge": _buffer(edge, index)}
+    return filled(templates, {**values, "holes": joined(", ", holes) if holes else None}.get)
 
 
-def amount(quantity: str, value: float) -> str:
-    """A throughput or a round trip with its unit."""
-    if quantity.endswith("_ns"):
-        return format_seconds(value / 1e9).replace("us", "µs")
-    # Two decimals always: the figure is looked up in a table that has them.
-    return f"{figure(value / 1e6)} Mbit/s"
+_UP_TO = (
+    _("{cells} (socket buffers up to {edge}, but for {holes})"),
+    _("{cells} (socket buffers up to {edge})"),
+)
+_FROM = (
+    _("{cells} (socket buffers from {edge} on, but for {holes})"),
+    _("{cells} (socket buffers from {edge} on)"),
+)
+
+
+def _size(cell: str, index: RunIndex) -> str | None:
+    """``None`` where it is the system's own."""
+    size = index.buffer_bytes(cell)
+    return None if size is None else format_bytes(size)
 
 
 def _buffer(cell: str, index: RunIndex) -> str:
-    size = index.buffer_bytes(cell)
-    return "the system’s tuning" if size is None else format_bytes(size)
+    return _size(cell, index) or _("the system’s tuning")
 
 
-def _at(finding: Finding, index: RunIndex) -> str:
-    """`` at a socket buffer of 60 KiB``; empty where that is the system's own."""
-    known = index.buffer_bytes(finding.cells[0]) is not None
-    return f" at a socket buffer of {_buffer(finding.cells[0], index)}" if known else ""
+_TRIAL = (
+    _("trial {trial} of {trials} at a socket buffer of {socket_buffer}"),
+    _("trial {trial} of {trials}"),
+)
+
+_OF_CELLS: Mapping[str, Callable[[Finding, RunIndex], str | None]] = {
+    "in_cells": _in_cells,
+    "socket_buffer": lambda each, index: _size(each.cells[0], index),
+    "buffer": lambda each, index: _buffer(each.cells[0], index),
+    "buffers": lambda each, index: _listed(_buffer(cell, index) for cell in each.cells),
+    "which_trial": lambda each, index: _filled(_TRIAL, each, index),
+}
+
+
+# ---- values that it has of its own ---------------------------------------------------------------
 
 
 def _quantity(finding: Finding) -> str:
     known = ("throughput_bit_per_s", "rtt_mean_ns")
-    return next((name for name in known if name in finding.evidence), known[0])
+    of_evidence = next((name for name in known if name in finding.evidence), known[0])
+    return finding.words.get("quantity", of_evidence)
 
 
-def _means(finding: Finding) -> str:
-    """``mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s``."""
-    said, quantity = finding.evidence, _quantity(finding)
-    without = said.get("mean_without")
-    words = [f"mean {amount(quantity, said['mean'])} with it"]
-    words += [] if without is None else [f"{amount(quantity, without)} without"]
-    return ", ".join([*words, f"median {amount(quantity, said['median'])}"])
+def _amount(name: str) -> Callable[[Finding], str | None]:
+    """A throughput or a round trip with its unit."""
 
+    def amount(finding: Finding) -> str | None:
+        quantity = _quantity(finding)
+        value = finding.evidence.get(name or quantity)
+        if value is None or not quantity.endswith("_ns"):
+            return None if value is None else throughput(value)
+        return format_seconds(value / 1e9).replace("us", "µs")
 
-def outlier_briefly(finding: Finding, index: RunIndex) -> str:
-    """One of several, without saying again what it is."""
-    said, quantity = finding.evidence, _quantity(finding)
-    return (
-        f"{of_what(finding.group)} at {_buffer(finding.cells[0], index)}, "
-        f"{amount(quantity, said[quantity])} where its neighbours have "
-        f"{amount(quantity, said['expected'])} ({_means(finding)})"
-    )
+    return amount
 
 
-def _outlier(finding: Finding, index: RunIndex) -> str:
-    said, quantity = finding.evidence, _quantity(finding)
-    return (
-        f"{amount(quantity, said[quantity])}{_at(finding, index)} is an outlier; its neighbours "
-        f"have {amount(quantity, said['expected'])} ({_means(finding)})"
-    )
+_MEANS = (
+    _("mean {mean} with it, {mean_without} without, median {median}"),
+    _("mean {mean} with it, median {median}"),
+)
 
 
-def _step(finding: Finding, index: RunIndex) -> str:
-    said, quantity = finding.evidence, _quantity(finding)
-    sizes = " and ".join(_buffer(cell, index) for cell in finding.cells)
-    return (
-        f"a step to {amount(quantity, said[quantity])} at socket buffers of {sizes}; the cells "
-        f"beside have {amount(quantity, said['expected'])}"
-    )
+def _listed(texts: Iterable[str]) -> str:
+    """``a and b and c``."""
+    first, *rest = texts
+    for each in rest:
+        first = _("{first} and {next}", first=first, next=each)
+    return first
 
 
-def _stray_trial(finding: Finding, index: RunIndex) -> str:
-    said, quantity = finding.evidence, _quantity(finding)
-    more = said["stray_trials"] - 1
-    others = f", nor do {more:.0f} others" if more else ""
-    return (
-        f"trial {said['trial']:.0f} of {said['trials']:.0f}{_at(finding, index)} does not go "
-        f"with the others{others}: {amount(quantity, said[quantity])}, they have "
-        f"{amount(quantity, said['expected'])} ({_means(finding)})"
-    )
-
-
-def _wire(finding: Finding, index: RunIndex) -> str:
-    ceiling = finding.evidence.get("ceiling_bit_per_s")
-    of = "of its ceiling" if ceiling is None else f"of {amount('', ceiling)}"
-    least = "96" if finding.group.flow else "98"
-    where = _in_cells(finding, index)
-    said = f"at the wire’s limit, {least} % and more {of}"
-    return f"{said}, {where}" if where else said
-
-
-def fall(finding: Finding, index: RunIndex) -> str:
-    """Where it begins, and how deep it goes."""
-    said = finding.evidence
-    return (
-        f"from a socket buffer of {_buffer(finding.cells[0], index)} on it falls from "
-        f"{amount('', said['expected'])} to {amount('', said['least'])}, which the data do not "
-        "explain"
-    )
-
-
-def _no_timestamps(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"{amount('', said['throughput_bit_per_s'])} is consistent with no TCP timestamps (ceiling "
-        f"{amount('', said['ceiling_without_bit_per_s'])}; "
-        f"{amount('', said['ceiling_with_bit_per_s'])} with them); not recorded"
-    )
-
-
-def _no_effect(finding: Finding, _: RunIndex) -> str:
-    said, quantity = finding.evidence, finding.words["quantity"]
-    but = f", but for {count(int(said['outliers']), 'outlier')}" if said["outliers"] else ""
-    return (
-        f"the socket buffer had no effect from {_size(said['from_socket_buffer_bytes'])} to "
-        f"{_size(said['to_socket_buffer_bytes'])}: {amount(quantity, said['least'])} to "
-        f"{amount(quantity, said['most'])}{but}"
-    )
-
-
-def _capped(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    most = said.get("most_effective_bytes")
-    effect = "" if most is None else f"; {_size(most)} is the most in effect"
-    return (
-        f"socket buffers of {_sizes(said)} were not given as asked for, but capped by the "
-        f"{finding.words['ends'].replace(', ', ' and the ')}{effect}"
-    )
-
-
-def _doubled(finding: Finding, _: RunIndex) -> str:
-    return (
-        f"socket buffers of {_sizes(finding.evidence)} were doubled by the system of the "
-        f"{finding.words['ends'].replace(', ', ' and of the ')}"
-    )
-
-
-def _same_buffer(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"socket buffers of {_sizes(said)} came to one of {_size(said['effective_bytes'])} in "
-        f"effect: {count(len(finding.cells), 'cell')} of one point"
-    )
-
-
-def _fragmented(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"each message is {said['fragments']:.0f} fragments at an MTU of {said['mtu_bytes']:.0f} "
-        f"bytes; up to {said['largest_whole_message_bytes']:.0f} bytes are one frame"
-    )
-
-
-def _far_below(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    others = said.get("others_ceiling_share")
-    beside = "" if others is None else f", of which other pairings reach {_percent(others)}"
-    return (
-        f"nowhere more than {amount('', said['throughput_bit_per_s'])}, "
-        f"{_percent(said['ceiling_share'])} of what the link of "
-        f"{format_rate(said['link_rate_bit_per_s'])} carries{beside}: suspect a host, the cable or "
-        "its duplex rather than what was varied"
-    )
-
-
-def _one_way(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    ratio = said["ratio"]
-    return (
-        f"{amount('', said['throughput_bit_per_s'])}, where {finding.words['against']} has "
-        f"{amount('', said['other_bit_per_s'])}: {float(f'{ratio:.2g}'):g} times as much "
-        "the other way round"
-    )
-
-
-def _link_speed(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"{finding.words['interface'] or 'its interface'} runs at "
-        f"{format_rate(said['interface_speed_bit_per_s'])}, the link is stated with "
-        f"{format_rate(said['link_rate_bit_per_s'])}"
-    )
-
-
-def _link_mtu(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"{finding.words['interface'] or 'its interface'} has an MTU of "
-        f"{said['interface_mtu_bytes']:.0f} bytes, the link is stated with "
-        f"{said['link_mtu_bytes']:.0f}"
-    )
-
-
-def _duplex(finding: Finding, _: RunIndex) -> str:
-    return f"{finding.words['interface'] or 'its interface'} runs at half duplex"
-
-
-def _changed(finding: Finding, _: RunIndex) -> str:
-    changes = [f"{name.replace('_', ' ')} {said}" for name, said in finding.words.items()]
-    more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
-    return f"its facts changed in the course of the run: {'; '.join(changes[:3])}{more}"
-
-
-def _virtual(finding: Finding, _: RunIndex) -> str:
-    words = finding.words
-    return f"virtual, under {words['hypervisor']}: {words['hosts']}"
-
-
-def _off_time(finding: Finding, _: RunIndex) -> str:
-    """How long trials took, and who says so."""
-    said = finding.evidence
-    span = f"{format_seconds(said['shortest_s'])} to {format_seconds(said['longest_s'])}"
-    asked = f"{span} where {format_seconds(said['asked_s'])} were asked for"
-    if "trials" in said:
-        return f"{said['trials']:.0f} of {said['of_trials']:.0f} trials took {asked}"
-    return f"trials took {asked} ({finding.words['source']})"
-
-
-def _failed(finding: Finding, _: RunIndex) -> str:
-    trials = count(int(finding.evidence["trials"]), "trial")
-    return f"{trials} failed{_of_sizes(finding)}: {why(finding)}"
-
-
-def _missing(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"{said['cells']:.0f} of {count(int(said['of_cells']), 'cell')} without a result"
-        f"{_of_sizes(finding)}: {why(finding)}"
-    )
-
-
-def _fewer(finding: Finding, _: RunIndex) -> str:
-    said = finding.evidence
-    return (
-        f"its mean rests on {count(int(said['cells']), 'cell')}, others beside it on "
-        f"{said['most_cells']:.0f}"
-    )
-
-
-def _unrepeated(finding: Finding, _: RunIndex) -> str:
-    """Which two, and how little lies between them."""
-    said, group = finding.evidence, finding.group
-    least, most = said["least_difference_bit_per_s"], said["most_difference_bit_per_s"]
-    span = f"{_signed(least)} to {_signed(most)}" if least != most else _signed(most)
-    both = f"{group.pairing} against {finding.words['against']}, {group.protocol}"
-    return f"{both}: cannot tell, n = 1; the means of columns differ by {span} Mbit/s"
-
-
-def _of_sizes(finding: Finding) -> str:
-    sizes = finding.words.get("message_bytes", "")
-    return f", messages of {sizes} bytes" if sizes else ""
-
-
-def why(finding: Finding) -> str:
-    """The reason of blanks: its sentence and its word."""
-    word = finding.words["reason"]
-    known = REASONS.get(word)
-    return word if known is None else f"{known.sentence.rstrip('.')} ({word})"
-
-
-def _sizes(said: Mapping[str, float]) -> str:
-    least, most = said["least_asked_bytes"], said["most_asked_bytes"]
-    return _size(least) if least == most else f"{_size(least)} to {_size(most)}"
-
-
-def _size(size_bytes: float) -> str:
-    return format_bytes(int(size_bytes))
-
-
-def _signed(bit_per_s: float) -> str:
-    return f"{rounded(bit_per_s / 1e6, 2):+f}"
-
-
-def _percent(share: float) -> str:
-    return f"{float(f'{100 * share:.3g}'):g} %"
-
-
-_WORDS: Mapping[Kind, Callable[[Finding, RunIndex], str]] = {
-    Kind.OUTLIER: _outlier,
-    Kind.STEP: _step,
-    Kind.STRAY_TRIAL: _stray_trial,
-    Kind.WIRE_CEILING: _wire,
-    Kind.FALL: fall,
-    Kind.NO_TIMESTAMPS: _no_timestamps,
-    Kind.BUFFER_NO_EFFECT: _no_effect,
-    Kind.BUFFER_CAPPED: _capped,
-    Kind.BUFFER_DOUBLED: _doubled,
-    Kind.SAME_BUFFER: _same_buffer,
-    Kind.FRAGMENTED: _fragmented,
-    Kind.LINK_FAR_BELOW: _far_below,
-    Kind.ONE_WAY: _one_way,
-    Kind.LINK_SPEED: _link_speed,
-    Kind.LINK_MTU: _link_mtu,
-    Kind.DUPLEX: _duplex,
-    Kind.FACTS_CHANGED: _changed,
-    Kind.VIRTUAL_MACHINE: _virtual,
-    Kind.OFF_TIME: _off_time,
-    Kind.FAILED: _failed,
-    Kind.MISSING: _missing,
-    Kind.FEWER_CELLS: _fewer,
-    Kind.UNREPEATED: _unrepeated,
+_ENDS = {
+    "sender": (_("the sender"), _("of the sender")),
+    "receiver": (_("the receiver"), _("of the receiver")),
+    "client": (_("the client"), _("of the client")),
+    "server": (_("the server"), _("of the server")),
 }
+
+
+def _ends(form: int) -> Callable[[Finding], str]:
+    return lambda finding: _listed(_ENDS[end][form] for end in finding.words["ends"].split(", "))
+
+
+def _asked(finding: Finding) -> str:
+    least, most = (
+        format_bytes(round(finding.evidence[name]))
+        for name in ("least_asked_bytes", "most_asked_bytes")
+    )
+    return least if least == most else _("{least} to {most}", least=least, most=most)
+
+
+def _named(finding: Finding) -> list[Message]:
+    """Facts with what they are."""
+    return [
+        _("{fact} {value}", fact=_(name.replace("_", " ")), value=said)
+        for name, said in finding.words.items()
+    ]
+
+
+_MOST_FACTS = 3
+
+
+def _difference(finding: Finding) -> str:
+    least, most = (
+        f"{rounded(finding.evidence[name] / 1e6, 2):+f}"
+        for name in ("least_difference_bit_per_s", "most_difference_bit_per_s")
+    )
+    return least if least == most else _("{least} to {most}", least=least, most=most)
+
+
+def _more(number: float) -> str | None:
+    return str(round(number)) if number > 0 else None
+
+
+def _cells(number: float) -> Message:
+    return counted("{number} cell", "{number} cells", int(number))
+
+
+def _trials(finding: Finding) -> Message:
+    return counted("{number} trial", "{number} trials", int(finding.evidence["trials"]))
+
+
+def _outliers(finding: Finding) -> Message | None:
+    number = int(finding.evidence["outliers"])
+    return counted("{number} outlier", "{number} outliers", number) if number else None
+
+
+_OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
+    "where": lambda each: of_what(each.group),
+    "pairing": lambda each: each.group.pairing,
+    "protocol": lambda each: each.group.protocol,
+    "interface": lambda each: each.words["interface"] or _("its interface"),
+    "limit": lambda each: each.kind.limit,
+    "shown": lambda each: _filled(each.kind.shown, each),
+    "filled": lambda each: "96 %" if each.group.flow else "98 %",
+    "value": _amount(""),
+    **{name: _amount(name) for name in ("expected", "least", "most")},
+    **{name: _amount(name) for name in ("mean", "mean_without", "median")},
+    "means": lambda each: _filled(_MEANS, each),
+    "more_strays": lambda each: _more(each.evidence["stray_trials"] - 1),
+    "outliers": _outliers,
+    "asked": _asked,
+    "ends": _ends(0),
+    "of_ends": _ends(1),
+    "its_cells": lambda each: _cells(len(each.cells)),
+    "counted_cells": lambda each: _cells(each.evidence["cells"]),
+    "all_cells": lambda each: _cells(each.evidence["of_cells"]),
+    "counted_trials": _trials,
+    "facts": lambda each: joined("; ", _named(each)[:_MOST_FACTS]),
+    "more_facts": lambda each: _more(len(each.words) - _MOST_FACTS),
+    "savings": lambda each: joined(", ", _named(each)),
+    "controls": lambda each: joined("; ", (joined(": ", both) for both in each.words.items())),
+    "difference": _difference,
+    "why": why,
+}
+"""Name in a template → what it is; any other name is one of evidence or of words."""

@@ -1,18 +1,18 @@
 """Findings → what the page says of a run first, of each of its cells, and of all that was found.
 
-Pure. What each kind of finding is called and how its figures are put stands in finding_words.py.
+Pure. What each kind of finding states is in the table of kinds, its figures in findings.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind
+from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
-from netlab.report.text.findings import fall, of_what, outlier_briefly, sentence, why
+from netlab.report.text.findings import of_what, outlier_briefly, sentence, statement, why
 from netlab.report.text.run_index import RunIndex
-from netlab.results.labels import count
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -25,20 +25,6 @@ MOST_TOGETHER = 3
 MOST_LISTED = 200
 """Of a run with more findings the table says how many are left out."""
 
-_FIRST = (
-    *(Kind.ABOVE_CEILING, Kind.LINK_FAR_BELOW, Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX),
-    *(Kind.FACTS_CHANGED, Kind.CLOCK_STEP, Kind.FAILED, Kind.OUTLIER),
-)
-_LAST = (
-    *(Kind.WIRE_CEILING, Kind.FALL, Kind.UNREPEATED, Kind.OFF_TIME, Kind.BUFFER_CAPPED),
-    *(Kind.ONE_WAY, Kind.STEP, Kind.NO_TIMESTAMPS, Kind.PACKET_RATE, Kind.CONGESTION),
-    *(Kind.STRAY_TRIAL, Kind.BUFFER_NO_EFFECT, Kind.MISSING, Kind.FEWER_CELLS, Kind.FRAGMENTED),
-)
-"""What matters most first. Warnings that neither names stand between the two, notes at the end."""
-
-_NEVER = frozenset({Kind.NOT_DETERMINED, Kind.BUFFER_DOUBLED, Kind.PACING})
-"""What was to be expected, or says nothing by itself: it stands with its cells."""
-
 
 def leading(run: Analysis) -> tuple[str, ...]:
     """The three to five sentences that matter most, the most important first; fewer where less was
@@ -48,11 +34,10 @@ def leading(run: Analysis) -> tuple[str, ...]:
     kinds: dict[Kind, list[Finding]] = {}
     for finding in run.findings:
         kinds.setdefault(finding.kind, []).append(finding)
-    if Kind.WIRE_CEILING in kinds and Kind.FALL in kinds:
+    if Kind.WIRE_CEILING in kinds and Kind.UNEXPLAINED_FALL in kinds:
         # A fall is told together with the ceiling that it falls from.
-        kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.FALL)
-    telling = [kind for kind in kinds if kind not in _NEVER]
-    ordered = sorted(telling, key=lambda kind: _place(kind, kinds[kind]))
+        kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.UNEXPLAINED_FALL)
+    ordered = sorted((kind for kind in kinds if kind.leads), key=lambda kind: kind.rank)
     return tuple(_together(kind, kinds[kind], index) for kind in ordered[:MOST_LEADING])
 
 
@@ -74,19 +59,25 @@ def all_findings(run: Analysis) -> Part | None:
         return None
     index = RunIndex(run)
     warnings = sum(each.severity == "warning" for each in found)
-    said = [f"{count(warnings, 'warning')}, {count(len(found) - warnings, 'note')}."]
+    said = [
+        _(
+            "{warnings}, {notes}.",
+            warnings=counted("{number} warning", "{number} warnings", warnings),
+            notes=counted("{number} note", "{number} notes", len(found) - warnings),
+        )
+    ]
     if len(found) > MOST_LISTED:
-        said.append(f"The first {MOST_LISTED} are listed.")
+        said.append(_("The first {number} are listed.", number=MOST_LISTED))
     sheet = Table(
-        title="What the records show",
-        corner="of",
-        columns=("severity", "finding", "what to do"),
+        title=_("What the records show"),
+        corner=_("of"),
+        columns=(_("severity"), _("finding"), _("what to do")),
         lines=tuple(_line(each, index) for each in found[:MOST_LISTED]),
     )
     return Part(
         name=NAME,
-        title="Findings",
-        paragraphs=(" ".join(said), _MEANS),
+        title=_("Findings"),
+        paragraphs=(joined(" ", said), _MEANS),
         details=(sheet,),
     )
 
@@ -99,20 +90,21 @@ def stated(run: Analysis) -> Part | None:
     if not remarks:
         return None
     sheet = Table(
-        title="What the document says beside its table",
-        corner="pairings",
-        columns=("statement", "source"),
+        title=_("What the document says beside its table"),
+        corner=_("pairings"),
+        columns=(_("statement"), _("source")),
         lines=tuple(
             TableLine(
-                ", ".join(each.pairings) or "all", (TableCell(each.text), TableCell(each.source))
+                joined(", ", each.pairings) or _("all"),
+                (TableCell(each.text), TableCell(each.source)),
             )
             for each in remarks
         ),
     )
-    return Part(name="stated", title="The document’s own words", sheets=(sheet,))
+    return Part(name="stated", title=_("The document’s own words"), sheets=(sheet,))
 
 
-_MEANS = (
+_MEANS = _(
     "A finding is computed from the records and from nothing else; where its evidence is missing "
     "there is none. A warning says that a figure is not the network’s, or not to be believed as "
     "it stands. An outlier lies more than six scales off the median of its six nearest neighbours "
@@ -123,71 +115,68 @@ _MEANS = (
 )
 
 
+_SEVERITIES: Mapping[str, Message] = {"warning": _("warning"), "note": _("note")}
+
+
 def _line(finding: Finding, index: RunIndex) -> TableLine:
-    where = of_what(finding.group) or "the run"
-    whole = sentence(finding, index).removeprefix(f"{where}: ")
-    advice = f"{finding.advice[:1].upper()}{finding.advice[1:]}."
-    places = (
-        TableCell(finding.severity),
-        TableCell(f"{whole[:1].upper()}{whole[1:]}"),
-        TableCell(advice),
-    )
-    return TableLine(where, places)
+    texts = (statement(finding, index), finding.advice)
+    cells = (TableCell(_("{statement}.", statement=sentence_case(text))) for text in texts)
+    severity = TableCell(_SEVERITIES[finding.severity])
+    return TableLine(of_what(finding.group) or _("the run"), (severity, *cells))
 
 
-def _place(kind: Kind, found: Sequence[Finding]) -> tuple[int, int]:
-    if kind in _FIRST:
-        return 0, _FIRST.index(kind)
-    if kind in _LAST:
-        return 2, _LAST.index(kind)
-    return (1, 0) if found[0].severity == "warning" else (3, 0)
-
-
-def _together(kind: Kind, found: Sequence[Finding], index: RunIndex) -> str:
+def _together(kind: Kind, found: Sequence[Finding], index: RunIndex) -> Message:
     """One sentence for all findings of a kind."""
-    words = _TOGETHER.get(kind)
-    if len(found) == 1 and kind is not Kind.UNREPEATED:
+    if len(found) == 1 and not kind.says_of_what:
         return sentence(found[0], index)
-    return _in_turn(found, index) if words is None else words(found, index)
+    return _TOGETHER.get(kind, _in_turn)(found, index)
 
 
-def _in_turn(found: Sequence[Finding], index: RunIndex) -> str:
+def _in_turn(found: Sequence[Finding], index: RunIndex) -> Message:
     """The first with its figures; those that say the same of others with it, the rest by name."""
-    first = sentence(found[0], index)
-    where = of_what(found[0].group)
-    said = first.removeprefix(f"{where}: ")
+    where, said = of_what(found[0].group), statement(found[0], index)
     same: list[str] = [where]
     others: list[str] = []
     for each in found[1:]:
-        its = of_what(each.group)
-        alike = where and sentence(each, index).removeprefix(f"{its}: ") == said
-        (same if alike else others).append(its)
-    head = f"{_named(same)}: {said}" if len(same) > 1 else first
-    return f"{head} Likewise, with other figures: {_named(others)}." if any(others) else head
+        alike = where and statement(each, index) == said
+        (same if alike else others).append(of_what(each.group))
+    head = sentence(found[0], index)
+    if len(same) > 1:
+        head = _("{where}: {statement}.", where=_named(same), statement=said)
+    if not any(others):
+        return head
+    likewise = _("Likewise, with other figures: {others}.", others=_named(others))
+    return joined(" ", (head, likewise))
 
 
-def _blanks(found: Sequence[Finding], index: RunIndex) -> str:
+def _blanks(found: Sequence[Finding], index: RunIndex) -> Message:
     """All cells of one reason together: their names stand in the table."""
-    reasons: dict[str, set[str]] = {}
+    reasons: dict[Message, set[str]] = {}
     for each in found:
-        reasons.setdefault(why(each), set()).update(each.cells)
-    said = [f"{len(cells)}, {reason[:1].lower()}{reason[1:]}" for reason, cells in reasons.items()]
-    return f"Of {count(len(index.cells), 'cell')} without a result: {'; '.join(said)}."
+        reasons.setdefault(why(each, begins=False), set()).update(each.cells)
+    parts = [_("{number}, {reason}", number=len(its), reason=each) for each, its in reasons.items()]
+    return _(
+        "Of {cells} without a result: {reasons}.",
+        cells=counted("{number} cell", "{number} cells", len(index.cells)),
+        reasons=joined("; ", parts),
+    )
 
 
-def _outliers(found: Sequence[Finding], index: RunIndex) -> str:
+def _outliers(found: Sequence[Finding], index: RunIndex) -> Message:
     told = [outlier_briefly(each, index) for each in found[:MOST_TOGETHER]]
     more = len(found) - len(told)
-    rest = f"; and {count(more, 'other cell')}" if more else ""
-    return f"{count(len(found), 'outlier')}: {'; '.join(told)}{rest}."
+    if more:
+        told.append(counted("and {number} other cell", "and {number} other cells", more))
+    outliers = counted("{number} outlier", "{number} outliers", len(found))
+    return _("{outliers}: {each}.", outliers=outliers, each=joined("; ", told))
 
 
-def _ceiling(found: Sequence[Finding], index: RunIndex) -> str:
+def _ceiling(found: Sequence[Finding], index: RunIndex) -> Message:
     """The group that framing leaves least, where the author of a table may blame a host for it;
     first of those that fall off the ceiling.
     """
     full = [each for each in found if each.kind is Kind.WIRE_CEILING]
-    falls = {_names(each): each for each in found if each.kind is Kind.FALL}
+    falls = {_names(each): each for each in found if each.kind is Kind.UNEXPLAINED_FALL}
     least = min(
         full,
         key=lambda each: (
@@ -195,16 +184,23 @@ def _ceiling(found: Sequence[Finding], index: RunIndex) -> str:
             each.evidence.get("ceiling_bit_per_s", float("inf")),
         ),
     )
-    said = sentence(least, index).removesuffix(".")
+    said = sentence(least, index)
     if _names(least) in falls:
-        said += f"; {fall(falls[_names(least)], index)}"
+        said = _(
+            "{where}: {limit}; {fall}.",
+            where=of_what(least.group),
+            limit=statement(least, index),
+            fall=statement(falls[_names(least)], index),
+        )
     others = len({each.group for each in full}) - 1
-    beside = "" if not others else f" The wire is the limit of {_groups(others)} as well."
-    return f"{said}.{beside}"
-
-
-def _groups(number: int) -> str:
-    return "one other column" if number == 1 else f"{number} other columns"
+    if not others:
+        return said
+    beside = counted(
+        "The wire is the limit of one other column as well.",
+        "The wire is the limit of {number} other columns as well.",
+        others,
+    )
+    return joined(" ", (said, beside))
 
 
 def _names(finding: Finding) -> tuple[object, ...]:
@@ -213,27 +209,31 @@ def _names(finding: Finding) -> tuple[object, ...]:
     return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
-def _comparisons(found: Sequence[Finding], index: RunIndex) -> str:
+def _comparisons(found: Sequence[Finding], index: RunIndex) -> Message:
     """The two pairings that lie closest: there it matters most that nobody can tell."""
-    closest = min(found, key=_apart)
-    said = sentence(closest, index)
-    rest = len(found) - 1
-    return said if not rest else f"{said} Nor can any other comparison of pairings: one trial each."
+    said = sentence(min(found, key=_apart), index)
+    if len(found) == 1:
+        return said
+    return joined(" ", (said, _("Nor can any other comparison of pairings: one trial each.")))
 
 
 def _apart(finding: Finding) -> float:
     return max(abs(finding.evidence[name] - 1) for name in ("least_ratio", "most_ratio"))
 
 
-def _named(names: Iterable[str]) -> str:
+def _named(names: Iterable[str]) -> Message:
     kept = [name for name in names if name]
-    shown = ", ".join(kept[:8])
-    return shown if len(kept) <= 8 else f"{shown} and {len(kept) - 8} more"
+    shown = joined(", ", kept[:_MOST_NAMED])
+    more = len(kept) - _MOST_NAMED
+    return shown if more <= 0 else _("{names} and {number} more", names=shown, number=more)
 
 
-_TOGETHER: dict[Kind, Callable[[Sequence[Finding], RunIndex], str]] = {
+_MOST_NAMED = 8
+
+_TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {
     Kind.OUTLIER: _outliers,
-    Kind.MISSING: _blanks,
+    Kind.MISSING_CELLS: _blanks,
     Kind.WIRE_CEILING: _ceiling,
-    Kind.UNREPEATED: _comparisons,
+    Kind.CANNOT_TELL: _comparisons,
 }
+"""Kinds of which several are put in a sentence of their own."""

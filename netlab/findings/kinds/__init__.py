@@ -1,0 +1,1 @@
+"""The kinds of findings: a row each, with severity, sentence, advice and rank. Pure."""

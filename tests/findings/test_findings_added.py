@@ -1,0 +1,116 @@
+"""A kind of finding more: its rule and its row of the table, by what everybody may import."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from folders import FIXTURES, ROOT
+from made_findings import BUFFERS, clean, of_kind
+
+from netlab.findings.analysis import load
+from netlab.findings.finding import Finding, finding
+from netlab.findings.kinds.kind import KINDS, Kind, note, warning
+from netlab.findings.series import Series
+from netlab.messages import Message, _
+from netlab.report import write_report
+from netlab.report.text import findings as words
+from netlab.report.text.stream_findings import _OF_SEVERAL
+from netlab.report.text.summary import all_findings, leading, sentences_of
+
+
+def too_even(series: Iterable[Series]) -> Iterator[Finding]:
+    """Every series is suspect to us."""
+    for each in series:
+        figures = {"throughput_bit_per_s": 94.05e6, "guess_share": 0.5, "mtu_bytes": None}
+        cells = tuple(point.cell for point in each.measured)
+        yield finding(Kind.TOO_EVEN, each.group, cells, figures, {"suspect": "the cat"})
+
+
+SAID = "LL TCP 1500: the cat made up 50 % of 94.05 Mbit/s."
+
+
+@pytest.fixture
+def added() -> Iterator[None]:
+    warning(
+        "too-even",
+        _("{suspect} made up {mtu_bytes}"),
+        _("{suspect} made up {guess_share} of {throughput_bit_per_s}"),
+        rule=too_even,
+        rank=0,
+        advice=_("look at the cat"),
+    )
+    yield
+    del KINDS["too-even"]
+
+
+@pytest.mark.usefixtures("added")
+def test_a_kind_that_is_added_by_its_rule_and_its_row_is_found_and_said() -> None:
+    run = clean()
+    (found,) = of_kind(run.findings, Kind.TOO_EVEN)
+    assert (found.severity, found.advice, len(found.cells)) == ("warning", "look at the cat", 8)
+    assert run.findings[0] is found, "warnings first"
+    assert leading(run)[0] == SAID
+    assert all(SAID in said for said in sentences_of(run).values())
+    assert len(sentences_of(run)) == len(BUFFERS)
+    part = all_findings(run)
+    assert part is not None
+    line = part.details[0].lines[0]
+    texts = [place.text for place in line.places]
+    assert line.label == "LL TCP 1500"
+    assert texts == [
+        "warning",
+        "The cat made up 50 % of 94.05 Mbit/s.",
+        "Look at the cat.",
+    ]
+    assert all(isinstance(each, Message) for each in (line.label, *texts, leading(run)[0]))
+
+
+@pytest.mark.usefixtures("added")
+def test_a_kind_that_is_added_is_on_the_page(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "run-v1", tmp_path / "run")
+    page = write_report(load(tmp_path / "run")).read_text("utf-8")
+    assert "the cat made up 50 % of 94.05 Mbit/s." in page
+    assert "Look at the cat." in page
+
+
+def test_no_two_kinds_have_one_name_and_no_kind_is_there_that_is_not_in_the_table() -> None:
+    with pytest.raises(ValueError, match="called duplex already"):
+        note("duplex", advice=_("nothing"))
+    with pytest.raises(AttributeError, match="NONE_SUCH"):
+        _kind = Kind.NONE_SUCH
+    assert "too-even" not in [*Kind]
+
+
+def test_a_kind_is_its_name_and_stays_the_same_row_where_it_is_copied() -> None:
+    assert Kind.ONE_WAY == "one-way" == str(Kind.ONE_WAY) == f"{Kind.ONE_WAY}"
+    assert copy.deepcopy(Kind.ONE_WAY) is Kind.ONE_WAY
+    assert pickle.loads(pickle.dumps(Kind.ONE_WAY)) is Kind.ONE_WAY  # noqa: S301
+
+
+def test_a_kind_without_words_is_said_by_its_name() -> None:
+    bare = Kind("odd-thing", "note", advice=_("look"))
+    (first, *_others) = clean().findings
+    assert words.statement(finding(bare, first.group)) == "odd thing"
+
+
+def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
+    """A name that nobody knows would leave the text out without a word."""
+    rules = (ROOT / "netlab" / "findings").glob("*.py")
+    trees = [ast.parse(path.read_text("utf-8")) for path in rules]
+    written = {
+        node.value
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL}
+    for kind in Kind:
+        for text in (*kind.says, *kind.shown):
+            assert {each[1] for each in Formatter().parse(text) if each[1]} <= known, kind
