@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from netlab.config.document import Section
 from netlab.experiment import pairings
 from netlab.experiment.kinds import FIELDS, ROWS
-from netlab.experiment.settings import Or, Quantity, Reader, SettingRow, Text, Whole
+from netlab.experiment.settings import HostWord, NumberWithUnit, Or, Reader, SettingRow, Whole
 from netlab.units import (
     format_bytes,
     format_rate,
@@ -56,7 +56,7 @@ _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]
 """Unit → its type, its JSON's, how it is read and how it is shown."""
 
 
-def _validator(reads: Quantity) -> Callable[[object], Any]:
+def _validator(reads: NumberWithUnit) -> Callable[[object], Any]:
     """Of a quantity with its unit, between its bounds."""
     _, _, parse, show = _UNITS[reads.unit]
 
@@ -73,7 +73,7 @@ def _validator(reads: Quantity) -> Callable[[object], Any]:
     return check
 
 
-def _json(reads: Quantity) -> WithJsonSchema:
+def _json(reads: NumberWithUnit) -> WithJsonSchema:
     text, kind = _text(reads.example), _UNITS[reads.unit][1]
     return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, text]} if kind else text)
 
@@ -84,16 +84,16 @@ def _type_of(reads: Reader, field: Any) -> Any:
     match reads:
         case Whole(least, most):
             return Annotated[int, Field(ge=least, le=most)]
-        case Text(pattern, most):
+        case HostWord(pattern, most):
             return Annotated[str, Field(pattern=pattern, max_length=most)]
-        case Quantity():
+        case NumberWithUnit():
             return Annotated[
                 _UNITS[reads.unit][0], BeforeValidator(_validator(reads)), _json(reads)
             ]
         case Or(word, None):
             words: Any = Literal[(word, *get_args(field))]
             return Annotated[words, AfterValidator(lambda value: None if value == word else value)]
-        case Or(word, Quantity() as quantity, example):
+        case Or(word, NumberWithUnit() as quantity, example):
             check = _validator(quantity)
             type_, json_type, _, _ = _UNITS[quantity.unit]
             text = _text(example, f"^({word}$|[0-9.])")
@@ -106,11 +106,11 @@ def _type_of(reads: Reader, field: Any) -> Any:
     return yes_or_none if get_args(field) == (True,) else field
 
 
-_RATE = Quantity("rate", 1, 1e13, "100Mbit")
-_PAUSE = Quantity("seconds", 0, 3600, "500ms")
-_WITHIN = Quantity("share", 0.0001, 0.5, "2.5 %")
-_STEAL = Quantity("share", 0, 0.5, "0.5 %")
-_CONFIDENCE = Quantity("share", 0.5, 0.999, "95 %")
+_RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+_PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
+_WITHIN = NumberWithUnit("share", 0.0001, 0.5, "2.5 %")
+_STEAL = NumberWithUnit("share", 0, 0.5, "0.5 %")
+_CONFIDENCE = NumberWithUnit("share", 0.5, 0.999, "95 %")
 Rate = Annotated[float, BeforeValidator(_validator(_RATE)), _json(_RATE)]
 WarmUp = Annotated[float, BeforeValidator(_validator(_PAUSE)), _json(_PAUSE)]
 Within = Annotated[float, BeforeValidator(_validator(_WITHIN)), _json(_WITHIN)]
@@ -250,7 +250,7 @@ def _setting(row: SettingRow) -> Setting:
     value = _type_of(row.reads, row.type)
     numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
     ends = _type_of(numbers, row.type)
-    steps = row.steps and isinstance(numbers, Whole | Quantity)
+    steps = row.steps and isinstance(numbers, Whole | NumberWithUnit)
     axis = _one_or_list_or_steps(value, ends) if steps else one_or_list(value)
     return Setting(row.key, row.field, value, axis, row.about)
 

@@ -12,12 +12,12 @@ from typing import Literal
 
 from netlab.experiment.settings import (
     Ask,
+    HostWord,
     Level,
     Need,
+    NumberWithUnit,
     Or,
-    Quantity,
     Settings,
-    Text,
     Whole,
     of_settings,
     rows_of,
@@ -25,11 +25,12 @@ from netlab.experiment.settings import (
 )
 from netlab.messages import _
 
-_SIZE = Quantity("bytes", 1, 1 << 24, "64KiB")
-_WINDOW = Quantity("seconds", 0.001, 86400, "10s")
-_PAUSE = Quantity("seconds", 0, 3600, "500ms")
-_RATE = Quantity("rate", 1, 1e13, "100Mbit")
-_WORD = Text(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
+_SIZE = NumberWithUnit("bytes", 1, 1 << 24, "64KiB")
+_BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")
+_WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
+_PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
+_RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+_WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
 
 # A table: as few lines a row as it takes.
@@ -46,7 +47,7 @@ class EveryTest(Settings):
         "ip", default=4, label=_("IP version"), need=Need("ipv6", at=6),
         about="Version of the Internet Protocol.", column="4 or 6")
     socket_buffer_bytes: int | None = setting(
-        "socket_buffer", Or("auto", Quantity("bytes", 1, 1 << 30, "64KiB"), "64KiB"), default=None,
+        "socket_buffer", Or("auto", _BUFFER, "64KiB"), default=None,
         label=_("socket buffer"), absent=_("auto"), asks=(Ask("socket_buffer"),),
         about="SO_SNDBUF and SO_RCVBUF of both ends; auto leaves them to the system's own tuning.",
         column="asked of SO_SNDBUF and SO_RCVBUF at both ends; NA: the system's tuning")
@@ -61,7 +62,7 @@ class EveryTest(Settings):
         "network", _WORD, default=None, about="Name of the test addresses to use.",
         column="name of the test addresses; NA: the first of each host")
     interface: str | None = setting(
-        "interface", Text(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
+        "interface", HostWord(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
         asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
         about="Device that the connecting side is bound to.",
         column="device bound to, where one was asked for")
@@ -101,7 +102,7 @@ class _Messages(_Congested):
         asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
         column="TCP_NODELAY asked for")
     message_rate_per_s: float | None = setting(
-        "message_rate", Quantity("per second", 1e-3, 1e9, "5000/s"), default=None,
+        "message_rate", NumberWithUnit("per second", 1e-3, 1e9, "5000/s"), default=None,
         label=_("offered messages a second"), absent=_("unlimited"),
         asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests a second.",
         column="offered messages a second")
@@ -159,7 +160,7 @@ class _Answered:
     """What tests take that wait for an answer of UDP."""
 
     timeout_s: float = setting(
-        "timeout", Quantity("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
+        "timeout", NumberWithUnit("seconds", 0.001, 10, "500ms"), default=1.0, only_of="UDP",
         label=_("time-out"), asks=(Ask("timeout", "ask"),),
         about="UDP only: after which a request is lost.",
         column="after which a UDP request is lost")
@@ -182,7 +183,7 @@ class _Requests(_Messages):
         asks=(Ask("spin", "ask", when="spinning"),), about="How the client waits for an answer.",
         column="blocking or spinning, of the client")
     mirror_hold_s: float = setting(
-        "mirror_hold", Quantity("seconds", 0, 0.1, "100us"), default=0.0,
+        "mirror_hold", NumberWithUnit("seconds", 0, 0.1, "100us"), default=0.0,
         label=_("mirror holds back"), asks=(Ask("hold", "mirror", unless=0.0),),
         about="What the server waits before it answers.",
         column="wait of the mirror between receiving and answering")
@@ -297,11 +298,11 @@ class ThroughputSearch(_OneWay, EveryTest):
         about="Most frames back to back, when catching up.",
         column="frames back to back at most; NA: 32 or 1 ms' worth")
     acceptable_loss: float = setting(
-        "acceptable_loss", Quantity("share", 0, 0.1, "0.001 %"), default=0.0,
+        "acceptable_loss", NumberWithUnit("share", 0, 0.1, "0.001 %"), default=0.0,
         about="Share of the frames that may be lost.",
         column="share of the frames that may be lost")
     resolution: float = setting(
-        "resolution", Quantity("share", 0.0001, 0.1, "0.5 %"), default=0.005,
+        "resolution", NumberWithUnit("share", 0.0001, 0.1, "0.5 %"), default=0.005,
         about="Step of the rates tried, of the line rate.",
         column="step of the rates tried, as a share of the line rate")
     line_rate_bit_per_s: float | None = setting(
@@ -325,7 +326,7 @@ class ThroughputSearch(_OneWay, EveryTest):
         about="How often the longest burst without loss is searched for; the standard: 50.",
         column="how often the longest burst is to be searched for; NA: never")
     residual_s: float = setting(
-        "residual", Quantity("seconds", 0.001, 60, "2s"), default=2.0,
+        "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
         label=_("wait for residual frames"), about="What late frames are waited for after a trial.",
         column="how long late frames are waited for")
     settle_s: float = setting(

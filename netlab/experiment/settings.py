@@ -15,8 +15,8 @@ from typing import Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_ar
 
 from netlab.messages import _
 
-Kind = TypeVar("Kind")
-Known = ParamSpec("Known")
+SettingsClass = TypeVar("SettingsClass")
+RowArguments = ParamSpec("RowArguments")
 
 Scalar = str | int | float | bool
 Level = Scalar | None
@@ -35,7 +35,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class NumberWithUnit:
     """Read as a number with its unit."""
 
     unit: Literal["bytes", "seconds", "rate", "per second", "share"]
@@ -45,7 +45,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class HostWord:
     """Read as a word of the host's."""
 
     pattern: str
@@ -57,11 +57,11 @@ class Or:
     """Read as ``None`` where it is ``word``, else as ``reads`` or one of the field's own words."""
 
     word: str
-    reads: Quantity | None = None
+    reads: NumberWithUnit | None = None
     example: str = ""
 
 
-Reader = Whole | Quantity | Text | Or | None
+Reader = Whole | NumberWithUnit | HostWord | Or | None
 """``None``: as the type of the field is read, a choice of words or yes and no."""
 
 
@@ -125,8 +125,8 @@ class SettingRow:
     """Of its values, but for ``None``."""
 
 
-def _as_field(row: Callable[Known, SettingRow]) -> Callable[Known, Any]:
-    def made(*args: Known.args, **kwargs: Known.kwargs) -> Any:
+def _as_field(row: Callable[RowArguments, SettingRow]) -> Callable[RowArguments, Any]:
+    def made(*args: RowArguments.args, **kwargs: RowArguments.kwargs) -> Any:
         known = row(*args, **kwargs)
         default = MISSING if known.default is ... else known.default
         return field(default=default, metadata={"row": known})
@@ -169,7 +169,7 @@ class Settings:
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(setting,))
-def of_settings(kind: type[Kind]) -> type[Kind]:
+def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
     """A class whose fields are settings."""
     return dataclass(frozen=True, kw_only=True)(kind)
 

@@ -12,7 +12,7 @@ from typing import Any
 from netlab.experiment.matrix import Link
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.kinds.kind import Rule
+from netlab.findings.kinds.kind import FindingRule
 from netlab.findings.limits import limits
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
@@ -62,9 +62,11 @@ class RunEvidence:
         self.notes = run.facts
         """Facts of hosts, as they were noted."""
 
-    def shown_by(self, rule: Rule | str) -> tuple[Finding, ...]:
+    def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
         """What a rule finds."""
-        ask: Rule = pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
+        ask: FindingRule = (
+            pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
+        )
         return tuple(ask(**{name: getattr(self, name) for name in signature(ask).parameters}))
 
     @cached_property

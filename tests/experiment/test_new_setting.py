@@ -9,14 +9,14 @@ import sys
 from typing import Any
 
 import pytest
-from folders import ROOT, SUPPORT
+from folders import MADE, ROOT, SUPPORT
 
 
 @pytest.fixture(scope="module")
 def seen() -> Any:
     """What became of ``gap: 7``: see ``made_setting.py``."""
-    paths = os.pathsep.join([str(ROOT), str(SUPPORT)])
-    command = [sys.executable, str(SUPPORT / "made_setting.py")]
+    paths = os.pathsep.join([str(ROOT), str(MADE), str(SUPPORT)])
+    command = [sys.executable, str(MADE / "made_setting.py")]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=False
     )

@@ -102,7 +102,7 @@ def test_a_kind_without_words_is_said_by_its_name() -> None:
 
 def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
     """A name that nobody knows would leave the text out without a word."""
-    rules = (ROOT / "netlab" / "findings").glob("*.py")
+    rules = (ROOT / "netlab" / "findings").rglob("*.py")
     trees = [ast.parse(path.read_text("utf-8")) for path in rules]
     written = {
         node.value

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folders import FIXTURES, SUPPORT
+from folders import FIXTURES, MADE
 from made_runs import (
     LL,
     LL_LARGE,
@@ -134,7 +134,7 @@ def test_the_journal_is_the_same_bytes_in_every_locale(tmp_path: Path, locale: s
         "f.append(made_record(detail='I\\u0131\\xdf')); f.close()\n"
     )
     environment = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
-    command = [sys.executable, "-c", program, str(tmp_path / "run"), str(SUPPORT)]
+    command = [sys.executable, "-c", program, str(tmp_path / "run"), str(MADE)]
     subprocess.run(command, env=environment, check=True, timeout=60)
     with RunFolder.open_for_writing(
         tmp_path / "here", made_plan(), clock=ticking(), run_id="0"

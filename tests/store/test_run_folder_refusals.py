@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import ROOT, SUPPORT
+from folders import MADE, ROOT
 from made_runs import (
     CONTENT,
     LL,
@@ -135,7 +135,7 @@ folder.close()
 
 def start_writer(path: Path, what: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(SUPPORT), what],
+        [sys.executable, "-c", WRITER, str(path), str(MADE), what],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
+MADE = ROOT / "tests" / "made"
 SUPPORT = ROOT / "tests" / "support"
 REPORTS = ROOT / "reports"
 MATRICES = ROOT / "matrices"

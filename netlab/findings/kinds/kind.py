@@ -12,7 +12,7 @@ Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
 """Texts of which the first is taken whose braces are all known. In braces are names of evidence,
 whose ends say how it is written, and of words; and what ``netlab.report.text`` makes of both."""
-Rule = Callable[..., Iterable[Any]]
+FindingRule = Callable[..., Iterable[Any]]
 """Finds something: its parameters are called as what it looks at (``netlab.findings.analysis``)."""
 
 KINDS: dict[str, Kind] = {}
@@ -42,7 +42,7 @@ class Kind(str, metaclass=_OfTable):
     advice: Message
     says: Templates = ()
     """What it states, without of what and without a full stop."""
-    rule: Rule | str | None = None
+    rule: FindingRule | str | None = None
     """``module:function`` of this package, or a function; ``None``: that of a row before finds it
     as well."""
     rank: int = 50
