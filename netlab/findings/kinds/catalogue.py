@@ -62,7 +62,6 @@ warning(
 note(
     "virtual-machine",
     _("virtual, under {hypervisor}: {hosts}"),
-    rank=90,
     advice=_("its CPUs and its clock are shared with others"),
 )
 warning(
@@ -105,13 +104,11 @@ note(
         "its CPUs had other work as well: {stolen} of its CPUs’ time went to other machines, at "
         "the worst"
     ),
-    rank=90,
     advice=_("measure while nothing else runs on the host"),
 )
 note(
     "power-saving",
     _("it saves power ({savings}): its speed follows its load"),
-    rank=90,
     advice=_("set the governor or the power plan to performance before measuring"),
 )
 warning(
@@ -226,7 +223,6 @@ note(
         "socket buffers of {asked} came to one of {effective_bytes} in effect: {its_cells} of one "
         "point"
     ),
-    rank=90,
     advice=_("these cells are one point measured again"),
 )
 note(

@@ -81,8 +81,8 @@ def warning(name: str, *texts: Message, **row: Any) -> Kind:
 
 
 def note(name: str, *texts: Message, **row: Any) -> Kind:
-    """The same of anything else that is worth saying."""
-    return _add(name, "note", texts, row)
+    """The same of anything else worth saying; unless its rank says so it comes after warnings."""
+    return _add(name, "note", texts, {"rank": 90, **row})
 
 
 def _add(name: str, severity: Severity, texts: Templates, row: dict[str, Any]) -> Kind:
