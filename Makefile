@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs help demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -69,7 +69,10 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 	@env -u PYTHONPATH $(BIN)/mutmut run
 	@$(BIN)/python benchmarks/mutants.py
 
-docs: $(VENV)/runs ## bring the code map and the commands help up to date
+messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
+	@$(BIN)/python docs/messages.py $(LANGUAGE)
+
+docs: $(VENV)/runs ## bring the lists of files, the drawing and the commands help up to date
 	@$(BIN)/python docs/code_map.py
 
 clean: ## remove what was built; runs/ stays

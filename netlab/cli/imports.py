@@ -99,7 +99,7 @@ def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     from netlab.report.language import wording_in
 
     loaded = load(folder)
-    report = Report(loaded, wording_in(language, loaded))
+    report = Report(loaded, wording_in(language))
     page = report.write()
     if quiet:
         click.echo(page, err=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.records import Status
 from netlab.experiment.settings import Level
+from netlab.messages import _, joined
 from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean, pairs_by_block
 
-NO_RATIO = "A figure of 0 has no ratio."
+NO_RATIO = _("A figure of 0 has no ratio.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,8 @@ def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Calla
     several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
 
     def name(reading: Reading) -> str:
-        return f"{reading.pairing} {names[reading.cell]}" if several else names[reading.cell]
+        known = names[reading.cell]
+        return joined(" ", [reading.pairing, known]) if several else known
 
     return name
 

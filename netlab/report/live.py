@@ -56,7 +56,7 @@ def watch(
                 left = remaining(run.stored)
                 over = gone or not left
                 reload_s = max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))
-                wording = wording_in(language, run)
+                wording = wording_in(language)
                 write_report(run, wording, reload_s=None if over else reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)

@@ -19,8 +19,7 @@ from netlab.report.draw import parallel
 from netlab.report.draw.parallel import draw, drawing
 from netlab.report.draw.plot import figure_of, style
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
-from netlab.report.language.german import German
-from netlab.report.language.names import names_in
+from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts
 from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
@@ -91,7 +90,7 @@ def shipped() -> list[Any]:
     found: list[Any] = [CHART, STRIP, MAP]
     for name in ("lab-report", "connection-kinds"):
         run = load(ROOT / "reports" / name)
-        german = German(names_in(run))
+        german = wording_in("de")
         rows = readings(run)
         drawn, _ = charts(lay_out(in_tables(rows)), run.plan.link)
         of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
@@ -135,7 +134,7 @@ def test_a_decimal_comma_stands_at_the_axes_too() -> None:
         log_x=False,
         lines=(Curve("LL", 0, ((1.0, 0.2), (2.0, 0.21))),),
     )
-    for chart, marker in ((small, "."), (German().of_chart(small), ",")):
+    for chart, marker in ((small, "."), (wording_in("de").of_chart(small), ",")):
         with style(PAGE_WIDE):
             figure = figure_of(chart, PAGE_WIDE)
             figure.canvas.draw()

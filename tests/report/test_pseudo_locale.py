@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from folders import FIXTURES, REPORTS
+from run_names import names_in
 
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report
-from netlab.report.language.names import names_in
 from netlab.report.language.translated import Translated
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts

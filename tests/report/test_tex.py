@@ -143,7 +143,7 @@ def compiled(tex: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
 def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: Path) -> None:
     run = load(ROOT / "reports" / name)
-    wording = wording_in("de", run)
+    wording = wording_in("de")
     found = readings(run)
     layout = lay_out(in_tables(found))
     means = [wording.of_table(each) for each in overviews(layout, run.plan.link)]

@@ -10,6 +10,7 @@ import gettext
 import io
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -37,6 +38,19 @@ _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [
 """A figure, with its unit or without one."""
 
 
+_BRACES = re.compile(r"\{\w+\}")
+
+
+class _Lacking(gettext.NullTranslations):
+    """What a catalogue lacks: nothing is said for it."""
+
+    def gettext(self, message: str) -> str:
+        raise LookupError(message)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        raise LookupError(msgid1)
+
+
 class Translated(Wording):
     """Every text of a report in the language of a catalogue."""
 
@@ -45,18 +59,21 @@ class Translated(Wording):
 
         self.language = language
         self.decimal_marker = get_decimal_symbol(language)
-        self.table = catalogue.gettext("Table")
         self._catalogue = catalogue
+        self.table = self.gettext("Table")
         self._marks = str.maketrans(",.", get_group_symbol(language) + self.decimal_marker)
 
     def text(self, words: str) -> str:
-        """A message in this language, a figure as it is written there; anything else as it is."""
+        """A message in this language, a figure as it is written there; anything else as it is.
+
+        A message that the catalogue lacks is English with all that is in it: no half sentences.
+        """
         if not isinstance(words, Message):
             return _FIGURE.sub(self._spelled, words) if _FIGURE.fullmatch(words) else words
-        if words.many:
-            template = self._catalogue.ngettext(words.id, words.many, words.number)
-        else:
-            template = self._catalogue.gettext(words.id) if words.id else ""
+        try:
+            template = self._template(words)
+        except LookupError:
+            return str(words)
         values = {name: self._value(each) for name, each in words.values.items()}
         said = template.format(**values) if values else template
         return said[:1].upper() + said[1:] if words.begins else said
@@ -67,11 +84,22 @@ class Translated(Wording):
 
     def gettext(self, words: str) -> str:
         """By the catalogue."""
-        return self._catalogue.gettext(words)
+        with suppress(LookupError):
+            return self._catalogue.gettext(words)
+        return words
 
     def ngettext(self, one: str, many: str, number: int) -> str:
         """By the catalogue, in the form that the language has for this number."""
-        return self._catalogue.ngettext(one, many, number)
+        with suppress(LookupError):
+            return self._catalogue.ngettext(one, many, number)
+        return super().ngettext(one, many, number)
+
+    def _template(self, words: Message) -> str:
+        """What the catalogue has for a message; LookupError where it lacks it."""
+        if words.many:
+            return self._catalogue.ngettext(words.id, words.many, words.number)
+        bare = _BRACES.sub("", words.id)
+        return self._catalogue.gettext(words.id) if any(map(str.isalpha, bare)) else words.id
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, date):
@@ -191,4 +219,6 @@ def catalogue_of(language: str) -> gettext.NullTranslations:
     compiled = io.BytesIO()
     write_mo(compiled, read)
     compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+    made = gettext.GNUTranslations(compiled)
+    made.add_fallback(_Lacking())
+    return made

@@ -1,4 +1,4 @@
-"""Names of a run, which are the same in every language. Pure."""
+"""Names of a run, which are the same in every language."""
 
 from __future__ import annotations
 

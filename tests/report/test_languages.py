@@ -1,0 +1,136 @@
+"""Reports in other languages: what has words there, and what is the same in all of them."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.pofile import read_po
+from folders import FIXTURES, REPORTS, ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.kinds import ROWS
+from netlab.experiment.records import REASONS
+from netlab.findings.analysis import load
+from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.report import LANGUAGES, write_report
+from netlab.report.language import wording_in
+from netlab.report.language.translated import Translated, catalogue_of
+from netlab.report.language.wording import Wording
+from netlab.report.sections import parts_of
+from netlab.results.readings import readings
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+FOLDER = ROOT / "netlab" / "report" / "language"
+
+
+@pytest.fixture
+def german() -> Wording:
+    return wording_in("de")
+
+
+def braces(template: str) -> set[str]:
+    return {name for _text, name, _form, _as in Formatter().parse(template) if name}
+
+
+def said(language: str) -> Iterator[tuple[str, str]]:
+    """(message, what the catalogue says) of every message that it has words for."""
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        for each in read_po(file, locale=language):
+            if isinstance(each.id, tuple):
+                yield from ((each.id[1], form) for form in each.string or () if form)
+            elif each.id and each.string:
+                yield str(each.id), str(each.string)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_catalogue_has_the_texts_of_the_reports_and_no_others(language: str) -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "messages.py"))
+    assert (FOLDER / f"{language}.po").read_bytes() == made["updated"](language), "make messages"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_a_catalogue_says_has_the_braces_of_its_message(language: str) -> None:
+    wrong = [text for message, text in said(language) if braces(text) != braces(message)]
+    assert wrong == []
+    assert len([*said(language)]) > 400
+
+
+def test_every_setting_and_every_reason_has_german_words() -> None:
+    known = dict(said("de"))
+    labels = [row.label for row in ROWS.values() if isinstance(row.label, Message)]
+    words = [reason.words for reason in REASONS.values()]
+    assert [each.id for each in (*labels, *words) if each.id not in known] == []
+    assert len(labels) > 30
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (_("throughput"), "Übertragungsrate"),
+        (sentence_case(_("socket buffer")), "Puffergröße"),
+        (joined(", ", ["LL", _("socket buffer"), "99.9 %"]), "LL, Puffergröße, 99,9 %"),
+        (counted("{number} cell", "{number} cells", 2000), "2.000 Zellen"),
+        ("1,488,095.5", "1.488.095,5"),
+        ("94.15 Mbit/s", "94,15 Mbit/s"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("server", "server"),
+    ],
+)
+def test_messages_are_said_figures_spelled_and_names_kept(
+    german: Wording, message: str, words: str
+) -> None:
+    assert german.text(message) == words
+
+
+@given(st.floats(min_value=0, max_value=1e9, allow_nan=False), st.integers(0, 4))
+def test_a_figure_keeps_its_digits_and_swaps_its_separators(value: float, decimals: int) -> None:
+    english = f"{value:,.{decimals}f}"
+    spelled = wording_in("de").text(english)
+    assert re.sub(r"\D", "", spelled) == re.sub(r"\D", "", english)
+    assert spelled.translate(str.maketrans(",.", ".,")) == english
+
+
+def test_a_message_without_words_stays_english_with_all_that_is_in_it(german: Wording) -> None:
+    message = _("quantum foam of {size}", size="1.5 KiB")
+    assert german.text(message) == "quantum foam of 1.5 KiB"
+
+
+def test_the_english_wording_changes_nothing() -> None:
+    run = load(REPORTS / "nettest")
+    english = wording_in("en")
+    assert type(english) is Wording
+    for part in parts_of(run, readings(run)):
+        assert english.of_part(part) is part
+
+
+def test_a_language_is_its_catalogue_alone() -> None:
+    assert {path.stem for path in FOLDER.glob("*.po")} == {*OTHERS}
+    assert all(isinstance(wording_in(each), Translated) and catalogue_of(each) for each in OTHERS)
+
+
+def test_a_german_report_has_commas_for_people_and_the_same_csv_for_programs(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(FIXTURES / "run-v1", folder)
+    run = load(folder)
+    write_report(run)
+    programs = {name: (folder / name).read_bytes() for name in ("tables.csv", "figures.csv")}
+    page = write_report(run, wording_in("de")).read_text("utf-8")
+    assert {name: (folder / name).read_bytes() for name in programs} == programs
+    markdown = (folder / "tables.md").read_text("utf-8")
+    assert "| Puffergröße |" in re.sub(" +", " ", markdown)
+    assert "48,56 (1)" in markdown
+    assert "48.56" not in markdown
+    tex = (folder / "tables.tex").read_text("utf-8")
+    assert "output-decimal-marker={{,}}" in tex
+    assert r"\renewcommand{\tablename}{Tabelle}" in tex
+    for words in ("Übertragungsrate", "Puffergröße", "Obergrenze der Leitung", "48,56"):
+        assert words in page
