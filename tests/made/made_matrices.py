@@ -23,6 +23,18 @@ tests:
     message_size: [64, 1500]
 """
 
+ROUND_TRIPS = """\
+title: round trips
+pairings: [LL]
+tests:
+  - test: round_trip
+    protocol: UDP
+    message_size: [18, 1472]
+    count: 10000
+    server_receive: [blocking, spinning]
+    override: [{when: {message_size: 1472}, set: {count: 1000}}]
+"""
+
 
 @pytest.fixture
 def load(tmp_path: Path) -> Any:
