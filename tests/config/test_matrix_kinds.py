@@ -1,9 +1,7 @@
-"""Matrix files with several kinds of test: settings, rules, repeats, comparisons, --set."""
+"""Matrix files with several kinds of test: settings, rules, comparisons, and the shipped ones."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +9,17 @@ import yaml
 from folders import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_matrices import ROUND_TRIPS, load, stream_of
 
 from netlab.config.matrix_file import comparisons_in, load_matrix
-from netlab.config.matrix_model import MatrixFile
-from netlab.config.settings import SETTINGS, SETTINGS_OF
-from netlab.errors import MatrixError, UsageError
-from netlab.experiment.cells import Cell
+from netlab.config.settings import SETTINGS_OF
+from netlab.errors import MatrixError
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.kinds import FIELDS, Connect, PayloadSearch, RoundTrip, Stream
-from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.stopping import StealRule, StopRule
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
+from netlab.experiment.matrix import expand
+
+__all__ = ["load"]
+
 
 STREAMS = """\
 title: streams
@@ -32,71 +31,36 @@ tests:
     message_size: [64, 1500]
 """
 
-ROUND_TRIPS = """\
-title: round trips
-pairings: [LL]
-tests:
-  - test: round_trip
-    protocol: UDP
-    message_size: [18, 1472]
-    count: 10000
-    server_receive: [blocking, spinning]
-    override: [{when: {message_size: 1472}, set: {count: 1000}}]
-"""
 
-
-@pytest.fixture
-def load(tmp_path: Path) -> Any:
-    def from_text(text: str, **overrides: str) -> Matrix:
-        path = tmp_path / "m.yaml"
-        path.write_text(text, encoding="utf-8")
-        return load_matrix(path, overrides)
-
-    return from_text
-
-
-@pytest.fixture
-def faults(load: Any) -> Any:
-    def of_text(text: str) -> list[str]:
-        with pytest.raises(MatrixError) as caught:
-            load(text)
-        return [line.partition("m.yaml:")[2] for line in str(caught.value).splitlines()]
-
-    return of_text
-
-
-def stream_of(cell: Cell) -> Stream:
-    assert isinstance(cell.setup, Stream)
-    return cell.setup
+WRITTEN: dict[str, Any] = {
+    "protocol": "UDP",
+    "ip": 4,
+    "message_size": "1KiB",
+    "response_size": 16,
+    "socket_buffer": "64KiB",
+    "duration": "3s",
+    "warm_up": "250ms",
+    "outstanding": 8,
+    "message_rate": "5k/s",
+    "timeout": "200ms",
+    "dont_fragment": True,
+    "udp_checksum": False,
+    "dscp": 46,
+    "source_port": 5000,
+    "interface": "eth0",
+    "server_receive": "spinning",
+    "client_receive": "spinning",
+    "server_cpu": 0,
+    "client_cpu": 1,
+    "network": "test",
+    "stack_time": True,
+    "mirror_hold": "100us",
+    "keep_first": 100,
+}
 
 
 def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> None:
-    written: dict[str, Any] = {
-        "protocol": "UDP",
-        "ip": 4,
-        "message_size": "1KiB",
-        "response_size": 16,
-        "socket_buffer": "64KiB",
-        "duration": "3s",
-        "warm_up": "250ms",
-        "outstanding": 8,
-        "message_rate": "5k/s",
-        "timeout": "200ms",
-        "dont_fragment": True,
-        "udp_checksum": False,
-        "dscp": 46,
-        "source_port": 5000,
-        "interface": "eth0",
-        "server_receive": "spinning",
-        "client_receive": "spinning",
-        "server_cpu": 0,
-        "client_cpu": 1,
-        "network": "test",
-        "stack_time": True,
-        "mirror_hold": "100us",
-        "keep_first": 100,
-    }
-    base = {"pairings": ["LL"], "tests": [{"test": "round_trip", **written}]}
+    base = {"pairings": ["LL"], "tests": [{"test": "round_trip", **WRITTEN}]}
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
         protocol="UDP",
@@ -134,7 +98,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         nodelay=True,
         congestion="bbr",
     )
-    assert {s.name for s in SETTINGS_OF["round_trip"]} == written.keys() | rest.keys()
+    assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | rest.keys()
 
 
 def test_connections_and_payload_searches_have_their_own_settings(load: Any) -> None:
@@ -181,190 +145,6 @@ def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: An
     assert setups[0] == Stream(
         protocol="TCP", message_bytes=64, count=9, duration_s=None, streams=2
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("    streams: 2", "10:5: tests[0].streams: no setting of a `round_trip` test: it is one"),
-        ("    outstandin: 2", "10:5: tests[0].outstandin: unknown key; did you mean `outstanding`"),
-        ("    outstanding: 1025", "10:18: tests[0].outstanding: 1025 should be at most 1024"),
-        ("    outstanding: [1, 8]\n    response_size: 8", "10:22: tests[0].outstanding[1]: more"),
-        ("    response_size: 20", "10:20: tests[0].response_size: a UDP answer of 20 bytes to a"),
-        ("    response_size: longer", "10:20: tests[0].response_size: 'longer' is not a size"),
-        ("    ip: 6\n    udp_checksum: false", "11:19: tests[0].udp_checksum: UDP over IPv6 must"),
-        ("    timeout: 11s", "10:14: tests[0].timeout: 11s is too much; at most 10 s"),
-        ("    mirror_hold: 1s", "10:18: tests[0].mirror_hold: 1s is too much; at most 100 ms"),
-        ("    nodelay: true", "10:5: tests[0].nodelay: means nothing here: it is of TCP, which"),
-        (
-            "  - {test: round_trip, protocol: TCP, message_size: 1, udp_checksum: false}",
-            "10:56: tests[1].udp_checksum: means nothing here: it is of UDP, which",
-        ),
-        ("    keep_first: 1001", "10:17: tests[0].keep_first: 1001 should be at most 1000"),
-        (
-            "    exclude: [{sweep: true}]",
-            "10:16: tests[0].exclude[0].sweep: no setting of a `round_trip` test: it is one of "
-            "`payload_search`",
-        ),
-        (
-            "  - {test: round-trip, protocol: TCP, message_size: 1, outstanding: 2}",
-            "10:12: tests[1].test: `round-trip` is not one of stream, round_trip, connect, "
-            "payload_search, throughput_search; did you mean `round_trip`?",
-        ),
-        ("  - {protocol: TCP, message_size: 1, close: reset}", "10:5: tests[1].test: the key is m"),
-        (
-            "  - {test: connect, message_size: 1, protocol: UDP}",
-            "10:48: tests[1].protocol: UDP",
-        ),
-        ("  - {test: payload_search}", "10:5: tests[1]: the test has no `protocol`"),
-        ("  - {test: connect}", "10:5: tests[1]: the test has no `message_size`"),
-        (
-            "defaults: {sweep: true}",
-            "10:12: defaults.sweep: no test here takes it: it is",
-        ),
-        ("until: {within: 2.5}", "10:17: until.within: 2.5 is not a share with its sign"),
-        ("until: {at_least: 5}", "10:8: until.within: the key is missing"),
-        ("until: {within: 1 %, at_least: 2}", "10:32: until.at_least: 2 should be at least 3"),
-        ("until: {within: 1 %, at_least: 40}", "10:8: until: `at_most` (30) is below `at_least`"),
-        ("quiet: {tries: 2}", "10:8: quiet.steal: the key is missing"),
-        ("quiet: {steal: 0.5}", "10:16: quiet.steal: 0.5 is not a share with its sign"),
-        ("quiet: {steal: 60 %}", "10:16: quiet.steal: "),
-        ("quiet: {steal: 1 %, tries: 1}", "10:28: quiet.tries: 1 should be at least 2"),
-        ("until: {within: 1 %}\nrepeats: 3", "11:1: repeats: `repeats` and `until` exclude each"),
-        ("    repeats: 0", "10:14: tests[0].repeats: 0 should be at least 1"),
-        ("pause: -1s", "10:8: pause: '-1s' is not a time"),
-        ("link: {rate: 1Gbit, hops: -1}", "10:27: link.hops: -1 should be at least 0"),
-        (
-            "compare: [{name: x, baseline: {dscp: 1}, contender: {dscp: 2}}]",
-            "10:11: compare[0]: the baseline matches no cell",
-        ),
-        (
-            "compare: [{name: x, baseline: {message_size: [1, 2]}, contender: {message_size: 2}}]",
-            "10:46: compare[0].baseline.message_size: should be one value",
-        ),
-        (
-            "compare: [{name: x, baseline: {test: steam}, contender: {test: stream}}]",
-            "10:38: compare[0].baseline.test: `steam` is not one of stream, round_trip, connect",
-        ),
-        ("compare: [{name: x, baseline: {dscp: 1}}]", "10:11: compare[0].contender: the key is mi"),
-        ("compare: []", "10:10: compare: is empty"),
-    ],
-)
-def test_each_fault_of_what_round_trips_brought_is_named_at_its_place(
-    line: str, fault: str, faults: Any
-) -> None:
-    found = faults(f"{ROUND_TRIPS}{line}\n")
-    assert len(found) == 1, found
-    assert found[0].startswith(fault)
-
-
-def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_of(
-    faults: Any,
-) -> None:
-    found = faults(
-        ROUND_TRIPS
-        + "  - {test: ping, protocol: TCP, message_size: 1, outstanding: 0, timeout: 1, streams: 1}"
-    )
-    assert [fault.split(": ")[1] for fault in found] == [
-        "tests[1].test",
-        "tests[1].outstanding",
-        "tests[1].streams",
-    ]
-
-
-def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
-    text = ROUND_TRIPS + (
-        "    repeats: 15\n  - {test: stream, protocol: TCP, message_size: 64}\nrepeats: 10\n"
-    )
-    matrix = load(text)
-    assert [matrix.repeats_of(cell) for cell in expand(matrix)] == [15, 15, 15, 15, 10]
-    assert matrix.repeats == 10
-    assert matrix.content["repeats"] == 10
-    assert [each.get("repeats") for each in matrix.content["tests"]] == [15, None]
-    everywhere = load(text, repeats="3")
-    assert {everywhere.repeats_of(cell) for cell in expand(everywhere)} == {3}
-    assert everywhere.own_repeats == {}
-
-
-def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
-    matrix = load(ROUND_TRIPS + "until: {within: 2.5 %}\npause: 3s\n")
-    assert matrix.until == StopRule(within=0.025, confidence=0.95, at_least=5, at_most=30)
-    assert (matrix.repeats, matrix.pause_s) == (30, 3.0)
-    (cell, *_) = expand(matrix)
-    assert (matrix.fewest_of(cell), matrix.repeats_of(cell)) == (5, 30)
-    assert matrix.until_of(cell) == matrix.until
-    own = load(ROUND_TRIPS + "    repeats: 4\nuntil: {within: 2.5 %}\n")
-    (cell, *_) = expand(own)
-    assert (own.until_of(cell), own.fewest_of(cell), own.repeats_of(cell)) == (None, 4, 4)
-
-
-def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(load: Any) -> None:
-    plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
-    assert (plain.quiet, quiet.quiet) == (None, StealRule(steal=0.005, tries=3))
-    assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == StealRule(steal=0.01, tries=5)
-    assert plain.content_hash == quiet.content_hash
-
-
-def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
-    text = ROUND_TRIPS + "    repeats: 4\n"
-    found = load(text + "until: {within: 2.5 %}\n", repeats="2")
-    assert (found.until, found.repeats) == (None, 2)
-    found = load(text + "repeats: 9\n", until="{within: 1 %, at_least: 6}")
-    assert found.until == StopRule(within=0.01, confidence=0.95, at_least=6, at_most=30)
-    assert {found.repeats_of(cell) for cell in expand(found)} == {30}
-
-
-def test_until_hops_and_own_repeats_make_another_experiment_pause_and_compare_do_not(
-    load: Any,
-) -> None:
-    plain = load(ROUND_TRIPS)
-    same = load(
-        ROUND_TRIPS + "pause: 3s\ncompare: [{name: x, baseline: {server_receive: blocking}, "
-        "contender: {server_receive: spinning}}]\n"
-    )
-    assert same.content_hash == plain.content_hash
-    hops = load(ROUND_TRIPS + "link: {rate: 1Gbit, hops: 1}\n")
-    assert hops.link is not None
-    assert hops.link.hops == 1
-    assert hops.content_hash != load(ROUND_TRIPS + "link: {rate: 1Gbit}\n").content_hash
-    assert load(ROUND_TRIPS + "until: {within: 1 %}\n").content_hash != plain.content_hash
-    assert load(ROUND_TRIPS + "    repeats: 2\n").content_hash != plain.content_hash
-
-
-def test_scale_takes_every_count_times_itself_in_axes_and_rules_and_is_said(load: Any) -> None:
-    matrix = load(ROUND_TRIPS, scale="0.1")
-    counts = {(s["message_bytes"], s["count"]) for s in (cell.settings for cell in expand(matrix))}
-    assert counts == {(18, 1000), (1472, 100)}
-    assert (matrix.scale, matrix.content["scale"]) == (0.1, 0.1)
-    assert load(ROUND_TRIPS).scale == 1
-    assert "scale" not in load(ROUND_TRIPS).content
-    least = {cell.settings["count"] for cell in expand(load(ROUND_TRIPS, scale="1e-9"))}
-    assert least == {1}
-    text = ROUND_TRIPS.replace("{message_size: 1472}, set", "{count: 10000}, set")
-    assert {c.settings["count"] for c in expand(load(text, scale="0.01"))} == {10}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "words"),
-    [
-        ({"scale": "0"}, "--set scale=0: 0 should be more than 0"),
-        ({"scale": "2", "duration": "1s"}, "no test of this matrix has a `count`"),
-        (
-            {"sweep": "true"},
-            "--set sweep: no test of this matrix takes it; it is a setting of",
-        ),
-        ({"repeats": "3", "until": "{within: 1 %}"}, "--set repeats and --set until exclude"),
-        ({"outstanding": "2", "message_size": "8"}, "more than one UDP request at once needs"),
-        ({"scal": "2"}, "--set scal: no such setting; did you mean `scale`?"),
-        ({"until": "{within: 1}"}, "1 is not a share with its sign"),
-    ],
-)
-def test_a_wrong_set_of_what_round_trips_brought_is_refused_in_a_sentence(
-    overrides: dict[str, str], words: str, load: Any
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        load(ROUND_TRIPS, **overrides)
-    assert words in str(caught.value)
 
 
 def test_set_reaches_the_tests_that_take_it(load: Any) -> None:
@@ -427,39 +207,6 @@ def test_the_search_for_a_payload_is_of_both_protocols_and_both_versions_of_ip()
     found = {(c.setup.protocol, c.setup.ip_version) for c in cells}
     assert found == {("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)}
     assert all(c.test == "payload_search" and c.settings["sweep"] for c in cells)
-
-
-TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
-
-
-def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ([srcpt]+) \|", TEXT, re.M)
-    letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
-    letters["throughput_search"] = "t"
-    taken = {
-        setting.name: "".join(
-            letter for test, letter in letters.items() if setting.field in FIELDS[test]
-        )
-        for setting in SETTINGS
-    }
-    assert dict(rows) == taken
-
-
-def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() -> None:
-    parts = [
-        name
-        for names in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", TEXT, re.M)
-        for name in re.findall(r"`(\w+)`", names)
-    ]
-    assert MatrixFile.model_fields.keys() <= {*parts}
-    shipped = {path.name for path in (ROOT / "matrices").glob("*.yaml")}
-    assert set(re.findall(r"^\| `([\w-]+\.yaml)` \|", TEXT, re.M)) == shipped
-
-
-@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", TEXT, re.S))
-def test_every_matrix_in_the_documentation_loads(text: str, load: Any) -> None:
-    matrix = load(text)
-    assert expand(matrix)
 
 
 AXES: dict[str, list[Any]] = {

@@ -24,7 +24,15 @@ LOCKING = (
     "test_refused_congestion",
 )
 """Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
-BUILDERS = ("test_build", "test_wheel", "test_platforms", "test_probe_units")
+BUILDERS = (
+    "test_build",
+    "test_wheel",
+    "test_platforms",
+    "test_platform_agents",
+    "test_platform_ends",
+    "test_platform_pacing",
+    "test_probe_units",
+)
 """Files whose tests build: of the others they take longest."""
 FIRST = (*LOCKING, *BUILDERS)
 SAMPLE = os.environ.get("NETLAB_SAMPLE")

@@ -1,0 +1,50 @@
+"""What the documentation says of matrix files is so."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from folders import ROOT
+from made_matrices import load
+
+from netlab.config.matrix_model import MatrixFile
+from netlab.config.settings import SETTINGS
+from netlab.experiment.kinds import FIELDS
+from netlab.experiment.matrix import expand
+
+__all__ = ["load"]
+
+
+TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+
+
+def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([srcpt]+) \|", TEXT, re.M)
+    letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
+    letters["throughput_search"] = "t"
+    taken = {
+        setting.name: "".join(
+            letter for test, letter in letters.items() if setting.field in FIELDS[test]
+        )
+        for setting in SETTINGS
+    }
+    assert dict(rows) == taken
+
+
+def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() -> None:
+    parts = [
+        name
+        for names in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", TEXT, re.M)
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    assert MatrixFile.model_fields.keys() <= {*parts}
+    shipped = {path.name for path in (ROOT / "matrices").glob("*.yaml")}
+    assert set(re.findall(r"^\| `([\w-]+\.yaml)` \|", TEXT, re.M)) == shipped
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", TEXT, re.S))
+def test_every_matrix_in_the_documentation_loads(text: str, load: Any) -> None:
+    matrix = load(text)
+    assert expand(matrix)

@@ -1,0 +1,219 @@
+"""Every fault of a matrix file is named at its place, all of them in one go."""
+
+from __future__ import annotations
+
+import resource
+import time
+from typing import Any
+
+import pytest
+from made_matrices import SMALL, faults, load, streams
+
+from netlab.experiment.matrix import expand
+
+__all__ = ["faults", "load"]
+
+
+FAULTS = [
+    ("    mesage_size: 5", "8:5: tests[0].mesage_size: unknown key; did you mean `message_size`?"),
+    (
+        "    direction: both-ways",
+        "8:16: tests[0].direction: `both-ways` is not one of client-sends",
+    ),
+    ("    socket_buffer: 64K", "8:20: tests[0].socket_buffer: '64K' could mean two things: write"),
+    ("    socket_buffer: 0", "8:20: tests[0].socket_buffer: 0 is too little; at least 1 B"),
+    ("    socket_buffer: []", "8:20: tests[0].socket_buffer: is empty"),
+    (
+        "    socket_buffer: [auto, auto]",
+        "8:27: tests[0].socket_buffer[1]: the same value as number 1",
+    ),
+    ("    socket_buffer: [1KiB, 5, 1024]", "8:30: tests[0].socket_buffer[2]: the same value as nu"),
+    (
+        "    socket_buffer: {from: auto, to: 5, step: 1}",
+        "8:27: tests[0].socket_buffer.from: 'auto' is",
+    ),
+    (
+        "    socket_buffer: {from: 16KiB, to: 65KiB, step: 4KiB}",
+        "8:20: tests[0].socket_buffer: the steps do not hit their end: the last one below 66560 is",
+    ),
+    ("    dscp: {from: 5, to: 1, step: 1}", "8:11: tests[0].dscp: `from` is above `to`"),
+    (
+        "    dscp: {from: 0, to: 1, step: 0}",
+        "8:11: tests[0].dscp: the step must be more than nothing",
+    ),
+    ("    dscp: {from: 0, to: 8}", "8:11: tests[0].dscp.step: the key is missing"),
+    ("    dscp: 64", "8:11: tests[0].dscp: 64 should be at most 63"),
+    ("    duration: 0s", "8:15: tests[0].duration: 0s is too little; at least 1 ms"),
+    ("    duration: 10", ""),
+    (
+        "    duration: ten",
+        "8:15: tests[0].duration: 'ten' is not a time, such as 10s, 500ms or 2min",
+    ),
+    ("    duration:", "8:5: tests[0].duration: has no value: give one, or leave the key out"),
+    ("    nodelay: no", "8:14: tests[0].nodelay: `no` should be true or false"),
+    ("    streams: 2.5", "8:14: tests[0].streams: 2.5 should be a whole number"),
+    (
+        "    count: 5\n    duration: 1s",
+        "9:5: tests[0].duration: `duration` and `count` exclude each o",
+    ),
+    (
+        "    count: 5\n    rate: 1Mbit\n    message_rate: 5",
+        "10:5: tests[0].message_rate: `rate` and",
+    ),
+    ("    receive: polling", "8:14: tests[0].receive: only a UDP receiver polls"),
+    (
+        "    source_port: 5000\n    streams: 2",
+        "8:18: tests[0].source_port: one source port serves one",
+    ),
+    (
+        "    replace: [{when: {message_size: 65}, with: {message_size: 66}}]",
+        "8:15: tests[0].replace[0]: matches no cell",
+    ),
+    (
+        "    replace: [{when: {message_size: 64}, with: {message_size: 1500}}]",
+        "8:15: tests[0].replace[0]: makes two cells equal, such as LL: ",
+    ),
+    (
+        "    replace: [{when: {message_size: 64}, with: {message_size: [1, 2]}}]",
+        "8:63: tests[0].replace[0].with.message_size: should be one value",
+    ),
+    ("    exclude: [{pairing: WW}]", "8:15: tests[0].exclude[0]: matches no cell"),
+    ("    exclude: [{protocol: [TCP, UDP]}]", "5:5: tests[0]: every cell of the test is excluded"),
+    ("    exclude: [{when: {protocol: TCP}}]", "8:16: tests[0].exclude[0].when: unknown key"),
+    (
+        "    override: [{when: {message_size: 64}, set: {message_size: 1500}}]",
+        "8:16: tests[0].override[0]: makes two cells equal, such as LL: ",
+    ),
+    (
+        "    override: [{when: {protocol: UDP, message_size: 64}, set: {message_size: 70000}}]",
+        "8:78: tests[0].override[0].set.message_size: a UDP message carries 65507 bytes at most",
+    ),
+    (
+        "  - test: stream\n    protocol: TCP\n    message_size: 64",
+        "8:5: tests[1]: the cell LL-stream-tcp-64-auto-",
+    ),
+    ("  - test: stream\n    protocol: TCP", "8:5: tests[1]: the test has no `message_size`"),
+    (
+        "  - test: steam\n    protocol: TCP",
+        "8:11: tests[1].test: `steam` is not one of stream, round_trip, con",
+    ),
+    ("repeats: 0", "8:10: repeats: 0 should be at least 1"),
+    ("repeats: 1000000", "8:10: repeats: 1000000 should be at most 1000"),
+    ("order: random", "8:8: order: `random` is not one of as-written, shuffled"),
+    ("expects: {}", "8:1: expects: unknown key; did you mean `expect`?"),
+    ("expect: {}", "8:9: expect: should be a list"),
+    ("link: {mtu: 1500}", "8:7: link.rate: the key is missing"),
+    (
+        "link: {rate: 100MBps}",
+        "8:14: link.rate: '100MBps' reads as bytes a second: write 100Mbit/s",
+    ),
+    ("link:", "8:1: link: has no value"),
+    ("title: again", "8:1: title: the key stands twice; first in line 1"),
+]
+
+
+@pytest.mark.parametrize(("line", "fault"), FAULTS, ids=[line.strip() for line, _ in FAULTS])
+def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faults: Any) -> None:
+    text = f"{SMALL}{line}\n"
+    if not fault:
+        load(text)
+        return
+    found = faults(text)
+    assert len([each for each in found if each.startswith(fault)]) == 1, found
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("LL, WL", "LL, wl", "2:16: pairings[1]: `wl` is no pairing: two capital letters"),
+        ("LL, WL", "LL, LL", "2:16: pairings[1]: the same value as number 1"),
+        ("[LL, WL]", "[]", "2:11: pairings: is empty"),
+        ("[64, 1500]", "[64, 0]", "7:24: tests[0].message_size[1]: 0 is too little; at least 1 B"),
+        ("[64, 1500]", "[64, 17MiB]", "7:24: tests[0].message_size[1]: 17MiB is too much; at most"),
+        (
+            "[64, 1500]",
+            "[64, 65508]",
+            "7:24: tests[0].message_size[1]: a UDP message carries 65507",
+        ),
+        ("{duration: 2s}", "[duration]", "3:11: defaults: should be a mapping"),
+    ],
+)
+def test_each_fault_of_the_upper_part_is_named_at_its_place(
+    old: str, new: str, fault: str, faults: Any
+) -> None:
+    (found,) = faults(SMALL.replace(old, new))
+    assert found.startswith(fault)
+
+
+def test_a_udp_message_may_be_20_bytes_longer_over_ipv6(load: Any, faults: Any) -> None:
+    text = SMALL.replace("1500", "65527")
+    assert 65527 in {s.message_bytes for s in streams(load(text + "    ip: 6\n"))}
+    assert "65507 bytes at most over IPv4" in faults(text)[0]
+    assert (
+        "65527 bytes at most over IPv6" in faults(text.replace("65527", "65528") + "    ip: 6\n")[0]
+    )
+
+
+def test_all_faults_come_in_one_go_in_the_files_order(faults: Any) -> None:
+    found = faults(
+        """\
+title: 5
+link: {rate: 100MBps, mtu: 1}
+pairings: [LL, WL]
+pairings: [LL, wl]
+defaults: {duration: 10s, count: 5}
+tests:
+  - test: stream
+    protocl: TCP
+    protocol: [TCP, UDP]
+    message_size: [64, 65536]
+  - test: stream
+    protocol: [TCP, UPD]
+    message_size: 64k
+repeats: none
+"""
+    )
+    assert [fault.split(": ")[1] for fault in found] == [
+        "title",
+        "link.rate",
+        "link.mtu",
+        "pairings",
+        "defaults.count",
+        "tests[0].protocl",
+        "tests[0].message_size[1]",
+        "tests[1].protocol[1]",
+        "tests[1].message_size",
+        "repeats",
+    ]
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        "    message_size: {from: 1, to: 16777216, step: 1}\n    socket_buffer: [1, 2, 3, 4, 5]",
+        "    message_size: 64\n"
+        + "".join(
+            f"    {name}: [{', '.join(str(n) for n in range(1, 64))}]\n"
+            for name in ("socket_buffer", "duration", "warm_up", "streams", "dscp", "server_cpu")
+        ),
+        "    message_size: 64\n    rate: {from: 1, to: 1Tbit, step: 1}",
+    ],
+    ids=["steps", "lists", "one axis"],
+)
+def test_an_absurd_product_is_refused_at_once_without_making_it(axes: str, faults: Any) -> None:
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.process_time()
+    (found,) = faults(SMALL.replace("    message_size: [64, 1500]\n", axes + "\n"))
+    assert time.process_time() - began < 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 50 * 1024
+    assert found.startswith("5:5: tests[0]: ")
+    assert found.endswith("cells are too many; a matrix has 100,000 at most")
+
+
+def test_many_repeats_of_many_cells_are_refused(load: Any, faults: Any) -> None:
+    text = SMALL.replace("[64, 1500]", "{from: 1, to: 10000, step: 1}")
+    assert len(expand(load(text))) == 40_000
+    assert faults(text + "repeats: 1000\n")[0].startswith(
+        "8:10: repeats: 40,000,000 trials are too"
+    )

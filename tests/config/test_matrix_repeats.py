@@ -1,0 +1,84 @@
+"""How often a cell is measured: repeats, ``until``, ``quiet``, ``scale``; what of it is content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from made_matrices import ROUND_TRIPS, load
+
+from netlab.experiment.matrix import expand
+from netlab.experiment.stopping import StealRule, StopRule
+
+__all__ = ["load"]
+
+
+def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
+    text = ROUND_TRIPS + (
+        "    repeats: 15\n  - {test: stream, protocol: TCP, message_size: 64}\nrepeats: 10\n"
+    )
+    matrix = load(text)
+    assert [matrix.repeats_of(cell) for cell in expand(matrix)] == [15, 15, 15, 15, 10]
+    assert matrix.repeats == 10
+    assert matrix.content["repeats"] == 10
+    assert [each.get("repeats") for each in matrix.content["tests"]] == [15, None]
+    everywhere = load(text, repeats="3")
+    assert {everywhere.repeats_of(cell) for cell in expand(everywhere)} == {3}
+    assert everywhere.own_repeats == {}
+
+
+def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
+    matrix = load(ROUND_TRIPS + "until: {within: 2.5 %}\npause: 3s\n")
+    assert matrix.until == StopRule(within=0.025, confidence=0.95, at_least=5, at_most=30)
+    assert (matrix.repeats, matrix.pause_s) == (30, 3.0)
+    (cell, *_) = expand(matrix)
+    assert (matrix.fewest_of(cell), matrix.repeats_of(cell)) == (5, 30)
+    assert matrix.until_of(cell) == matrix.until
+    own = load(ROUND_TRIPS + "    repeats: 4\nuntil: {within: 2.5 %}\n")
+    (cell, *_) = expand(own)
+    assert (own.until_of(cell), own.fewest_of(cell), own.repeats_of(cell)) == (None, 4, 4)
+
+
+def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(load: Any) -> None:
+    plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
+    assert (plain.quiet, quiet.quiet) == (None, StealRule(steal=0.005, tries=3))
+    assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == StealRule(steal=0.01, tries=5)
+    assert plain.content_hash == quiet.content_hash
+
+
+def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
+    text = ROUND_TRIPS + "    repeats: 4\n"
+    found = load(text + "until: {within: 2.5 %}\n", repeats="2")
+    assert (found.until, found.repeats) == (None, 2)
+    found = load(text + "repeats: 9\n", until="{within: 1 %, at_least: 6}")
+    assert found.until == StopRule(within=0.01, confidence=0.95, at_least=6, at_most=30)
+    assert {found.repeats_of(cell) for cell in expand(found)} == {30}
+
+
+def test_until_hops_and_own_repeats_make_another_experiment_pause_and_compare_do_not(
+    load: Any,
+) -> None:
+    plain = load(ROUND_TRIPS)
+    same = load(
+        ROUND_TRIPS + "pause: 3s\ncompare: [{name: x, baseline: {server_receive: blocking}, "
+        "contender: {server_receive: spinning}}]\n"
+    )
+    assert same.content_hash == plain.content_hash
+    hops = load(ROUND_TRIPS + "link: {rate: 1Gbit, hops: 1}\n")
+    assert hops.link is not None
+    assert hops.link.hops == 1
+    assert hops.content_hash != load(ROUND_TRIPS + "link: {rate: 1Gbit}\n").content_hash
+    assert load(ROUND_TRIPS + "until: {within: 1 %}\n").content_hash != plain.content_hash
+    assert load(ROUND_TRIPS + "    repeats: 2\n").content_hash != plain.content_hash
+
+
+def test_scale_takes_every_count_times_itself_in_axes_and_rules_and_is_said(load: Any) -> None:
+    matrix = load(ROUND_TRIPS, scale="0.1")
+    counts = {(s["message_bytes"], s["count"]) for s in (cell.settings for cell in expand(matrix))}
+    assert counts == {(18, 1000), (1472, 100)}
+    assert (matrix.scale, matrix.content["scale"]) == (0.1, 0.1)
+    assert load(ROUND_TRIPS).scale == 1
+    assert "scale" not in load(ROUND_TRIPS).content
+    least = {cell.settings["count"] for cell in expand(load(ROUND_TRIPS, scale="1e-9"))}
+    assert least == {1}
+    text = ROUND_TRIPS.replace("{message_size: 1472}, set", "{count: 10000}, set")
+    assert {c.settings["count"] for c in expand(load(text, scale="0.01"))} == {10}

@@ -1,0 +1,145 @@
+"""``throughput_search`` in a matrix: its settings, the pairs that search, and the shipped file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import MatrixError, UsageError
+from netlab.experiment.estimate import least_s, window_s
+from netlab.experiment.hosts import Host, Inventory
+from netlab.experiment.kinds import ThroughputSearch, is_together
+from netlab.experiment.matrix import Link, expand
+
+HEAD = "title: t\npairings: [LL]\ntests:\n  - test: throughput_search\n"
+
+
+def written(tmp_path: Path, text: str) -> tuple[ThroughputSearch, ...]:
+    file = tmp_path / "m.yaml"
+    file.write_text(HEAD + text)
+    setups = [cell.setup for cell in expand(load_matrix(file))]
+    return tuple(setup for setup in setups if isinstance(setup, ThroughputSearch))
+
+
+def test_a_search_is_what_the_standard_asks_for_where_nothing_is_said(tmp_path: Path) -> None:
+    (setup,) = written(tmp_path, "    frame_size: 64\n")
+    assert setup == ThroughputSearch(frame_bytes=64)
+    assert (setup.protocol, setup.duration_s, setup.residual_s, setup.settle_s) == (
+        "UDP",
+        60.0,
+        2.0,
+        5.0,
+    )
+    assert (setup.acceptable_loss, setup.resolution) == (0.0, 0.005)
+    assert window_s(setup) is None
+    (cell,) = expand(load_matrix(tmp_path / "m.yaml"))
+    assert cell.key.startswith("LL-throughput_search-udp-64-auto-")
+    assert least_s(cell, Link(1e9, 1500, vlan=False)) is None
+
+
+def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) -> None:
+    text = (
+        "    frame_size: [128, 1518]\n    duration: 20s\n    search_duration: 2s\n"
+        "    direction: both\n    streams: 4\n    acceptable_loss: 0.001 %\n    resolution: 1 %\n"
+        "    line_rate: 1Gbit\n    residual: 500ms\n    settle: 0s\n    ip: 6\n    burst: 64\n"
+        "    socket_buffer: 4MiB\n    dscp: 46\n    interface: eth1\n    receive: spinning\n"
+        "    network: test\n    protocol: UDP\n    frame_loss: true\n"
+        "    latency: true\n    back_to_back: 50\n"
+    )
+    first, second = written(tmp_path, text)
+    assert (first.frame_bytes, second.frame_bytes) == (128, 1518)
+    assert first == ThroughputSearch(
+        frame_bytes=128,
+        duration_s=20.0,
+        search_duration_s=2.0,
+        direction="both",
+        streams=4,
+        burst=64,
+        acceptable_loss=0.00001,
+        resolution=0.01,
+        line_rate_bit_per_s=1e9,
+        residual_s=0.5,
+        settle_s=0.0,
+        ip_version=6,
+        socket_buffer_bytes=4 << 20,
+        dscp=46,
+        interface="eth1",
+        receive="spinning",
+        network="test",
+        frame_loss=True,
+        latency=True,
+        back_to_back=50,
+    )
+
+
+def test_pairs_by_name_that_search_in_parallel_may_search_together(tmp_path: Path) -> None:
+    text = "    frame_size: [64, 128]\n    together: [false, true]\nparallel: true\n"
+    head = HEAD.replace("[LL]", "[a+b, c+d]")
+    (tmp_path / "m.yaml").write_text(head + text)
+    setups = [cell.setup for cell in expand(load_matrix(tmp_path / "m.yaml"))]
+    assert [is_together(setup) for setup in setups] == 4 * [False, True]
+
+
+def test_what_is_not_asked_for_is_no_part_of_a_cells_key(tmp_path: Path) -> None:
+    (setup,) = written(tmp_path, "    frame_size: 64\n    latency: false\n")
+    assert setup == ThroughputSearch(frame_bytes=64)
+    assert not {"latency", "back_to_back"} & setup.settings().keys()
+
+
+def test_hosts_to_observe_are_part_of_a_run_and_not_of_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD + "    frame_size: 64\n")
+    (tmp_path / "b.yaml").write_text(HEAD + "    frame_size: 64\nobserve: [dut, switch.lab]\n")
+    plain, observing = (load_matrix(tmp_path / name) for name in ("a.yaml", "b.yaml"))
+    assert (plain.observe, observing.observe) == ((), ("dut", "switch.lab"))
+    assert plain.content_hash == observing.content_hash
+
+
+def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -> None:
+    hosts = tuple(Host(name=name, os="L", local=True) for name in ("a", "dut", "b"))
+    inventory = Inventory("hosts.yaml", hosts, {}).observing(["dut"])
+    server, client = inventory.pair("LL")
+    assert (server.name, client.name) == ("a", "b")
+    assert inventory.every_pairing(None, inside=False) == ("a+b", "b+a")
+    assert inventory.pair("dut+a")[0].name == "dut"
+    with pytest.raises(UsageError, match="no host is called 'nobody'"):
+        inventory.observing(["nobody"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("    frame_size: 64\n    ip: 6\n", "has no room for IPv6 and UDP; 66 bytes at least"),
+        ("    frame_size: 80\n    ip: 6\n", "no room for a sequence number over IPv6; 82 bytes"),
+        ("    frame_size: 63\n", "63 should be at least 64"),
+        ("    frame_size: 64\n    protocol: TCP\n", "TCP keeps its own rate"),
+        ("    frame_size: 64\n    resolution: 11 %\n", "is too much; at most 10 %"),
+        ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a share with its sign"),
+        ("    frame_size: 64\n    message_size: 18\n", "no setting of a `throughput_search` test"),
+        ("    duration: 1s\n", "the test has no `frame_size`"),
+        ("    frame_size: 64\n    together: true\n", "together: without `parallel: true` in"),
+        (
+            "    frame_size: 64\n    together: [false, true]\nparallel: true\n",
+            "together: takes two pairings by name, such as [a+b, c+d]; the matrix has none",
+        ),
+    ],
+)
+def test_what_no_search_can_do_is_a_fault_of_the_file(
+    tmp_path: Path, text: str, fault: str
+) -> None:
+    with pytest.raises(MatrixError) as refused:
+        written(tmp_path, text)
+    assert fault in str(refused.value)
+
+
+def test_the_shipped_matrix_is_the_documents_seven_sizes_one_way_and_both_ways() -> None:
+    cells = expand(load_matrix(ROOT / "matrices" / "rfc2544.yaml"))
+    setups = [cell.setup for cell in cells]
+    assert {setup.frame_bytes for setup in setups if isinstance(setup, ThroughputSearch)} == {
+        *(64, 128, 256, 512, 1024, 1280, 1518)
+    }
+    assert {cell.settings["direction"] for cell in cells} == {"client-sends", "both"}
+    assert all(cell.settings["duration_s"] == 60 for cell in cells)
+    assert len(cells) == 14

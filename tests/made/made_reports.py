@@ -1,0 +1,156 @@
+"""Runs of streams made up for the report, and its page as a test reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.analysis import Analysis, load
+from netlab.report import write_report
+from netlab.store.plan import Plan, PlannedCell
+from netlab.store.run_folder import RunFolder
+
+
+def planned(pairing: str = "LL", **settings: Value) -> PlannedCell:
+    asked: dict[str, Value] = {
+        "protocol": "UDP",
+        "message_bytes": 64,
+        "socket_buffer_bytes": 16384,
+        "duration_s": 1.0,
+        **settings,
+    }
+    key = "-".join([pairing, *(re.sub(r"\W+", "", str(value)) for value in asked.values())])
+    return PlannedCell(key, pairing, "stream", asked)
+
+
+def result(cell: PlannedCell, trial: int = 1, **keys: Any) -> Record:
+    values = {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": 0}
+    return Record(
+        **{
+            "cell": cell.key,
+            "trial": trial,
+            "attempt": 1,
+            "status": Status.OK,
+            "pairing": cell.pairing,
+            "server": "alpha",
+            "client": "beta",
+            "test": cell.test,
+            "started_at": "2026-01-31T12:00:00.000000Z",
+            "settings": cell.settings,
+            "values": values,
+            **keys,
+        }
+    )
+
+
+def failure(cell: PlannedCell, reason: str = "no-traffic", **keys: Any) -> Record:
+    return result(cell, **{"status": Status.FAILED, "reason": reason, "values": {}, **keys})
+
+
+def make_run(
+    beneath: Path,
+    cells: list[PlannedCell],
+    records: list[Record] | None = None,
+    notes: list[tuple[str, dict[str, Any]]] | None = None,
+    **plan: Any,
+) -> Analysis:
+    """Make a run folder out of cells, records and notes, and read it."""
+    fields: dict[str, Any] = {
+        "title": "made up",
+        "content": {},
+        "content_hash": "0" * 64,
+        "matrix_text": "title: made up\n",
+        "link": Link(1e8, 1500),
+        "repeats": 1,
+        **plan,
+    }
+    path = beneath / f"run-{len(list(beneath.iterdir()))}"
+    with RunFolder.open_for_writing(path, Plan(cells=tuple(cells), **fields)) as folder:
+        for kind, data in notes or []:
+            folder.note(kind, **data)
+        for record in [result(cell) for cell in cells] if records is None else records:
+            folder.append(record)
+    return load(path)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Analysis]:
+    """Make runs in a folder of the test's own."""
+    return partial(make_run, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """A run of several cells whose report is written."""
+    run = make_run(tmp_path_factory.mktemp("several"), several_cells())
+    write_report(run)
+    return run
+
+
+def files_of(run: Analysis) -> dict[str, bytes]:
+    """Each file of a run folder, by its name in it."""
+    return {
+        str(path.relative_to(run.path)): path.read_bytes()
+        for path in run.path.rglob("*")
+        if path.is_file()
+    }
+
+
+SCRIPTS: list[dict[str, str | None]] = [{"type": "application/json", "id": "cells"}, {}]
+"""The records as data, and the one script that shows them."""
+
+
+class Page(HTMLParser):
+    """A page's elements, and whether they are nested as HTML wants it."""
+
+    VOID = frozenset({"meta", "img", "br", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def read_page(run: Analysis) -> Page:
+    return Page(write_report(run).read_text(encoding="utf-8"))
+
+
+def page_of(run: Analysis) -> Page:
+    """The page that is written already."""
+    return Page((run.path / "index.html").read_text(encoding="utf-8"))
+
+
+def several_cells() -> list[PlannedCell]:
+    return [
+        planned(pairing, protocol=protocol, message_bytes=size, socket_buffer_bytes=buffer)
+        for pairing, protocol, size, buffer in product(
+            ("LL", "WL"), ("TCP", "UDP"), (64, 1500), (16384, 32768)
+        )
+    ]

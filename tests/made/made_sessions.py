@@ -1,0 +1,169 @@
+"""Sessions of a run made up: a matrix, hosts that answer at once, and the bench that runs them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+from made_runs import ticking
+
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import Matrix, expand
+from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.round_robin import Match
+from netlab.experiment.schedule import Trial
+from netlab.measure.ends import Ends
+from netlab.measure.engine import register
+from netlab.remote.agent import Agent
+from netlab.run import session as room
+from netlab.run.host_pool import HostPool
+from netlab.run.progress import Progress
+from netlab.run.run import plan_of
+from netlab.run.session import Session, counts, outstanding
+from netlab.run.skip_reasons import Unmeasured
+from netlab.store.run_folder import RunFolder, read
+
+MATRIX = """\
+title: made up
+pairings: [LL, WW]
+until: {within: 1 %, at_least: 4, at_most: 9}
+order: shuffled
+tests:
+  - {test: stream, protocol: UDP, message_size: [18, 64, 576, 1472], socket_buffer: auto}
+  - {test: stream, protocol: TCP, message_size: 64, socket_buffer: auto, repeats: 2}
+"""
+
+
+class Cut(Exception):
+    """Stands for the signal that ends a controller in mid-run."""
+
+
+def scattered(cell: Cell, number: int) -> float:
+    """A value that depends on its trial alone; the larger messages scatter less."""
+    digest = hashlib.sha256(f"{cell.key} {number}".encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32 - 0.5
+    return 1e8 * (1 + share / cell.setup.message_bytes * 10)  # type: ignore[union-attr]
+
+
+@dataclass
+class FakePool:
+    """Hosts that answer at once, as a function of the trial, and the engine that asks them."""
+
+    name = "made-up"
+    tests = ("stream", "throughput_search")
+    value: Callable[[Cell, int], float] = scattered
+    stolen: Callable[[Trial, int], float | None] = lambda *_: None
+    """What the server's hypervisor took of it, by trial and attempt."""
+    away: Callable[[Trial], Status | None] = lambda _: None
+    cut_after: int | None = None
+    measured: list[Trial] = field(default_factory=list)
+
+    def hosts_of(self, cell: Cell) -> frozenset[str]:
+        return frozenset(cell.pairing)
+
+    def meeting_of(self, pairing: str) -> Match:
+        return Match(pairing, pairing[0], pairing[1])
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        del cell
+        return ()
+
+    def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
+        del cell
+        return None
+
+    def ends(self, cell: Cell) -> Ends:
+        del cell
+        return Ends(server=None, client=cast(Agent, None), same_host=False)
+
+    def returned(self) -> frozenset[str]:
+        return frozenset()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        del ends, live
+        if self.cut_after is not None and len(self.measured) >= self.cut_after:
+            raise Cut
+        self.measured.append(trial)
+        status = self.away(trial)
+        if status is not None:
+            reason = {Status.FAILED: "no-peer", Status.PENDING: "host-away"}.get(status)
+            return Unmeasured(status, reason or "no-buffers", "made up").record(trial, attempt)
+        values: dict[str, Value] = {"throughput_bit_per_s": self.value(trial.cell, trial.number)}
+        stolen = self.stolen(trial, attempt)
+        if stolen is not None:
+            values["receiver_host_steal_share"] = stolen
+        return Record(
+            cell=trial.cell.key,
+            trial=trial.number,
+            attempt=attempt,
+            status=Status.OK,
+            pairing=trial.cell.pairing,
+            server="a",
+            client="b",
+            test="stream",
+            started_at="2026-01-31T12:00:00.000000Z",
+            settings=dict(trial.cell.settings),
+            values=values,
+        )
+
+
+@dataclass
+class Bench:
+    """A matrix, its cells and its run folder."""
+
+    path: Path
+    monkeypatch: pytest.MonkeyPatch
+    text: str = MATRIX
+
+    @property
+    def matrix(self) -> Matrix:
+        file = self.path / "matrix.yaml"
+        file.write_text(self.text)
+        return load_matrix(file)
+
+    def run(
+        self, pool: FakePool, retries: int = 0, redo: frozenset[str] = frozenset()
+    ) -> list[Trial]:
+        """One session; what it measured. It may be cut."""
+        matrix = self.matrix
+        cells = expand(matrix)
+        register(pool)
+        self.monkeypatch.setitem(room.ENGINE_OF, "stream", pool.name)
+        progress = Progress()
+        with RunFolder.open_for_writing(
+            self.path / "run", plan_of(matrix, cells), clock=ticking()
+        ) as folder:
+            folder.note("session")
+            progress.begin(folder.path, outstanding(folder, cells, redo), done=0, matrix=matrix)
+            session = Session(
+                folder=folder,
+                pool=cast(HostPool, pool),
+                matrix=matrix,
+                progress=progress,
+                cells=cells,
+                redo=redo,
+                retries=retries,
+            )
+            try:
+                session.measure()
+                session.flag()
+            except Cut:
+                pass
+            self.counted = counts(folder, cells)
+        return pool.measured
+
+    def recorded(self) -> list[tuple[str, int]]:
+        return [(each.cell, each.trial) for each in read(self.path / "run").records]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(tmp_path, monkeypatch)

@@ -1,0 +1,209 @@
+"""Agents on every system that can run here: what they say of it, measure, carry and refuse."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+import pytest
+from netprobe_agents import trial
+from netprobe_bad_lines import BAD_LINES
+from platform_trials import KEYS, check
+from round_trip_peers import TOKEN
+from runners import Runner
+
+FREE = (
+    r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet"
+)
+
+
+SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
+
+
+def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
+    with runner.agent() as agent:
+        hello = agent.ask("hello")
+    system, processor = SYSTEMS.get(runner.name, ("linux", None))
+    assert hello["os"] == system
+    assert processor is None or hello["architecture"] == processor
+    if runner.name == "aarch64":
+        assert hello["architecture"] == "aarch64"
+    assert hello["cpu_count"] >= 1
+    assert 0 < hello["clock_step_ns"] < 1_000_000
+    words = hello["capabilities"].split(",")
+    assert all(re.fullmatch(FREE, word) for word in words)
+    if runner.windows:
+        assert hello["clock"] == "QueryPerformanceCounter"
+        assert hello["os_release"].startswith("10.0.")
+        lacking = {"congestion", "dscp", "queue-drops", "raw-clock", "batch", "packet"}
+        assert not lacking & set(words)
+        assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
+    else:
+        assert hello["clock"] == "CLOCK_MONOTONIC"
+        assert {"dscp", "pin", "queue-drops"} <= set(words)
+
+
+def test_records_end_in_a_line_feed_alone(runner: Runner) -> None:
+    with runner.agent() as agent:
+        agent.raw(b"a hello\r\nb clock\n\r\n")
+        assert agent.next("a")["type"] == "hello"
+        assert agent.next("b")["monotonic_ns"] > 0
+    assert all(line.endswith(b"}\n") and b"\r" not in line for line in agent.lines)
+
+
+def test_facts_name_the_machine_and_the_way_to_a_peer(runner: Runner) -> None:
+    with runner.agent() as agent:
+        facts = agent.ask("facts", to="127.0.0.1")
+    assert facts["hostname"] and facts["kernel"]
+    assert facts["memory_bytes"] > 2**26
+    assert "=127.0.0.1/8" in facts["addresses"]
+    if runner.name != "aarch64":  # qemu does not translate netlink's newer questions
+        assert facts["route_interface"] == "lo"
+        assert facts["interface_mtu_bytes"] >= 1500
+    if runner.windows:
+        assert facts["distribution"].startswith("Microsoft Windows")
+        assert 100_000 <= facts["timer_resolution_ns"] <= 16_000_000
+
+
+def datagrams() -> int:
+    """UDP datagrams that this machine has taken in so far, over IPv4 and IPv6."""
+    rows = [row.split() for row in Path("/proc/net/snmp").read_text().splitlines()]
+    names, values = (row for row in rows if row[0] == "Udp:")
+    found = int(dict(zip(names, values, strict=True))["InDatagrams"])
+    if Path("/proc/net/snmp6").exists():
+        rows = [row.split() for row in Path("/proc/net/snmp6").read_text().splitlines()]
+        found += int(dict(rows)["Udp6InDatagrams"])
+    return found
+
+
+def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
+    """Between what the machine that it runs on counts before it is asked, and afterwards."""
+    with windows.agent() as receiver, windows.agent() as sender:
+        both, told = (receiver, sender), []
+        for _ in range(2):
+            before, facts, after = datagrams(), receiver.ask("facts"), datagrams()
+            told.append(facts["udp_received_datagrams"])
+            assert before <= told[-1] <= after
+            if len(told) == 1:
+                trial(both, proto="udp", message=100, count=300, message_rate=1000)
+    assert told[1] - told[0] >= 300
+
+
+@pytest.mark.sampled(most=8)
+@pytest.mark.parametrize("listener", ["receive", "send"])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_system_measures_with_itself(runner: Runner, protocol: str, listener: str) -> None:
+    with runner.agent() as receiver, runner.agent() as sender:
+        done = trial(
+            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+        )
+    check(done, protocol)
+
+
+@pytest.mark.sampled(most=4)
+@pytest.mark.parametrize("receives", ["linux", "windows"])
+@pytest.mark.parametrize("listener", ["receive", "send"])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_linux_and_windows_measure_with_each_other(
+    linux: Runner, windows: Runner, protocol: str, listener: str, receives: str
+) -> None:
+    sides = (linux, windows) if receives == "linux" else (windows, linux)
+    with sides[0].agent() as receiver, sides[1].agent() as sender:
+        done = trial(
+            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+        )
+    check(done, protocol)
+    tells = "tcp_end_snd_mss"
+    on_linux, on_windows = (
+        (done.received, done.sent) if receives == "linux" else (done.sent, done.received)
+    )
+    assert (tells in on_linux) == (protocol == "tcp")
+    assert tells not in on_windows
+    assert "dscp" not in on_windows
+    assert ("host_steal_share" in on_linux, "host_steal_share" in on_windows) == (True, False)
+    # Of TCP, Windows tells what its buffer took and not what was acknowledged: no figure.
+    if receives == "linux":
+        assert ("sent_bit_per_s" in on_windows) == (protocol == "udp")
+        assert on_windows["total_bytes"] > 0
+
+
+@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 65507])
+def test_windows_accounts_for_every_datagram_of_a_count(
+    linux: Runner, windows: Runner, message: int
+) -> None:
+    for receives, sends in ((linux, windows), (windows, linux), (windows, windows)):
+        with receives.agent() as receiver, sends.agent() as sender:
+            done = trial(
+                (receiver, sender), proto="udp", message=message, count=30, message_rate=300
+            )
+        assert done.sent["sent_messages"] == 30
+        assert done.received["total_messages"] + done.received["lost_messages"] == 30
+        if message < 65507:  # of which a default receive buffer holds three
+            assert done.received["lost_messages"] == 0
+        assert done.received["sequence"] == ("none" if message < 16 else "full")
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_windows_carries_several_streams_and_ipv6(windows: Runner, protocol: str) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        both = (receiver, sender)
+        done = trial(both, proto=protocol, streams=3, seconds=0.4, **KEYS[protocol])
+        check(done, protocol)
+        assert done.received["streams"] == 3
+        if not Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").exists():
+            return
+        if Path("/proc/sys/net/ipv6/conf/lo/disable_ipv6").read_text().strip() == "0":
+            check(
+                trial(both, proto=protocol, address="::1", seconds=0.4, **KEYS[protocol]), protocol
+            )
+
+
+def test_a_count_of_bytes_arrives_and_the_connection_ends_in_order(windows: Runner) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        done = trial((receiver, sender), proto="tcp", message=30_000, count=100)
+    assert done.received["total_bytes"] == 3_000_000
+
+
+def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
+    with windows.agent() as agent:
+        for key, value in (("dscp", 10), ("congestion", "cubic")):
+            asked = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
+            assert (asked["error"], asked["key"]) == ("capability-missing", key)
+            assert asked["errno"] == 10042
+        for method in ("batch", "packet"):
+            asked = agent.ask("send", proto="udp", to="127.0.0.1:9", token=TOKEN, method=method)
+            assert (asked["error"], asked["key"]) == ("capability-missing", "method")
+        asked = agent.ask("receive", bind="192.0.2.1", token=TOKEN)
+        assert (asked["error"], asked["errno"]) == ("address-not-available", 10049)
+
+
+def test_socket_buffers_are_read_back_on_windows(windows: Runner) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        done = trial(
+            (receiver, sender), proto="udp", seconds=0.3, socket_buffer=65536, **KEYS["udp"]
+        )
+    for side in (done.received, done.sent):
+        assert side["send_buffer_requested_bytes"] == 65536
+        assert side["receive_buffer_bytes"] >= 65536
+        assert "send_buffer_doubled" not in side
+
+
+def test_bad_requests_have_the_same_words_on_windows(windows: Runner) -> None:
+    with windows.agent() as agent:
+        for line, word, key in BAD_LINES:
+            name = f"b{secrets.token_hex(4)}"
+            has_id = line.startswith("x ")
+            agent.raw((name + line[1:] if has_id else line).encode() + b"\n")
+            reply = agent.next(name if has_id else line if line == "x" else "-", "error")
+            if line.startswith("x send proto=udp to="):
+                assert reply["error"] == "connect-timeout"
+            elif word is not None:
+                assert (reply["error"], reply.get("key")) == (word, key), line
+        assert agent.ask("heartbeat")["type"] == "heartbeat"
+        agent.raw(b"x hello " + b"a" * 20000 + b"\n")
+        agent.raw(os.urandom(20_000).replace(b"\n", b"") + b"\n")
+        assert agent.next("-")["error"] in ("line-too-long", "bad-request")
+        assert agent.ask("heartbeat")["type"] == "heartbeat"

@@ -1,0 +1,75 @@
+"""How agents and tests end on every system that can run here, and who holds a Windows host."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from netprobe_agents import PATIENCE_S, open_trial
+from platform_trials import KEYS
+from runners import Runner
+
+
+def test_the_end_of_input_ends_the_agent_and_what_it_does(runner: Runner) -> None:
+    with runner.agent() as receiver, runner.agent() as sender:
+        open_trial((receiver, sender), seconds=30)
+        time.sleep(0.3)
+        for agent in (receiver, sender):
+            assert agent.process.stdin is not None
+            began = time.monotonic()
+            agent.process.stdin.close()
+            assert agent.process.wait(PATIENCE_S) == 0
+            assert time.monotonic() - began < 3
+
+
+def test_the_lease_ends_an_agent_that_nobody_speaks_to(runner: Runner) -> None:
+    with runner.agent("lease_s=0.6") as agent:
+        agent.ask("heartbeat")
+        for _ in range(3):
+            time.sleep(0.3)
+            agent.raw(b"\n")
+        assert agent.process.poll() is None
+        assert agent.process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protocol: str) -> None:
+    with windows.agent() as receiver, windows.agent() as sender:
+        keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
+        opened = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
+        time.sleep(0.3)
+        for agent, name in ((receiver, opened.receiving), (sender, opened.sample)):
+            began = time.monotonic()
+            assert agent.ask("stop", test=name, abort=1)["type"] in ("stop", "error")
+            ended = agent.next(name, "error", "result")
+            assert ended["error"] in ("stopped", "peer-vanished"), ended
+            assert time.monotonic() - began < 2
+
+
+def test_a_killed_windows_sender_ends_the_test_without_a_figure(
+    linux: Runner, windows: Runner
+) -> None:
+    """Windows closes a dead program's connections at once, wine's server when it looks: then the
+    deadline comes first."""
+    with linux.agent() as receiver, windows.agent() as sender:
+        opened = open_trial((receiver, sender), proto="tcp", seconds=2, deadline=4, **KEYS["tcp"])
+        time.sleep(0.5)
+        began = time.monotonic()
+        sender.process.kill()
+        ended = receiver.next(opened.receiving, "error", "result")
+        assert ended["error"] in ("peer-vanished", "deadline")
+        assert time.monotonic() - began < 5
+
+
+def test_the_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
+    with windows.agent() as first:
+        assert first.ask("lock", owner="first%20one")["type"] == "lock"
+        assert first.ask("lock", owner="first%20one")["type"] == "lock"
+        with windows.agent() as second:
+            for _ in range(3):
+                refused = second.ask("lock", owner="second")
+                assert (refused["error"], refused["detail"]) == ("locked", "first one")
+            assert first.ask("unlock")["type"] == "unlock"
+            assert second.ask("lock", owner="second")["type"] == "lock"
+            assert first.ask("lock", owner="first")["detail"] == "second"
+        assert first.ask("lock", owner="first")["type"] == "lock"

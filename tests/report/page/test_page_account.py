@@ -1,0 +1,117 @@
+"""What the page says of a run: what was measured, how trials ended, hosts, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from made_reports import failure, make, planned, read_page, result, several_cells
+
+from netlab.experiment.records import Status
+from netlab.findings.analysis import Analysis, load
+
+__all__ = ["make"]
+
+
+def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Analysis]) -> None:
+    cells = [planned("LL"), planned("WL")]
+    page = read_page(make(cells))
+    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3
+    assert f"{100 * 48 / 49.231:.1f}" in page.text
+    without = read_page(make(cells, link=None))
+    assert not [a for a in without.all("span") if a.get("class") == "share"]
+
+
+def test_the_page_begins_with_what_was_measured_between_whom_and_when(
+    make: Callable[..., Analysis],
+) -> None:
+    text = read_page(make([planned("LL"), planned("WL")])).text
+    for words in (
+        "Measured: the throughput of streams over UDP, messages of 64 bytes.",
+        "Between: pairings LL and WL, server first: L Linux, W Windows.",
+        "Each cell once, on 2026-01-31 at 12:00 UTC.",
+        "All of them have a result.",
+    ):
+        assert words in text
+
+
+def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
+    make: Callable[..., Analysis],
+) -> None:
+    def facts(when: str, sent: int) -> tuple[str, dict[str, Any]]:
+        counted = {"interface_sent_bytes": sent, "governor": "performance"}
+        return ("facts", {"host": "alpha", "when": when, "facts": counted})
+
+    page = read_page(make([planned()], None, [facts("before", 1), facts("after", 2)]))
+    assert "Nothing that was noted of a host before and after changed" in page.text
+    assert {"class": "changed"} not in page.all("td")
+
+
+def test_a_run_without_a_single_record_has_a_page_that_says_so(
+    make: Callable[..., Analysis],
+) -> None:
+    cells = several_cells()
+    run = make(cells, [])
+    page = read_page(run)
+    assert f"{len(cells)} cells: {len(cells)} pending" in page.text
+    assert "Not measured yet (not-measured-yet)." in page.text
+    assert not page.all("img")
+    assert " 0.00" not in (run.path / "tables.md").read_text(encoding="utf-8")
+
+
+def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details(
+    make: Callable[..., Analysis],
+) -> None:
+    cells = [planned(socket_buffer_bytes=size) for size in (1, 2, 3, 4, 5)]
+    records = [
+        result(cells[0], attempt=2),
+        failure(cells[1], detail="alpha: nothing came"),
+        failure(
+            cells[2], "no-buffers", status=Status.IMPOSSIBLE, errno=105, detail="beta: refused"
+        ),
+        failure(cells[3], "host-away", status=Status.PENDING, detail="beta: no answer"),
+    ]
+    page = read_page(make(cells, records))
+    assert "5 cells: 1 ok, 1 failed, 1 impossible, 2 pending" in page.text
+    assert "1 needed more than one attempt" in page.text
+    for words in ("alpha: nothing came", "beta: refused", "error number 105", "beta: no answer"):
+        assert words in page.text
+
+
+def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
+    make: Callable[..., Analysis],
+) -> None:
+    def facts(when: str, governor: str) -> tuple[str, dict[str, Any]]:
+        return ("facts", {"host": "alpha", "when": when, "facts": {"governor": governor, "n": 1}})
+
+    session = {"netlab": "0.1", "overrides": {"duration": "1s"}, "hosts": {"alpha": {"os": "L"}}}
+    notes = [("session", session), facts("before", "performance"), facts("after", "powersave")]
+    page = read_page(make([planned()], None, notes))
+    assert {"class": "changed"} in page.all("td")
+    for words in ("alpha", "performance", "powersave", "duration 1s"):
+        assert words in page.text
+
+
+def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Analysis]) -> None:
+    def facts(host: str, machine: str) -> tuple[str, dict[str, Any]]:
+        return ("facts", {"host": host, "when": "before", "facts": {"machine_id": machine}})
+
+    apart = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "2")]))
+    assert "share its CPUs" not in apart.text
+    together = read_page(make([planned()], None, [facts("alpha", "1"), facts("beta", "1")]))
+    assert "alpha, beta: one machine, so they share its CPUs" in together.text
+
+
+def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Analysis]) -> None:
+    page = read_page(make([planned()], source="table.csv"))
+    assert "Imported from table.csv." in page.text
+    assert "netlab measured none of them" in page.text
+    assert "the receiver’s clock" not in page.text
+
+
+def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Analysis]) -> None:
+    run = make([planned()])
+    with (run.path / "journal.jsonl").open("ab") as journal:
+        journal.write(b"torn")
+    page = read_page(load(run.path))
+    assert "The journal is damaged in 1 place;" in page.text

@@ -1,0 +1,96 @@
+"""Wire ceilings in the report's tables, and the pairings that have none: those of one host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_grids import LINK, blank, reading, row_of, table_of, texts
+
+from netlab.experiment.matrix import Link
+from netlab.report.tables.tables import overviews
+from netlab.results.ceilings import ceiling_of
+from netlab.results.layout import TableColumn, lay_out
+
+
+def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> None:
+    layout = lay_out(
+        (
+            reading(90, pairing="LL"),
+            reading(80, pairing="WL"),
+            reading(4393, pairing="WW", same_host=True),
+        )
+    )
+    table = overviews(layout)[0]
+    assert [row.label for row in table.lines] == ["LL", "WL", "WW (same host)", "all pairings"]
+    everything = row_of(table, "all pairings").places[0]
+    assert (everything.value, everything.n) == (85e6, 2)
+
+
+def test_one_pairing_with_a_cable_has_no_mean_of_all() -> None:
+    layout = lay_out((reading(pairing="LL"), reading(pairing="WW", same_host=True)))
+    assert [row.kind for row in overviews(layout)[0].lines] == ["mean", "mean"]
+
+
+def test_same_host_trials_have_no_wire_ceiling() -> None:
+    table = table_of(reading(4393, same_host=True), link=LINK)
+    assert "wire ceiling" not in [row.label for row in table.lines]
+    assert table.pairing == "LL (same host)"
+
+
+def test_the_ceiling_and_the_share_of_it_stand_below_the_means() -> None:
+    table = table_of(reading(94.1, flow={"tcp_timestamps": True}), link=LINK)
+    assert texts(table, "wire ceiling") == ["94.15"]
+    assert texts(table, "mean / ceiling, %") == ["99.95"]
+    assert not table.footnotes
+    without = table_of(reading(94.1, flow={"tcp_timestamps": False}), link=LINK)
+    assert texts(without, "wire ceiling") == ["94.93"]
+
+
+def test_where_the_tcp_options_are_not_recorded_the_ceiling_is_the_higher_and_says_so() -> None:
+    table = table_of(reading(94.1), link=LINK)
+    assert texts(table, "wire ceiling") == ["94.93"]
+    assert "With them the ceiling is 94.15 Mbit/s" in table.footnotes[0][1]
+
+
+def test_the_mss_in_effect_the_tag_and_the_ip_version_decide_about_the_ceiling() -> None:
+    def ceiling(link: Link, flow: dict[str, Any], **settings: Any) -> float:
+        grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),)).grids[0]
+        column = TableColumn("TCP", 64)
+        found = ceiling_of(column, grid.column(column), link)
+        assert found is not None
+        return found.highest_bit_per_s
+
+    assert ceiling(LINK, {"mss_bytes": 1448}) == pytest.approx(94.148e6, abs=500)
+    assert ceiling(LINK, {"mss_bytes": 536}) == pytest.approx(1e8 * 536 / 626)
+    assert ceiling(LINK, {"mss_bytes": 65483}) == pytest.approx(94.148e6, abs=500)
+    assert ceiling(Link(1e8, 1500, vlan=True), {}) == pytest.approx(93.904e6, abs=500)
+    assert ceiling(LINK, {}, ip_version=6) == pytest.approx(92.848e6, abs=500)
+
+
+def test_a_message_that_the_protocol_cannot_carry_has_no_ceiling_but_a_reason() -> None:
+    table = table_of(
+        blank("impossible", "message-too-long", protocol="UDP", message=65536),
+        reading(),
+        link=LINK,
+    )
+    assert texts(table, "wire ceiling") == ["94.93", ""]
+    assert "cannot carry such a message" in " ".join(text for _, text in table.footnotes)
+
+
+@pytest.mark.parametrize(
+    ("over_percent", "imported", "flagged"),
+    [(0.076, False, False), (0.12, False, True), (0.12, True, False), (0.25, True, True)],
+)
+def test_only_what_clocks_cannot_explain_is_flagged_as_above_the_ceiling(
+    over_percent: float, imported: bool, flagged: bool
+) -> None:
+    exact = 100 * 1500 / 1624
+    cell = reading(exact * (1 + over_percent / 100), protocol="UDP", message=1500)
+    table = table_of(cell, link=LINK, imported=imported)
+    assert any("Above the wire ceiling" in text for _, text in table.footnotes) is flagged
+    assert bool(row_of(table, "16 KiB").places[0].notes) is flagged
+
+
+def test_without_a_link_there_is_no_ceiling() -> None:
+    assert [row.kind for row in table_of(reading()).lines] == ["value", "mean", "median"]

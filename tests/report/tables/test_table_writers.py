@@ -1,0 +1,72 @@
+"""The report's tables as text: CSV, Markdown, a terminal; and the sentences about the methods."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from made_grids import LINK, blank, reading, table_of, tables_of
+
+from netlab.report.page.methods import methods
+from netlab.report.write.text import comma_separated, markdown, plain
+
+
+def test_a_spreadsheet_finds_no_formula_and_one_rectangle() -> None:
+    table = table_of(
+        reading(90, interface="=HYPERLINK(1)", streams=1),
+        reading(91, interface=" @x\n=1", streams=1),
+        blank(pairing="=A", interface="=HYPERLINK(1)", streams=1),
+    )
+    hostile = tables_of(blank(pairing="=A"), reading(pairing="-B"), reading(pairing="\t+C"))
+    rows = list(csv.reader(io.StringIO(comma_separated([table, *hostile]))))
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) > 10
+    assert not [cell for row in rows for cell in row if cell[:1] in set("=+-@\t\r")]
+
+
+def test_csv_has_the_figures_their_unit_and_the_reason_of_each_blank() -> None:
+    table = table_of(reading(90), blank(protocol="UDP"), link=LINK)
+    rows = list(csv.DictReader(io.StringIO(comma_separated([table]))))
+    first = rows[0]
+    assert (first["row"], first["unit"], first["TCP 64"], first["UDP 64"]) == (
+        "16 KiB",
+        "Mbit/s",
+        "90.00",
+        "",
+    )
+    assert first["notes"].startswith("UDP 64: Failed: ")
+    counts = next(row for row in rows if row["unit"] == "n")
+    assert (counts["row"], counts["TCP 64"], counts["UDP 64"]) == ("mean", "1", "0")
+
+
+def test_markdown_is_one_table_a_table_with_footnotes_and_nothing_slips_through() -> None:
+    text = markdown(
+        "a|b <script>\n# c",
+        tables_of(blank(pairing="<b>|"), reading(pairing="LL", interface="`x`|*y*")),
+        ["Link: [x](y)."],
+    )
+    assert "<script>" not in text
+    assert "<b>" not in text
+    assert text.startswith("# a\\|b \\<script\\> \\# c\n")
+    lines = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 * 5
+    assert {line.count("|") for line in lines} == {3}
+    assert "- *a* Failed: " in text
+    assert "*a*" in lines[2]
+
+
+def test_a_terminal_gets_no_escape_sequence() -> None:
+    table = table_of(blank("failed", "\x1b[31m\u202eword"))
+    assert "\x1b" not in plain(table)
+    assert "\u202e" not in plain(table)
+    assert "word" in plain(table)
+
+
+def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
+    turned = reading(94, pairing="WL", flow={"connected_by": "server"})
+    plain = reading(94, pairing="LW", flow={"connected_by": "client"})
+    (sentence,) = [
+        each for each in methods((turned, plain), None, source=None) if "it is the server" in each
+    ]
+    assert sentence.endswith("about the MSS (TCP of WL).")
+    assert not any("it is the server" in each for each in methods((plain,), None, source=None))

@@ -1,0 +1,130 @@
+"""What stands in the report's tables: figures, means, intervals, blanks and their footnotes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from made_grids import LINK, blank, reading, row_of, table_of, tables_of, texts
+
+from netlab.report.tables.tables import overviews
+from netlab.report.write.text import plain
+from netlab.results.labels import figure
+from netlab.results.layout import lay_out
+from netlab.results.readings import Reading
+
+
+def test_a_blank_has_a_letter_for_its_reason_and_equal_reasons_share_it() -> None:
+    table = table_of(
+        reading(buffer=16384),
+        blank(buffer=20480),
+        blank("impossible", "no-buffers", errno=105, buffer=24576),
+        blank(buffer=28672),
+    )
+    assert texts(table, "20 KiB") == [""]
+    letters = [row_of(table, f"{size} KiB").places[0].notes for size in (20, 24, 28)]
+    assert letters == [("a",), ("b",), ("a",)]
+    sentences = dict(table.footnotes)
+    assert sentences["a"].startswith("Failed: ")
+    assert "(no-traffic)" in sentences["a"]
+    assert sentences["b"].startswith("Impossible: ")
+    assert "(no-buffers, error number 105)" in sentences["b"]
+
+
+def test_the_same_reason_with_another_error_number_has_another_letter() -> None:
+    table = table_of(
+        blank("failed", "system", errno=22, buffer=1), blank("failed", "system", errno=5, buffer=2)
+    )
+    assert [row.places[0].notes for row in table.lines[:2]] == [("a",), ("b",)]
+
+
+def test_a_reason_that_this_netlab_does_not_know_is_shown_as_it_stands() -> None:
+    table = table_of(blank("failed", "gone-fishing"))
+    assert table.footnotes == (("a", "Failed (gone-fishing)."),)
+
+
+def test_what_the_matrix_left_out_is_told_from_what_was_not_measured() -> None:
+    table = table_of(
+        reading(message=64, buffer=1), reading(message=64, buffer=2), reading(message=576, buffer=1)
+    )
+    assert row_of(table, "2 B").places[1].notes == ("a",)
+    assert table.footnotes == (("a", "Not asked for by the matrix."),)
+
+
+def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() -> None:
+    table = table_of(reading(90, buffer=1), blank(buffer=2), reading(91, buffer=3))
+    mean = row_of(table, "mean").places[0]
+    assert (mean.value, mean.n, mean.shows_n) == (90.5e6, 2, True)
+    assert "90.50 (2)" in plain(table)
+
+
+def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
+    readings = (reading(94), blank(protocol="UDP"))
+    for table in (table_of(*readings, link=LINK), overviews(lay_out(readings))[0]):
+        means = [row.places[1] for row in table.lines if row.kind in ("mean", "median")]
+        assert all(entry.value is None and entry.n == 0 and entry.notes for entry in means)
+        assert " 0.00" not in plain(table)
+
+
+def test_a_cell_with_repeats_shows_the_mean_of_its_trials_and_their_number() -> None:
+    table = table_of(*(reading(90 + trial, trial=trial) for trial in (1, 2, 3)))
+    assert "(number of trials)" in table.quantity
+    entry = row_of(table, "16 KiB").places[0]
+    assert (entry.value, entry.n) == (92e6, 3)
+    assert "92.00 (3)" in plain(table)
+
+
+def test_trials_that_failed_beside_others_are_counted_in_the_footnote() -> None:
+    table = table_of(reading(90, trial=1), blank(trial=2), blank("pending", "host-away", trial=3))
+    entry = row_of(table, "16 KiB").places[0]
+    assert (entry.value, entry.n, entry.notes) == (90e6, 1, ("a", "b"))
+    assert [sentence.split(":")[0] for _, sentence in table.footnotes] == [
+        "1 of 3 trials failed",
+        "1 of 3 trials pending",
+    ]
+
+
+def test_the_mean_row_weighs_cells_alike_however_many_trials_they_had() -> None:
+    table = table_of(
+        *(reading(90, buffer=1, trial=trial) for trial in (1, 2, 3)),
+        *(reading(96, buffer=2, trial=trial) for trial in (1,)),
+    )
+    assert texts(table, "mean") == ["93.00"]
+
+
+def test_three_trials_and_more_have_an_interval_in_a_companion_table() -> None:
+    throughput, intervals = tables_of(
+        *(reading(94 + trial / 10, trial=trial, buffer=1) for trial in (0, 1, 2)),
+        reading(94, buffer=2),
+    )
+    assert texts(intervals, "1 B") == ["0.25"]
+    assert texts(intervals, "2 B") == [""]
+    assert "fewer than 3 trials" in intervals.footnotes[0][1].lower()
+    assert throughput.quantity != intervals.quantity
+
+
+def test_trials_not_measured_yet_are_counted_as_a_sentence() -> None:
+    table = table_of(reading(trial=1), blank("pending", "not-measured-yet", trial=2))
+    assert table.footnotes == (("a", "1 of 2 trials: Not measured yet (not-measured-yet)."),)
+
+
+def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
+    def udp(lost: int, **keys: Any) -> Reading:
+        counted = {"sent_messages": 1_000_000, "lost_messages": lost}
+        return reading(protocol="UDP", flow=counted, **keys)
+
+    assert len(tables_of(udp(0), reading())) == 1
+    _, lost = tables_of(udp(1, buffer=1), udp(250_000, buffer=2), udp(0, buffer=3), reading())
+    assert list(lost.columns) == ["UDP 64"]
+    assert [texts(lost, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
+
+
+def test_a_measured_figure_is_never_printed_as_nothing() -> None:
+    assert figure(0.14) == "0.14"
+    assert figure(0.0004) == "0.00040"
+    assert figure(0.0) == "0"
+    assert figure(12345.678) == "12345.68"
+
+
+def test_letters_go_on_after_z() -> None:
+    table = table_of(*(blank("failed", f"word-{n}", buffer=n + 1) for n in range(30)))
+    assert [letter for letter, _ in table.footnotes][24:29] == ["y", "z", "aa", "ab", "ac"]

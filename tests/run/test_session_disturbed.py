@@ -1,0 +1,72 @@
+"""Trials that lost their CPU are measured again when all the others are done."""
+
+from __future__ import annotations
+
+import pytest
+from made_sessions import MATRIX, Bench, FakePool, bench
+
+from netlab.experiment.schedule import Trial
+from netlab.store.run_folder import read
+
+__all__ = ["bench"]
+
+
+QUIET = MATRIX.replace(
+    "until: {within: 1 %, at_least: 4, at_most: 9}", "quiet: {steal: 0.5 %, tries: 3}\nrepeats: 2"
+)
+
+
+def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_done(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.text = QUIET
+
+    def stolen(trial: Trial, attempt: int) -> float:
+        return 0.01 if attempt == 1 and trial.number == 1 and trial.cell.pairing == "LL" else 0.005
+
+    measured = bench.run(FakePool(stolen=stolen))
+    once, again = measured[:20], measured[20:]
+    assert len(set(once)) == 20
+    assert {(t.cell.pairing, t.number) for t in again} == {("LL", 1)}
+    assert len(again) == len(set(again)) == 5
+    stored = read(bench.path / "run")
+    assert all(stored.latest[t.cell.key, t.number].attempt == 2 for t in again)
+    notes = [note.data for note in stored.notes if note.kind == "disturbed"]
+    assert sorted(note["cell"] for note in notes) == sorted(t.cell.key for t in again)
+    assert all(
+        (n["trial"], n["attempt"], n["steal"], n["tries"]) == (1, 1, 0.005, 3) for n in notes
+    )
+    said = capsys.readouterr().err
+    assert "measured again: 5 trials lost more than 0.5 % of a host's CPU time" in said
+    assert "in all of their tries" not in said
+    assert bench.counted == {"ok": 20}
+
+
+def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_told(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.text = QUIET
+    measured = bench.run(FakePool(stolen=lambda t, _: 0.2 if t.number == 2 else None))
+    assert len(measured) == 20 + 2 * 10
+    assert bench.counted == {"ok": 20}
+    assert "in all of their tries 10 trials lost more than 0.5 %" in capsys.readouterr().err
+    assert len(bench.run(FakePool())) == len(measured) - 40
+    # With no rule, nothing is tried again.
+    bench.text = QUIET.replace("quiet: {steal: 0.5 %, tries: 3}\n", "")
+    assert bench.run(FakePool()) == []
+
+
+def test_cut_while_it_tries_again_a_run_goes_on_with_what_is_still_disturbed(bench: Bench) -> None:
+    bench.text = QUIET
+
+    def stolen(trial: Trial, attempt: int) -> float:
+        return 0.3 if attempt == 1 and trial.number == 2 else 0.0
+
+    bench.run(FakePool(stolen=stolen, cut_after=24))
+    rest = bench.run(FakePool(stolen=stolen))
+    # The attempt that was cut counts as one; the third is the last.
+    assert len(rest) == 6
+    assert {trial.number for trial in rest} == {2}
+    stored = read(bench.path / "run")
+    assert len(stored.records) == 30
+    assert all(r.values["receiver_host_steal_share"] == 0.0 for r in stored.latest.values())
