@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import StoreError
+from netlab.messages import _, counted
 from netlab.store.files import refused, sync_folder, write_all
 
 MAX_LINE_BYTES = 16 * 2**20
@@ -56,7 +57,7 @@ class Damage:
     """The end of the file is missing: a write that was cut off, or one that is under way."""
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.message}"
+        return _("line {line}: {message}", line=self.line, message=self.message)
 
 
 def encode_line(json_text: str) -> bytes:
@@ -98,7 +99,7 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
         else:
             unsaid += 1
     if unsaid:
-        yield Damage(last + 1, f"{unsaid} more damaged lines follow")
+        yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unsaid))
 
 
 def _whole(piece: bytes, number: int) -> JournalLine | None:
@@ -149,15 +150,18 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
 
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
     if salvaged:
-        lines = "one whole line was" if salvaged == 1 else f"{salvaged} whole lines were"
-        return f"damaged; {lines} found in it"
+        return counted(
+            "damaged; one whole line was found in it",
+            "damaged; {number} whole lines were found in it",
+            salvaged,
+        )
     if torn:
-        return f"torn: the file ends after {len(piece)} bytes of it"
+        return _("torn: the file ends after {size} bytes of it", size=len(piece))
     if len(piece) > MAX_LINE_BYTES:
-        return f"damaged: {len(piece)} bytes without a line feed"
+        return _("damaged: {size} bytes without a line feed", size=len(piece))
     if not _LINE_START.match(piece):
-        return "damaged: it does not begin with a checksum and a JSON object"
-    return "damaged: the checksum does not agree"
+        return _("damaged: it does not begin with a checksum and a JSON object")
+    return _("damaged: the checksum does not agree")
 
 
 class Journal:
@@ -242,4 +246,4 @@ def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise refused(error, path, "read the journal") from None
-        yield Damage(1, "the journal is missing")
+        yield Damage(1, _("the journal is missing"))

@@ -11,6 +11,7 @@ from typing import Any
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.records import Record, from_data
 from netlab.experiment.stopping import CellProgress, progress_of
+from netlab.messages import _
 from netlab.store.files import read_file
 from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.lock import holder
@@ -158,13 +159,13 @@ def gather(path: Path, plan: Plan) -> Gathered:
             continue
         note = _note(line)
         if note is None:
-            gathered.damage.append(Damage(line.number, "neither a record nor a note"))
+            gathered.damage.append(Damage(line.number, _("neither a record nor a note")))
             continue
         gathered.add_note(note, planned)
         if note.kind == "journal":
             # The first line names the run: where a second name stands, two files were joined.
             if begun is not None and note.data.get("run") != begun:
-                gathered.damage.append(Damage(line.number, "the journal of another run begins"))
+                gathered.damage.append(Damage(line.number, _("the journal of another run begins")))
             begun = begun or note.data.get("run")
     gathered.damage.sort(key=lambda each: each.line)
     return gathered
@@ -174,14 +175,18 @@ def _gather_record(line: JournalLine, planned: frozenset[TrialKey], gathered: Ga
     try:
         record = from_data(line.data)
     except ValueError as error:
-        gathered.damage.append(Damage(line.number, f"no record of this format: {error}"))
+        gathered.damage.append(
+            Damage(line.number, _("no record of this format: {error}", error=error))
+        )
         return
     if (record.cell, record.trial) in planned:
         gathered.add_record(record)
         return
     gathered.records.append(record)
     where = f"{record.cell}, trial {record.trial}"
-    gathered.damage.append(Damage(line.number, f"a record of {where}, which the plan has not"))
+    gathered.damage.append(
+        Damage(line.number, _("a record of {where}, which the plan has not", where=where))
+    )
 
 
 def _note(line: JournalLine) -> Note | None:

@@ -61,7 +61,6 @@ def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((part, trial[part]) for part in ("status", "why", "ends"))
 
 
-@pytest.mark.xfail(reason="not every text is a message yet", strict=False)
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
 def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
     run = load(folder)
