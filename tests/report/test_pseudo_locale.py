@@ -6,7 +6,7 @@ import gettext
 import html.parser
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -123,11 +123,26 @@ def names_of(run: Analysis) -> frozenset[str]:
     """What stays as it is: names, keys, values of settings that are names, words of reasons."""
     keys = {cell.key for cell in run.plan.cells}
     details = {str(record.detail) for record in run.records if record.detail}
-    written = {VERSION, run.plan.content_hash[:12], run.plan.title}
+    written = {VERSION, run.plan.content_hash[:12], run.plan.title, run.plan.source or ""}
     with suppress(MatrixError):
         text = run.plan.matrix_text
         written |= {each.name for each in comparisons_in(text, "matrix.yaml") if text}
-    return frozenset({*names_in(run), *keys, *REASONS, *details, *written} - {""})
+    noted = {*leaves([*run.sessions, *({"host": note["host"]} for note in run.facts)])}
+    noted |= {str(note.get("facts", {}).get("virtual", "")) for note in run.facts}
+    return frozenset({*names_in(run), *keys, *REASONS, *details, *written, *noted} - {""})
+
+
+def leaves(noted: Any) -> Iterator[str]:
+    """Every key and every text of what was noted."""
+    if isinstance(noted, Mapping):
+        for key, value in noted.items():
+            yield str(key)
+            yield from leaves(value)
+    elif isinstance(noted, list):
+        for each in noted:
+            yield from leaves(each)
+    elif isinstance(noted, str):
+        yield noted
 
 
 def noted_of(run: Analysis) -> frozenset[str]:
