@@ -66,7 +66,7 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
 
 
 def _in_two_fragments(payload_bytes: int, ip_version: IpVersion) -> int:
-    """The longest UDP message in two packets of the MTU that ``payload_bytes`` fills: ``wire.py``.
+    """The longest UDP message in two packets of the MTU that ``payload_bytes`` fills.
 
     Some systems cut so that the last packet takes up to 7 bytes more.
     """

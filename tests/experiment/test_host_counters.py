@@ -1,4 +1,4 @@
-"""counters.py: what happened between two readings; what is not told stays unknown."""
+"""host_counters.py: what happened between two readings; what is not told stays unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""search.py and verdict.py: the highest rate is found, whatever device and tester are like."""
+"""rate_search.py, trial_verdict.py: the highest rate is found, whatever device and tester are."""
 
 from __future__ import annotations
 

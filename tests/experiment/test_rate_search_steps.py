@@ -1,4 +1,4 @@
-"""search.py step by step: which rate is asked for next, and what the end says, told by hand."""
+"""rate_search.py step by step: which rate is asked for next, and what the end says."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The test ``throughput_search``: the highest rate that a device forwards without loss (RFC 2544).
 
-Which rate is tried next, and when the search is over: ``search.py``. One trial: ``bench.py``. Every
-trial stands in the record. Where the matrix asks for them the standard's other tests follow, with
+Which rate is tried next, and when the search is over: ``rate_search.py``. One trial: ``trial.py``.
+Every trial is in the record. Where the matrix asks for them the standard's other tests follow, with
 the rate that was found: frame loss rate, latency under load, back-to-back frames.
 """
 

@@ -1,6 +1,6 @@
 """The bench of a search under test: its line rate, and one trial at a share of it.
 
-What a trial says: ``verdict.py``. What is sent, and who counts: ``offered_load.py``.
+What a trial says: ``trial_verdict.py``. What is sent, and who counts: ``offered_load.py``.
 """
 
 from __future__ import annotations

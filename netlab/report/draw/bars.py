@@ -1,6 +1,6 @@
 """A bar chart, drawn: groups of bars side by side, with what is theoretically possible over each.
 
-With plots.py and heat_map.py the only rooms that know matplotlib.
+With plot.py and heat_map.py the only rooms that know matplotlib.
 """
 
 from __future__ import annotations

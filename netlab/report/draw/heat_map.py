@@ -1,6 +1,6 @@
 """A heat map, drawn: figures by client and server, darker where there is more.
 
-With plots.py the only room that knows matplotlib.
+With plot.py the only room that knows matplotlib.
 """
 
 from __future__ import annotations

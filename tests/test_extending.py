@@ -1,0 +1,46 @@
+"""docs/extending.md: its code is what the tests run, and the files it names are there and few."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from folders import DOCS, ROOT
+
+TEXT = (DOCS / "extending.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## An? (.*)\n((?:(?!## ).*\n)*)", TEXT, re.MULTILINE))
+RUN_BY = {
+    "setting of a test": "tests/made/made_setting.py",
+    "finding": "tests/findings/test_findings_added.py",
+    "importer": "tests/imports/test_importers.py",
+    "engine": "netlab/measure/netprobe.py",
+}
+"""Section → the file that has its code; what a language says is in its catalogue alone."""
+MOST_FILES = {"setting of a test": 3, "finding": 2, "importer": 1, "engine": 2, "language": 1}
+
+
+def flat(text: str) -> str:
+    """Code without white space, and without commas before an end: as it is, however it is set."""
+    return re.sub(r",(?=[)\]}])", "", re.sub(r"\s+", "", text))
+
+
+def test_each_thing_that_people_add_has_its_section() -> None:
+    assert SECTIONS.keys() == MOST_FILES.keys()
+
+
+@pytest.mark.parametrize("section", RUN_BY)
+def test_the_code_is_what_the_tests_run(section: str) -> None:
+    run = flat((ROOT / RUN_BY[section]).read_text("utf-8"))
+    pieces = re.findall(r"```python\n(.*?)```", SECTIONS[section], re.DOTALL)
+    assert pieces
+    for piece in pieces:
+        assert flat(piece) in run
+
+
+@pytest.mark.parametrize("section", MOST_FILES)
+def test_the_files_to_touch_are_named_few_and_there(section: str) -> None:
+    (line,) = re.findall(r"^Files: (.*)$", SECTIONS[section], re.MULTILINE)
+    named = re.findall(r"`([\w/.]+)`", line)
+    assert 1 <= len(named) <= MOST_FILES[section]
+    missing = [each for each in named if not (ROOT / each.replace("CODE", "de")).exists()]
+    assert missing == []
