@@ -118,7 +118,7 @@ TRUTHS = (
     Truth("nothing", None, BOTH, lab=CABLE),
     Truth(
         "sender with 20 % of a CPU",
-        Kind.SENDER_QUOTA,
+        Kind.SENDER_CPU_QUOTA,
         SMALL,
         link=UNSHAPED,
         lab={"cpu_shares": {"linux-b": 0.2}},

@@ -16,13 +16,9 @@ from netlab.stats.comparison import (
 from netlab.stats.intervals import (
     MIN_TRIALS,
     Interval,
-    MedianInterval,
     half_width_share,
     interval,
-    median_interval,
     precise,
-    stein_interval,
-    stein_trials,
 )
 from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
 from netlab.stats.student_t import t_above, t_quantile, t_two_sided
@@ -41,7 +37,6 @@ __all__ = [
     "MIN_TRIALS",
     "ComparisonResult",
     "Interval",
-    "MedianInterval",
     "Stray",
     "Verdict",
     "adjusted",
@@ -54,13 +49,10 @@ __all__ = [
     "mean_absolute_deviation",
     "median",
     "median_absolute_deviation",
-    "median_interval",
     "pairs_by_block",
     "precise",
     "rounded",
     "standard_deviation",
-    "stein_interval",
-    "stein_trials",
     "strays_among_siblings",
     "strays_on_axis",
     "t_above",

@@ -14,10 +14,7 @@ from netlab.stats import (
     interval,
     mean,
     median,
-    median_interval,
     precise,
-    stein_interval,
-    stein_trials,
 )
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
@@ -44,27 +41,6 @@ def test_an_interval_holds_its_mean_and_grows_with_the_confidence(values: list[f
     assert wide.half_width >= narrow.half_width
     assert min(values) <= mean(values) <= max(values)
     assert min(values) <= median(values) <= max(values)
-
-
-@pytest.mark.parametrize(
-    ("n", "rank", "coverage"),
-    # Conover, Practical Nonparametric Statistics, table A3, at p = 1/2.
-    [(6, 1, 0.96875), (10, 2, 0.9785), (15, 4, 0.9648), (20, 6, 0.9586)],
-)
-def test_the_interval_of_a_median_lies_between_the_ranks_of_the_table(
-    n: int, rank: int, coverage: float
-) -> None:
-    found = median_interval([float(value) for value in range(n, 0, -1)])
-    assert (found.low, found.high) == (rank, n + 1 - rank)
-    assert found.coverage == pytest.approx(coverage, abs=5e-5)
-    assert found.median == (n + 1) / 2
-
-
-def test_too_few_trials_have_no_interval_of_their_median() -> None:
-    with pytest.raises(ValueError, match="needs 6"):
-        median_interval([1.0] * 5)
-    with pytest.raises(ValueError, match="their range covers the median"):
-        median_interval([1.0] * 6, confidence=0.99)
 
 
 def test_tight_needs_two_looks_running() -> None:
@@ -98,66 +74,13 @@ def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: fl
         assert precise(values, within * 2)
 
 
-def test_stein_asks_for_as_many_trials_as_the_pilot_scatters() -> None:
-    pilot = [98.0, 99.0, 100.0, 101.0, 102.0]  # s² = 2.5
-    # t(0.975, 4) = 2.776: 2.776² x 2.5 / 0.5² = 77.1.
-    assert stein_trials(pilot, 0.5) == 78
-    assert stein_trials(pilot, 50.0) == 5
-    assert stein_trials([7.0] * 5, 0.1) == 5
-    found = stein_interval([*pilot, *[100.0] * 73], 5)
-    assert found.n == 78
-    assert found.half_width <= 0.5
-    with pytest.raises(ValueError, match="it needs 5"):
-        stein_trials(pilot[:4], 0.5)
-    with pytest.raises(ValueError, match="cannot be"):
-        stein_trials(pilot, 0.0)
-
-
-def test_steins_interval_covers_as_often_as_it_says_whatever_n_came_out() -> None:
-    chance = random.Random(5)  # noqa: S311  (nothing secret)
-    covered = 0
-    for _ in range(1000):
-        values = [chance.gauss(100, 2) for _ in range(5)]
-        n = stein_trials(values, 1.0)
-        values += [chance.gauss(100, 2) for _ in range(n - 5)]
-        found = stein_interval(values, 5)
-        assert found.half_width <= 1.0 + 1e-9
-        covered += found.low <= 100 <= found.high
-    assert 0.93 <= covered / 1000 <= 0.97
-
-
-@pytest.mark.parametrize("n", range(6, 13))
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.96875])
-def test_the_ranks_around_a_median_are_those_that_counting_all_cases_gives(
-    n: int, confidence: float
-) -> None:
-    """Each value lies below the median or above, alike often: all 2^n cases are looked at."""
-    below = [bin(case).count("1") for case in range(2**n)]
-    covers = {
-        rank: sum(rank <= count <= n - rank for count in below) / 2**n
-        for rank in range(1, n // 2 + 1)
-    }
-    rank = max((rank for rank, share in covers.items() if share >= confidence), default=None)
-    assert rank is not None
-    values = [float(value) for value in range(1, n + 1)]
-    random.Random(n).shuffle(values)  # noqa: S311  (nothing secret)
-    found = median_interval(values, confidence)
-    assert (found.low, found.high) == (rank, n + 1 - rank)
-    assert found.median == (n + 1) / 2
-    assert found.coverage == covers[rank]
-    assert (found.n, found.confidence) == (n, confidence)
-
-
 @pytest.mark.parametrize("confidence", [-0.5, 0.0, 1.0, 1.5, math.nan])
 def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     for asked in (
         lambda: interval(values, confidence),
-        lambda: median_interval(values, confidence),
         lambda: half_width_share(values, confidence),
         lambda: precise(values, 0.1, confidence),
-        lambda: stein_trials(values, 1.0, confidence),
-        lambda: stein_interval(values, 5, confidence),
     ):
         with pytest.raises(ValueError, match="it lies between 0 and 1"):
             asked()
@@ -182,26 +105,3 @@ def test_tight_holds_at_the_width_that_was_asked_for_and_by_the_confidence_that_
     # Of three values at 80 %: t(0.9, 2) = 1.885618, s = 1, 1.089 % of 100.
     assert precise(values, 0.011, confidence=0.8)
     assert not precise(values, 0.011)
-
-
-def test_steins_interval_has_the_mean_of_all_and_the_scatter_of_the_pilot_alone() -> None:
-    found = stein_interval([98.0, 99.0, 100.0, 101.0, 102.0, 0.0, 200.0, 100.0, 100.0], 5, 0.9)
-    assert found.mean == 100
-    assert (found.n, found.confidence) == (9, 0.9)
-    # t(0.95, 4) = 2.131847, s² = 2.5 of the five, n = 9 of all.
-    half = 2.131847 * math.sqrt(2.5 / 9)
-    assert found.low == pytest.approx(100 - half)
-    assert found.high == pytest.approx(100 + half)
-    with pytest.raises(ValueError, match="a pilot of 4 trials: it needs 5"):
-        stein_interval([98.0, 99.0, 100.0, 101.0, 102.0], 4)
-
-
-def test_steins_number_of_trials_follows_the_confidence_and_is_rounded_up() -> None:
-    pilot = [98.0, 99.0, 100.0, 101.0, 102.0]
-    # t(0.95, 4)² x 2.5 / 0.5² = 2.131847² x 10 = 45.4; of half the width four times as many: 181.8.
-    assert stein_trials(pilot, 0.5, confidence=0.9) == 46
-    assert stein_trials(pilot, 0.25, confidence=0.9) == 182
-    with pytest.raises(ValueError, match="cannot be"):
-        stein_trials(pilot, -1.0)
-    with pytest.raises(ValueError, match="cannot be"):
-        stein_trials(pilot, math.nan)
