@@ -9,281 +9,168 @@ from netlab.messages import _
 
 __all__ = ["Kind", "limits"]
 
+# A table: as few lines a row as it takes.
+# fmt: off
+
 warning(
     "link-far-below",
-    _(
-        "nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
+    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
         "{link_rate_bit_per_s} carries, of which other pairings reach {others_ceiling_share}: "
-        "suspect a host, the cable or its duplex rather than what was varied"
-    ),
-    _(
-        "nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
-        "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex rather than what "
-        "was varied"
-    ),
-    rule="link_checks:links",
-    rank=2,
-    advice=_(
-        "look at speed, duplex, cable and driver at both ends, and at the rate stated for the link"
-    ),
-)
+        "suspect a host, the cable or its duplex rather than what was varied"),
+    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
+        "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex rather than "
+        "what was varied"),
+    rule="link_checks:links", rank=2,
+    advice=_("look at speed, duplex, cable and driver at both ends, and at the rate stated for "
+        "the link"))
 warning(
     "facts-changed",
     _("its facts changed in the course of the run: {facts} and {more_facts} more"),
-    _("its facts changed in the course of the run: {facts}"),
-    rule="link_checks:hosts",
-    rank=6,
-    advice=_("the trials before and after are not of the same host: measure anew"),
-)
+    _("its facts changed in the course of the run: {facts}"), rule="link_checks:hosts", rank=6,
+    advice=_("the trials before and after are not of the same host: measure anew"))
 warning(
     "link-speed",
-    _(
-        "{interface} runs at {interface_speed_bit_per_s}, the link is stated with "
-        "{link_rate_bit_per_s}"
-    ),
-    rank=3,
-    advice=_("state the rate that the interfaces negotiated, or mend the cable"),
-)
+    _("{interface} runs at {interface_speed_bit_per_s}, the link is stated with "
+        "{link_rate_bit_per_s}"),
+    rank=3, advice=_("state the rate that the interfaces negotiated, or mend the cable"))
 warning(
     "link-mtu",
-    _(
-        "{interface} has an MTU of {interface_mtu_bytes} bytes, the link is stated with "
-        "{link_mtu_bytes}"
-    ),
-    rank=4,
-    advice=_("state the MTU that the interfaces have, or set it"),
-)
+    _("{interface} has an MTU of {interface_mtu_bytes} bytes, the link is stated with "
+        "{link_mtu_bytes}"),
+    rank=4, advice=_("state the MTU that the interfaces have, or set it"))
 warning(
-    "duplex",
-    _("{interface} runs at half duplex"),
-    rank=5,
-    advice=_("let both ends negotiate, or set both to full duplex"),
-)
+    "duplex", _("{interface} runs at half duplex"), rank=5,
+    advice=_("let both ends negotiate, or set both to full duplex"))
 note(
-    "virtual-machine",
-    _("virtual, under {hypervisor}: {hosts}"),
-    advice=_("its CPUs and its clock are shared with others"),
-)
+    "virtual-machine", _("virtual, under {hypervisor}: {hosts}"),
+    advice=_("its CPUs and its clock are shared with others"))
+# Its rule finds "above-ceiling" as well.
 warning(
     "path-mtu",
-    _(
-        "the path carries packets of {path_mtu_bytes} bytes, the link is stated with an MTU of "
-        "{link_mtu_bytes}"
-    ),
-    rule="validity:doubts",  # which finds "above-ceiling" as well
-    figures=("path_mtu_bytes", "link_mtu_bytes"),
-    advice=_("state the MTU that the path has, or set it"),
-)
+    _("the path carries packets of {path_mtu_bytes} bytes, the link is stated with an MTU of "
+        "{link_mtu_bytes}"),
+    rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
+    advice=_("state the MTU that the path has, or set it"))
 warning(
     "congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
-    advice=_("set `congestion` in the matrix, so that all senders use the same"),
-)
+    advice=_("set `congestion` in the matrix, so that all senders use the same"))
 warning(
-    "clock-step",
-    _("its clock was set by {clock_step_ns} during a trial"),
-    rank=7,
-    advice=_("somebody set the clock during the trial: stop that, and measure it again"),
-)
+    "clock-step", _("its clock was set by {clock_step_ns} during a trial"), rank=7,
+    advice=_("somebody set the clock during the trial: stop that, and measure it again"))
 warning(
-    "clock-rate",
-    _("its clock runs {clock_ppm} off the undisciplined one"),
-    advice=_("the clock is being corrected: wait until it is in step, and measure again"),
-)
+    "clock-rate", _("its clock runs {clock_ppm} off the undisciplined one"),
+    advice=_("the clock is being corrected: wait until it is in step, and measure again"))
 note(
     "other-load",
-    _(
-        "its CPUs had other work as well: the test was ready to run and without a CPU {waited} of "
-        "the time and {stolen} of its CPUs’ time went to other machines, at the worst"
-    ),
-    _(
-        "its CPUs had other work as well: the test was ready to run and without a CPU {waited} of "
-        "the time, at the worst"
-    ),
-    _(
-        "its CPUs had other work as well: {stolen} of its CPUs’ time went to other machines, at "
-        "the worst"
-    ),
-    advice=_("measure while nothing else runs on the host"),
-)
+    _("its CPUs had other work as well: the test was ready to run and without a CPU {waited} of "
+        "the time and {stolen} of its CPUs’ time went to other machines, at the worst"),
+    _("its CPUs had other work as well: the test was ready to run and without a CPU {waited} of "
+        "the time, at the worst"),
+    _("its CPUs had other work as well: {stolen} of its CPUs’ time went to other machines, at "
+        "the worst"),
+    advice=_("measure while nothing else runs on the host"))
 note(
-    "power-saving",
-    _("it saves power ({savings}): its speed follows its load"),
-    advice=_("set the governor or the power plan to performance before measuring"),
-)
+    "power-saving", _("it saves power ({savings}): its speed follows its load"),
+    advice=_("set the governor or the power plan to performance before measuring"))
 warning(
     "off-time",
-    _(
-        "{trials} of {of_trials} trials took {shortest_s} to {longest_s} where {asked_s} were "
-        "asked for"
-    ),
+    _("{trials} of {of_trials} trials took {shortest_s} to {longest_s} where {asked_s} were "
+        "asked for"),
     _("trials took {shortest_s} to {longest_s} where {asked_s} were asked for ({source})"),
-    rule="durations:off_time",
-    rank=64,
-    advice=_("compare such trials with others of their length only"),
-)
+    rule="durations:off_time", rank=64,
+    advice=_("compare such trials with others of their length only"))
 warning(
     "outlier",
-    _(
-        "{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
-        "{expected} ({means})"
-    ),
-    _("{value} is an outlier; its neighbours have {expected} ({means})"),
-    rule="outliers:outliers",
-    rank=9,
-    advice=_("measure the cell again; until then go by the median or the mean without it"),
-)
+    _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
+        "{expected} ({means})"),
+    _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
+    rank=9, advice=_("measure the cell again; until then go by the median or the mean without it"))
 note(
     "step",
     _("a step to {value} at socket buffers of {buffers}; the cells beside have {expected}"),
-    rank=67,
-    advice=_("two neighbours bear each other out: look for what changes at this buffer"),
-)
+    rank=67, advice=_("two neighbours bear each other out: look for what changes at this buffer"))
 note(
     "stray-trial",
-    _(
-        "{which_trial} does not go with the others, nor do {more_strays} others: {value}, they "
-        "have {expected} ({means})"
-    ),
+    _("{which_trial} does not go with the others, nor do {more_strays} others: {value}, they "
+        "have {expected} ({means})"),
     _("{which_trial} does not go with the others: {value}, they have {expected} ({means})"),
-    rank=71,
-    advice=_("look at the time of the run for what happened then; go by the median"),
-)
+    rank=71, advice=_("look at the time of the run for what happened then; go by the median"))
 note(
     "wire-ceiling",
-    says=(
-        _("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}, {in_cells}"),
+    says=(_("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}, {in_cells}"),
         _("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}"),
         _("at the wire’s limit, {filled} and more of its ceiling, {in_cells}"),
-        _("at the wire’s limit, {filled} and more of its ceiling"),
-    ),
-    rule=lambda limited: limited,
-    rank=61,
-    limit=_("the wire"),
-    explains=False,
-    advice=_("the link carries no more in messages of this size"),
-)
+        _("at the wire’s limit, {filled} and more of its ceiling")), rule=lambda limited: limited,
+    rank=61, limit=_("the wire"), explains=False,
+    advice=_("the link carries no more in messages of this size"))
 warning(
     "above-ceiling",
-    _(
-        "{excess} above the wire’s ceiling of {highest_ceiling_bit_per_s}: the link’s rate is not "
-        "the one stated, or a clock or an offload deceives"
-    ),
-    rule="ceilings:above_any",
-    rank=1,
-    figures=("highest_ceiling_bit_per_s",),
-    advice=_(
-        "no link carries that: look at the rate stated for it, at offloads, at the receiver's clock"
-    ),
-)
+    _("{excess} above the wire’s ceiling of {highest_ceiling_bit_per_s}: the link’s rate is not "
+        "the one stated, or a clock or an offload deceives"),
+    rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
+    advice=_("no link carries that: look at the rate stated for it, at offloads, at the "
+        "receiver's clock"))
 note(
     "one-way",
-    _(
-        "{throughput_bit_per_s}, where {against} has {other_bit_per_s}: {ratio} times as much the "
-        "other way round"
-    ),
-    rule="asymmetry:one_way",
-    rank=66,
-    advice=_("look at what differs between the ends: system, driver, way of connection"),
-)
+    _("{throughput_bit_per_s}, where {against} has {other_bit_per_s}: {ratio} times as much the "
+        "other way round"),
+    rule="asymmetry:one_way", rank=66,
+    advice=_("look at what differs between the ends: system, driver, way of connection"))
 note(
     "unexplained-fall",
-    _(
-        "from a socket buffer of {buffer} on it falls from {expected} to {least}, which the data "
-        "do not explain"
-    ),
-    rule="ceilings:falls",
-    rank=62,
-    advice=_("what is recorded does not show why: measure it with the counters of both hosts"),
-)
+    _("from a socket buffer of {buffer} on it falls from {expected} to {least}, which the data "
+        "do not explain"),
+    rule="ceilings:falls", rank=62,
+    advice=_("what is recorded does not show why: measure it with the counters of both hosts"))
 note(
     "no-timestamps",
-    _(
-        "{throughput_bit_per_s} is consistent with no TCP timestamps (ceiling "
-        "{ceiling_without_bit_per_s}; {ceiling_with_bit_per_s} with them); not recorded"
-    ),
-    rule="ceilings:without_timestamps",
-    rank=68,
-    advice=_("record the TCP options to be sure"),
-)
+    _("{throughput_bit_per_s} is consistent with no TCP timestamps (ceiling "
+        "{ceiling_without_bit_per_s}; {ceiling_with_bit_per_s} with them); not recorded"),
+    rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"))
 warning(
     "buffer-capped",
-    _(
-        "socket buffers of {asked} were not given as asked for, but capped by {ends}; "
-        "{most_effective_bytes} is the most in effect"
-    ),
+    _("socket buffers of {asked} were not given as asked for, but capped by {ends}; "
+        "{most_effective_bytes} is the most in effect"),
     _("socket buffers of {asked} were not given as asked for, but capped by {ends}"),
-    rule="buffers:buffers",
-    rank=65,
-    advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"),
-)
+    rule="buffers:buffers", rank=65,
+    advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"))
 note(
     "same-buffer",
-    _(
-        "socket buffers of {asked} came to one of {effective_bytes} in effect: {its_cells} of one "
-        "point"
-    ),
-    advice=_("these cells are one point measured again"),
-)
+    _("socket buffers of {asked} came to one of {effective_bytes} in effect: {its_cells} of one "
+        "point"),
+    advice=_("these cells are one point measured again"))
 note(
     "buffer-no-effect",
-    _(
-        "the socket buffer had no effect from {from_socket_buffer_bytes} to "
-        "{to_socket_buffer_bytes}: {least} to {most}, but for {outliers}"
-    ),
-    _(
-        "the socket buffer had no effect from {from_socket_buffer_bytes} to "
-        "{to_socket_buffer_bytes}: {least} to {most}"
-    ),
-    rank=72,
-    advice=_("the buffer needs not be varied here"),
-)
+    _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
+        "{to_socket_buffer_bytes}: {least} to {most}, but for {outliers}"),
+    _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
+        "{to_socket_buffer_bytes}: {least} to {most}"),
+    rank=72, advice=_("the buffer needs not be varied here"))
 note(
-    "buffer-doubled",
-    _("socket buffers of {asked} were doubled by the system {of_ends}"),
-    leads=False,
-    advice=_("compare buffers of two systems by what they read back"),
-)
+    "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
+    leads=False, advice=_("compare buffers of two systems by what they read back"))
 note(
     "fragmented",
-    _(
-        "each message is {fragments} fragments at an MTU of {mtu_bytes} bytes; up to "
-        "{largest_whole_message_bytes} bytes are one frame"
-    ),
-    rule="fragments:fragmented",
-    rank=75,
-    advice=_("one lost fragment loses the message: use the next smaller size that fits"),
-)
+    _("each message is {fragments} fragments at an MTU of {mtu_bytes} bytes; up to "
+        "{largest_whole_message_bytes} bytes are one frame"),
+    rule="fragments:fragmented", rank=75,
+    advice=_("one lost fragment loses the message: use the next smaller size that fits"))
 note(
     "cannot-tell",
-    _(
-        "{pairing} against {against}, {protocol}: cannot tell, n = 1; the means of columns differ "
-        "by {difference} Mbit/s"
-    ),
-    rule="single_trials:unrepeated",
-    rank=63,
-    says_of_what=True,
-    advice=_("repeat each cell, three times at least, five better"),
-)
+    _("{pairing} against {against}, {protocol}: cannot tell, n = 1; the means of columns differ "
+        "by {difference} Mbit/s"),
+    rule="single_trials:unrepeated", rank=63, says_of_what=True,
+    advice=_("repeat each cell, three times at least, five better"))
 warning(
-    "failed-trials",
-    _("{counted_trials} failed, messages of {message_bytes} bytes: {why}"),
-    _("{counted_trials} failed: {why}"),
-    rule="coverage:missing",
-    rank=8,
-    advice=_("run the matrix again: what failed is tried anew"),
-)
+    "failed-trials", _("{counted_trials} failed, messages of {message_bytes} bytes: {why}"),
+    _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
+    advice=_("run the matrix again: what failed is tried anew"))
 note(
     "missing-cells",
     _("{cells} of {all_cells} without a result, messages of {message_bytes} bytes: {why}"),
-    _("{cells} of {all_cells} without a result: {why}"),
-    rank=73,
-    advice=_("a blank enters no mean"),
-)
+    _("{cells} of {all_cells} without a result: {why}"), rank=73,
+    advice=_("a blank enters no mean"))
 note(
-    "fewer-cells",
-    _("its mean rests on {counted_cells}, others beside it on {most_cells}"),
-    rule="coverage:fewer_cells",
-    rank=74,
-    advice=_("compare means over the cells that both have"),
-)
+    "fewer-cells", _("its mean rests on {counted_cells}, others beside it on {most_cells}"),
+    rule="coverage:fewer_cells", rank=74, advice=_("compare means over the cells that both have"))
