@@ -21,7 +21,8 @@ from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
-from netlab.results.labels import count, printable, setting_name, setting_value
+from netlab.messages import counted
+from netlab.results.labels import printable, setting_name, setting_value
 from netlab.results.quantities import STACK
 from netlab.results.readings import Reading, readings
 from netlab.stats import compare
@@ -181,7 +182,8 @@ def _against_limit(
         return "cannot be judged", _why_not(blank, len(held))
     values = [value for value, _ in measured]
     worst = min(values) if expectation.bound == "at least" else max(values)
-    return "met", f"{expectation.words(worst)} or better, {count(len(values), 'figure')}"
+    figures = counted("{number} figure", "{number} figures", len(values))
+    return "met", f"{expectation.words(worst)} or better, {figures}"
 
 
 def _why_not(blank: Sequence[Held], of: int) -> str:

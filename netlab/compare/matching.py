@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.experiment.matrix import Link
 from netlab.experiment.settings import Level, Scalar
-from netlab.results.labels import count, setting_name, setting_value
+from netlab.messages import counted
+from netlab.results.labels import setting_name, setting_value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.units import format_rate
 
@@ -51,7 +52,8 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
     found += [phrase for name in names for phrase in _of_setting(name, old, new)]
     pairs = _pairs(here, there, _left_out(old, new))
     alone = tuple(
-        f"{count(len(keys), 'cell')} only in the {side}, such as {keys[0]}"
+        f"{counted('{number} cell', '{number} cells', len(keys))} only in the {side}, "
+        f"such as {keys[0]}"
         for side, keys in (
             ("baseline", _without(here, [key for key, _ in pairs])),
             ("contender", _without(there, [key for _, key in pairs])),

@@ -14,7 +14,6 @@ of their own, after all others.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -56,24 +55,6 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     inside = [match for match in matches if match.inside]
     needs = attrgetter("needs")
     return (*earliest_fit(_in_circle(outside), needs), *earliest_fit(inside, needs))
-
-
-def fewest(matches: Iterable[Match]) -> int:
-    """A number of rounds that no plan of these meetings can be shorter than."""
-    listed = list(matches)
-    return sum(
-        _fewest([each for each in listed if each.inside is inside]) for inside in (False, True)
-    )
-
-
-def _fewest(matches: Sequence[Match]) -> int:
-    """The busiest need has a round a meeting; and a round holds half of the machines' number."""
-    if not matches:
-        return 0
-    loads = Counter(need for match in matches for need in match.needs)
-    machines = sum(kind == "machine" for kind, _ in loads)
-    at_once = machines if matches[0].inside else machines // 2
-    return max(*loads.values(), -(-len(matches) // at_once))
 
 
 def _in_circle(matches: Sequence[Match]) -> list[Match]:

@@ -38,11 +38,6 @@ class Shape:
     table_mtu_bytes: int
     table_slots: int
 
-    @property
-    def table_step_bytes(self) -> int:
-        """Frames are rounded up to a multiple of this; 1: exact."""
-        return (self.table_mtu_bytes + 1) // self.table_slots
-
 
 def wire_frame_bytes(mtu: int) -> int:
     """A full frame on the wire, 1538 for MTU 1500."""

@@ -11,11 +11,12 @@ from typing import Any, get_args
 
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared
+from netlab.messages import counted
 from netlab.report.sections.comparisons import in_words, sheet
 from netlab.report.tables.elements import Part, Table
 from netlab.report.write.text import markdown, plain
 from netlab.results.export import harmless
-from netlab.results.labels import count, printable
+from netlab.results.labels import printable
 from netlab.stats import Verdict
 from netlab.units import format_share
 
@@ -105,7 +106,7 @@ def _head(compared: Compared) -> list[str]:
     lines = [f"{_ANYWAY}: {'; '.join(compared.differences)}."] if compared.differences else []
     lines += [
         f"Baseline {compared.baseline}; contender {contenders}.",
-        f"{count(len(compared.rows), 'comparison')}: {found}.",
+        f"{counted('{number} comparison', '{number} comparisons', len(compared.rows))}: {found}.",
     ]
     if spread is not None:
         least, middle, most = map(format_share, spread)

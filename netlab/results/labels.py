@@ -96,11 +96,6 @@ def printable(text: str, keep: str = "") -> str:
     )
 
 
-def count(number: int, noun: str) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 _FORMS: Mapping[str, Callable[[float], str]] = {

@@ -7,21 +7,16 @@ from netlab.stats.comparison import (
     MARGIN,
     ComparisonResult,
     Verdict,
-    adjusted,
-    benjamini_hochberg,
     compare,
     judged_together,
     pairs_by_block,
 )
 from netlab.stats.intervals import (
     MIN_TRIALS,
-    Interval,
-    half_width_share,
     interval,
     precise,
 )
 from netlab.stats.outliers import Stray, strays_among_siblings, strays_on_axis
-from netlab.stats.student_t import t_above, t_quantile, t_two_sided
 from netlab.stats.summary import (
     mean,
     mean_absolute_deviation,
@@ -36,13 +31,9 @@ __all__ = [
     "MARGIN",
     "MIN_TRIALS",
     "ComparisonResult",
-    "Interval",
     "Stray",
     "Verdict",
-    "adjusted",
-    "benjamini_hochberg",
     "compare",
-    "half_width_share",
     "interval",
     "judged_together",
     "mean",
@@ -55,8 +46,5 @@ __all__ = [
     "standard_deviation",
     "strays_among_siblings",
     "strays_on_axis",
-    "t_above",
-    "t_quantile",
-    "t_two_sided",
     "variance",
 ]

@@ -126,10 +126,6 @@ class Histogram:
             counts[wide] = counts.get(wide, 0) + number
         return Histogram(bits, counts)
 
-    def to_pairs(self) -> list[int]:
-        """bucket, count, bucket, count, … in ascending order, as records hold it."""
-        return [each for pair in self.counts.items() for each in pair]
-
 
 def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     """The histogram in ``rtt_histogram`` and its kin: bucket, count, bucket, count, …
@@ -144,15 +140,6 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     if any(after <= before for before, after in pairwise(buckets)):
         raise ValueError("the buckets do not ascend")
     return Histogram(bits, dict(zip(buckets, numbers, strict=True)))
-
-
-def of_values(values: Iterable[int], bits: int = BITS) -> Histogram:
-    """The histogram of some values, each from 0 to 2^64 - 1."""
-    counts: dict[int, int] = {}
-    for value in values:
-        bucket = bucket_of(value, bits)
-        counts[bucket] = counts.get(bucket, 0) + 1
-    return Histogram(bits, counts)
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -14,10 +14,28 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
-from netlab.experiment.round_robin import Match, fewest, rounds_of
+from netlab.experiment.round_robin import Match, rounds_of
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.run.plan import plan_of
 from netlab.run.plan_text import plan_text
+
+
+def fewest(matches: Iterable[Match]) -> int:
+    """A number of rounds that no plan of these meetings can be shorter than."""
+    listed = list(matches)
+    return sum(
+        _fewest([each for each in listed if each.inside is inside]) for inside in (False, True)
+    )
+
+
+def _fewest(matches: Sequence[Match]) -> int:
+    """The busiest need has a round a meeting; and a round holds half of the machines' number."""
+    if not matches:
+        return 0
+    loads = Counter(need for match in matches for need in match.needs)
+    machines = sum(kind == "machine" for kind, _ in loads)
+    at_once = machines if matches[0].inside else machines // 2
+    return max(*loads.values(), -(-len(matches) // at_once))
 
 
 def everybody(hosts: int, *, inside: bool = True) -> list[Match]:

@@ -9,6 +9,7 @@ import pytest
 from folders import FIXTURES, REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
+from made_histograms import of_values
 from made_runs import made_cell, made_plan, made_record
 
 from netlab.experiment.matrix import Link
@@ -22,7 +23,7 @@ from netlab.findings.validity import is_above
 from netlab.report import overview_text
 from netlab.report.sections import stream_limits
 from netlab.report.tables.elements import Part
-from netlab.stats.histogram import Histogram, of_values
+from netlab.stats.histogram import Histogram
 from netlab.store.run_folder import RunFolder
 
 SECOND_NS = 1_000_000_000

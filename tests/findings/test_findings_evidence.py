@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from made_findings import LINK, plan_of, run_of
+from made_histograms import of_values, to_pairs
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import samples
 from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.imports.run_writer import record_of
-from netlab.stats.histogram import of_values
 from netlab.store.plan import PlannedCell
 
 CALLS = of_values([100, 200, 300])
@@ -45,7 +45,7 @@ SAID: Mapping[str, Value] = {
     "receiver_wall_step_ns": 30,
     "receiver_spin": 1,
     "sender_sent_messages_window": 31,
-    "sender_send_call_histogram": CALLS.to_pairs(),
+    "sender_send_call_histogram": to_pairs(CALLS),
     "sender_send_call_histogram_bits": CALLS.bits,
     "sender_send_room_looks": 32,
     "sender_send_room_share": 0.33,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from made_histograms import of_values
 from made_samples import IDLE, tcp, udp
 
 from netlab.findings.host_limits import (
@@ -19,7 +20,6 @@ from netlab.findings.host_limits import (
     share_lost_in_receive_queue,
 )
 from netlab.findings.sample import Losses, StreamEnd
-from netlab.stats.histogram import of_values
 
 MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS

@@ -7,10 +7,11 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from made_histograms import of_values, to_pairs
+
 from netlab.experiment.kinds import FIELDS, SETUPS
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
-from netlab.stats.histogram import of_values
 from netlab.store.plan import Plan, PlannedCell
 
 MATRIX = """\
@@ -71,7 +72,7 @@ def of_round_trips(values_ns: Sequence[int], **more: Value) -> dict[str, Value]:
         "rtt_max_ns": max(values_ns),
         "rtt_sum_ns": total,
         "rtt_mean_ns": total / len(values_ns),
-        "rtt_histogram": of_values(values_ns).to_pairs(),
+        "rtt_histogram": to_pairs(of_values(values_ns)),
         "rtt_histogram_bits": 7,
         "same_host": False,
         "client_user_ns": 12_000_000,
@@ -110,7 +111,7 @@ def round_trip_run(trials: int = 5) -> tuple[Plan, list[Record]]:
             stack: dict[str, Value] = {
                 "stack_timed": True,
                 "server_stack_mean_ns": 8000 + 10 * trial,
-                "server_stack_histogram": of_values([8000] * len(values)).to_pairs(),
+                "server_stack_histogram": to_pairs(of_values([8000] * len(values))),
                 "server_stack_histogram_bits": 7,
                 "server_stack_stamps": "software",
             }

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_histograms import of_values, to_pairs
 
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import ThroughputSearch
@@ -18,7 +19,6 @@ from netlab.measure.rfc2544.back_to_back import INVALID, back_to_back
 from netlab.measure.rfc2544.latency_under_load import UnderLoad, requests_of, values_of
 from netlab.measure.rfc2544.offered_load import Offered, OfferedLoad
 from netlab.measure.rfc2544.trial import TrialRunner
-from netlab.stats.histogram import of_values
 
 LINE_PER_S = 10_000.0
 
@@ -115,7 +115,7 @@ def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
 
 def asked(times_ns: list[int]) -> dict[str, Any]:
     return {
-        "rtt_histogram": of_values(times_ns).to_pairs(),
+        "rtt_histogram": to_pairs(of_values(times_ns)),
         "rtt_histogram_bits": 7,
         "rtt_count": len(times_ns),
         "rtt_min_ns": min(times_ns),

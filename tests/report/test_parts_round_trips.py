@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_histograms import of_values, to_pairs
 from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
 
@@ -14,7 +15,6 @@ from netlab.report.sections import round_trips
 from netlab.report.sections.stack_share import wire_ns
 from netlab.report.tables.elements import Chart
 from netlab.results.readings import FlowReading, Reading, readings
-from netlab.stats.histogram import of_values
 
 
 def test_round_trips_have_their_mean_their_percentiles_and_transactions(make: Make) -> None:
@@ -204,7 +204,7 @@ def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) ->
     cell = planned("round_trip", stack_time=True)
 
     def times(values_ns: list[int]) -> dict[str, Any]:
-        pairs = of_values(values_ns).to_pairs()
+        pairs = to_pairs(of_values(values_ns))
         stack: dict[str, Any] = {
             "server_stack_histogram": pairs,
             "server_stack_histogram_bits": 7,

@@ -13,6 +13,7 @@ import pytest
 from folders import DOCS, FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
+from made_histograms import of_values, to_pairs
 from made_runs import made_plan, made_record, ticking
 
 import netlab
@@ -22,7 +23,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.results.columns import COLUMNS, COLUMNS_OF, Column, columns_of, describe
 from netlab.results.frame import make_frame
-from netlab.stats.histogram import from_pairs, of_values
+from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import Plan, RunFolder
 
@@ -253,7 +254,7 @@ def test_percentiles_come_from_the_histogram_and_only_as_far_as_it_can_tell(
 
 
 def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
-    pairs = of_values([7000] * 200).to_pairs()
+    pairs = to_pairs(of_values([7000] * 200))
     values: dict[str, Value] = {"server_stack_histogram": pairs, "server_stack_histogram_bits": 7}
     row = row_of(tmp_path, values)
     assert row["server_stack_p99_ns"] == pytest.approx(7000, rel=0.004)
@@ -272,7 +273,7 @@ def round_trips(path: Path, values_ns: list[int]) -> pd.DataFrame:
     cell = PlannedCell("LL-rt", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 18})
     values: dict[str, Value] = {
         "transactions_per_s": 4000.5,
-        "rtt_histogram": of_values(values_ns).to_pairs(),
+        "rtt_histogram": to_pairs(of_values(values_ns)),
         "rtt_histogram_bits": 7,
         "first_rtt_ns": values_ns[:2],
     }

@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import (
-    ComparisonResult,
-    adjusted,
-    benjamini_hochberg,
-    compare,
-    judged_together,
-    pairs_by_block,
-    t_quantile,
-    t_two_sided,
-)
+from netlab.stats import ComparisonResult, compare, judged_together, pairs_by_block
+from netlab.stats.comparison import adjusted, benjamini_hochberg
+from netlab.stats.student_t import t_quantile, t_two_sided
 
 SLEEP = (
     # "Student", Biometrika 6, 1908: hours of sleep gained by two drugs, ten patients.

@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import (
-    half_width_share,
-    interval,
-    mean,
-    median,
-    precise,
-)
+from netlab.stats import interval, mean, median, precise
+from netlab.stats.intervals import half_width_share
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import student_t, t_above, t_quantile, t_two_sided
+from netlab.stats import student_t
+from netlab.stats.student_t import t_above, t_quantile, t_two_sided
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -155,10 +155,7 @@ def _between(readings: Sequence[Reading]) -> str:
     known = [joined(" ", [each, SYSTEMS[each]]) for each in letters if each in SYSTEMS]
     if len(known) < len(letters):
         return counted(
-            "Between: pairing {pairings}.",
-            "Between: pairings {pairings}.",
-            number,
-            pairings=named,
+            "Between: pairing {pairings}.", "Between: pairings {pairings}.", number, pairings=named
         )
     return counted(
         "Between: pairing {pairings}, server first: {systems}.",

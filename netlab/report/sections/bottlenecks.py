@@ -72,8 +72,7 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
         return None
     return Table(
         title=_(
-            "{group}: load at that rate, and frames dropped in all trials of the search",
-            group=name,
+            "{group}: load at that rate, and frames dropped in all trials of the search", group=name
         ),
         corner=_("frame, bytes; host"),
         columns=_COLUMNS,

@@ -43,9 +43,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     strips = [shown[start : start + MAX_PANELS] for start in range(0, len(shown), MAX_PANELS)]
     left_out = len(panels) - len(shown)
     further = counted(
-        "{number} further panel are not drawn.",
-        "{number} further panels are not drawn.",
-        left_out,
+        "{number} further panel are not drawn.", "{number} further panels are not drawn.", left_out
     )
     return Part(
         name="over-time",
