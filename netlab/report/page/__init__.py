@@ -18,7 +18,6 @@ from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
-from netlab.report.page.endings import ENDINGS
 from netlab.report.page.environment import environment
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
@@ -26,7 +25,7 @@ from netlab.report.page.script_words import script_words
 from netlab.report.tables.elements import Chart, GridTable, Part
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
-from netlab.results.readings import Reading
+from netlab.results.readings import STATUSES, Reading
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -86,7 +85,7 @@ def _said(contents: Contents) -> dict[str, Any]:
         "opening": joined(" ", opening(run.plan, readings)),
         "leading": leading(run),
         "summary": coverage.summary(readings),
-        "statuses": [ENDINGS[status] for status in Status],
+        "statuses": [STATUSES[status] for status in Status],
         "counts": coverage.counts(readings),
         "blanks": coverage.blanks(readings),
         "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),

@@ -17,13 +17,12 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
-from netlab.report.page.endings import ENDINGS
 from netlab.report.page.small_charts import SmallChart, small_charts
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, printable, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
-from netlab.results.readings import FLOWS, Reading
+from netlab.results.readings import FLOWS, STATUSES, Reading
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -149,7 +148,7 @@ def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
     return {
         "trial": reading.trial,
         "attempt": reading.attempt,
-        "status": say(ENDINGS.get(reading.status, reading.status)),
+        "status": say(STATUSES.get(reading.status, reading.status)),
         "why": "" if reading.status == "ok" else say(reading.why_blank),
         "detail": printable(reading.detail or ""),
         "began": reading.started_at or "",

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
 from netlab.messages import _, counted, joined
-from netlab.report.page.endings import ended
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
-from netlab.results.readings import Reading
+from netlab.results.readings import STATUSES, Reading
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -91,7 +90,7 @@ def summary(readings: Sequence[Reading]) -> str:
     planned = [counted("{number} cell", "{number} cells", cells)]
     if len(readings) > cells:
         planned.append(counted("{number} trial", "{number} trials", len(readings)))
-    how = [ended(status, found[status]) for status in Status if found[status]]
+    how = [joined(" ", [f"{found[each]:,}", STATUSES[each]]) for each in Status if found[each]]
     return joined(": ", [joined(", ", each) for each in (planned, how) if each])
 
 

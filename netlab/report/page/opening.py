@@ -9,10 +9,9 @@ from typing import Any
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.records import Status
 from netlab.messages import Message, _, counted, joined
-from netlab.report.page.endings import ended
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
-from netlab.results.readings import Reading
+from netlab.results.readings import STATUSES, Reading
 from netlab.store.plan import Plan
 
 _SUBJECTS: Mapping[str, str] = {
@@ -220,7 +219,7 @@ def _ended(readings: Sequence[Reading]) -> str:
     if not readings or ok == len(readings):
         return _("All of them have a result.") if readings else ""
     others = [
-        ended(status, number)
+        joined(" ", [f"{number:,}", STATUSES[status]])
         for status in Status
         if status != Status.OK and (number := sum(r.status == status for r in readings))
     ]
