@@ -80,8 +80,9 @@ def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() 
 
 
 def test_up_without_wine_makes_nothing_and_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
     monkeypatch.setattr(life, "missing_packages", lambda: programs.Missing((), ()))
     missing = programs.missing_for_windows("/nowhere")
@@ -90,7 +91,7 @@ def test_up_without_wine_makes_nothing_and_says_what_to_install(
         HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
     ):
         lab.up(LabOptions(name=NAME, windows=1))
-    assert not state.folder_of(NAME).exists()
+    assert not state.ROOT.exists()
 
 
 def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(

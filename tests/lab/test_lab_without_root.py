@@ -30,14 +30,15 @@ def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: 
 
 
 def test_up_without_a_program_makes_nothing_and_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
     missing = programs.Missing(("ethtool",), ("ethtool",))
     monkeypatch.setattr(life, "missing_packages", lambda: missing)
     with pytest.raises(HostError, match="needs ethtool: install with `sudo apt-get install eth"):
         lab.up(LabOptions(name=NAME))
-    assert not state.folder_of(NAME).exists()
+    assert not state.ROOT.exists()
 
 
 def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
