@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from netlab.messages import Message, _
+
 Protocol = Literal["TCP", "UDP"]
 IpVersion = Literal[4, 6]
 
@@ -50,7 +52,7 @@ def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
     ``ip_packet_bytes`` counts the IP header; raises ValueError below 1.
     """
     if ip_packet_bytes < 1:
-        raise ValueError(f"an IP packet of {ip_packet_bytes} bytes: it has at least 1")
+        raise ValueError(_("an IP packet of {size} bytes: it has at least 1", size=ip_packet_bytes))
     around = HEADER_BYTES + (TAG_BYTES if vlan else 0) + FCS_BYTES
     return PREAMBLE_BYTES + max(ip_packet_bytes + around, MIN_FRAME_BYTES) + GAP_BYTES
 
@@ -65,7 +67,12 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
     most = MAX_DATAGRAM_BYTES[ip_version]
     if not 0 <= message_bytes <= most:
         raise ValueError(
-            f"a UDP message of {message_bytes} bytes: IPv{ip_version} carries 0 to {most}"
+            _(
+                "a UDP message of {size} bytes: IPv{version} carries 0 to {most}",
+                size=message_bytes,
+                version=ip_version,
+                most=most,
+            )
         )
     header = IP_BYTES[ip_version]
     rest = message_bytes + UDP_BYTES
@@ -119,7 +126,7 @@ def ceiling_share(
     Raises ValueError for what the protocol or the MTU does not allow.
     """
     if message_bytes < 1:
-        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
+        raise ValueError(_no_payload(message_bytes))
     if protocol == "UDP":
         packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
         return Fraction(message_bytes, sum(packet_wire_bytes(each, vlan=vlan) for each in packets))
@@ -128,7 +135,7 @@ def ceiling_share(
     most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
     mss = most if mss_bytes is None else mss_bytes
     if not 1 <= mss <= most:
-        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
+        raise ValueError(_impossible_mss(mss, mtu_bytes, most))
     return Fraction(mss, packet_wire_bytes(mss + mtu_bytes - most, vlan=vlan))
 
 
@@ -179,11 +186,11 @@ def packets(
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
     if message_bytes < 1:
-        raise ValueError(f"a message of {message_bytes} bytes carries no payload")
+        raise ValueError(_no_payload(message_bytes))
     most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
     mss = most if mss_bytes is None else mss_bytes
     if not 1 <= mss <= most:
-        raise ValueError(f"an MSS of {mss} bytes: MTU {mtu_bytes} allows 1 to {most}")
+        raise ValueError(_impossible_mss(mss, mtu_bytes, most))
     headers = mtu_bytes - most
     whole, last = divmod(message_bytes, mss)
     return (*([headers + mss] * whole), *([headers + last] if last else []))
@@ -236,4 +243,24 @@ def _check_frame(frame_bytes: int) -> None:
 def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
     least = MIN_MTU_BYTES[ip_version]
     if mtu_bytes < least:
-        raise ValueError(f"an MTU of {mtu_bytes} bytes: IPv{ip_version} asks for {least} at least")
+        raise ValueError(
+            _(
+                "an MTU of {mtu} bytes: IPv{version} asks for {least} at least",
+                mtu=mtu_bytes,
+                version=ip_version,
+                least=least,
+            )
+        )
+
+
+def _no_payload(message_bytes: int) -> Message:
+    return _("a message of {size} bytes carries no payload", size=message_bytes)
+
+
+def _impossible_mss(mss_bytes: int, mtu_bytes: int, most_bytes: int) -> Message:
+    return _(
+        "an MSS of {mss} bytes: MTU {mtu} allows 1 to {most}",
+        mss=mss_bytes,
+        mtu=mtu_bytes,
+        most=most_bytes,
+    )

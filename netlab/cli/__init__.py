@@ -17,7 +17,7 @@ from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
 from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
 from netlab.errors import Interrupted, NetlabError, UsageError
-from netlab.report import LANGUAGES
+from netlab.report.language.catalogues import languages
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -207,8 +207,8 @@ def status(folder: Path, as_json: bool) -> None:
 @click.option(
     "--lang",
     "language",
-    type=click.Choice(LANGUAGES),
-    default=LANGUAGES[0],
+    type=click.Choice(languages()),
+    default="en",
     show_default=True,
     help="Language of the tables and charts: headings, axes, decimal marker.",
 )

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netlab.messages import _
+
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.language.wording import Wording
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
     from netlab.results.readings import Reading
-
-LANGUAGES = ("en", "de")
-"""Of a report's labels."""
 
 PAGE = "index.html"
 CHARTS = "charts"
@@ -118,7 +117,6 @@ class Report:
         return files
 
     def _for_people(self, tables: Sequence[GridTable], further: Sequence[Part]) -> dict[str, bytes]:
-        from netlab.messages import _
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 

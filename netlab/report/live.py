@@ -61,9 +61,9 @@ def watch(
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)
                 if over:
-                    say(wording.prose(joined(": ", [str(page), _end(left)])))
+                    say(wording.text(joined(": ", [str(page), _end(left)])))
                     return
-                say(wording.prose(_("{page}: {left} to go", page=str(page), left=left)))
+                say(wording.text(_("{page}: {left} to go", page=str(page), left=left)))
             sleep(LOOKS_S)
     finally:
         _settle(page)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
@@ -19,15 +21,14 @@ from netlab.experiment.kinds import ROWS
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import load
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report import LANGUAGES, write_report
+from netlab.report import write_report
 from netlab.report.language import wording_in
-from netlab.report.language.translated import Translated, catalogue_of
+from netlab.report.language.catalogues import FOLDER, languages
 from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
 from netlab.results.readings import readings
 
-OTHERS = [language for language in LANGUAGES if language != "en"]
-FOLDER = ROOT / "netlab" / "report" / "language"
+OTHERS = [language for language in languages() if language != "en"]
 
 
 @pytest.fixture
@@ -110,9 +111,28 @@ def test_the_english_wording_changes_nothing() -> None:
         assert english.of_part(part) is part
 
 
-def test_a_language_is_its_catalogue_alone() -> None:
-    assert {path.stem for path in FOLDER.glob("*.po")} == {*OTHERS}
-    assert all(isinstance(wording_in(each), Translated) and catalogue_of(each) for each in OTHERS)
+WITH_FRENCH = """
+import sys
+from pathlib import Path
+from netlab.report.language import catalogues
+catalogues.FOLDER = Path(sys.argv[1])
+from netlab.cli import main
+sys.argv = ["netlab", "report", sys.argv[2], "--lang", "fr"]
+main()
+"""
+
+
+def test_a_language_is_its_catalogue_alone(tmp_path: Path) -> None:
+    french = 'msgid "Coverage"\nmsgstr "Couverture"\n'
+    (tmp_path / "fr.po").write_text(
+        f'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8"\n\n{french}'
+    )
+    shutil.copytree(FIXTURES / "run-v1", tmp_path / "run")
+    command = [sys.executable, "-c", WITH_FRENCH, str(tmp_path), str(tmp_path / "run")]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    page = (tmp_path / "run" / "index.html").read_text("utf-8")
+    assert '<html lang="fr">' in page
+    assert "Couverture</h2>" in page
 
 
 def test_a_german_report_has_commas_for_people_and_the_same_csv_for_programs(

@@ -150,7 +150,7 @@ def test_a_day_is_written_as_the_language_does(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
     when = next(each for each in opening(run.plan, readings(run)) if each.startswith("Each"))
     year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", when)[0]
-    assert f"{day}.{month}.{year}" in pseudo().prose(when)
+    assert f"{day}.{month}.{year}" in pseudo().text(when)
 
 
 def test_what_a_catalogue_says_is_text_and_no_markup(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from netlab.report.language.wording import Wording
 
 
 def wording_in(language: str) -> Wording:
-    """The wording of one of ``report.LANGUAGES``."""
+    """The wording of one of ``catalogues.languages()``."""
     if language == "en":
         return Wording()
-    from netlab.report.language.translated import Translated, catalogue_of
+    from netlab.report.language.catalogues import catalogue_of
+    from netlab.report.language.translated import Translated
 
     return Translated(language, catalogue_of(language))

@@ -7,14 +7,11 @@ knows how a language writes figures. A message that the catalogue lacks stays En
 from __future__ import annotations
 
 import gettext
-import io
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from netlab.messages import Message
@@ -33,22 +30,10 @@ from netlab.report.tables.tables import TableSection
 from netlab.results.layout import TableColumn
 from netlab.results.readings import FLOWS
 
-_FOLDER = Path(__file__).parent
 _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [^\W\d]\S*| %)?)")
 """A figure, with its unit or without one."""
 
-
 _BRACES = re.compile(r"\{\w+\}")
-
-
-class _Lacking(gettext.NullTranslations):
-    """What a catalogue lacks: nothing is said for it."""
-
-    def gettext(self, message: str) -> str:
-        raise LookupError(message)
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        raise LookupError(msgid1)
 
 
 class Translated(Wording):
@@ -77,10 +62,6 @@ class Translated(Wording):
         values = {name: self._value(each) for name, each in words.values.items()}
         said = template.format(**values) if values else template
         return said[:1].upper() + said[1:] if words.begins else said
-
-    def prose(self, words: str) -> str:
-        """What the page says is said as everything else."""
-        return self.text(words)
 
     def gettext(self, words: str) -> str:
         """By the catalogue."""
@@ -206,19 +187,3 @@ class Translated(Wording):
 
     def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:
         return tuple(replace(curve, label=self.text(curve.label)) for curve in curves)
-
-
-@cache
-def catalogue_of(language: str) -> gettext.NullTranslations:
-    """The catalogue ``CODE.po`` beside this file."""
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-
-    with (_FOLDER / f"{language}.po").open("rb") as file:
-        read = read_po(file, locale=language)
-    compiled = io.BytesIO()
-    write_mo(compiled, read)
-    compiled.seek(0)
-    made = gettext.GNUTranslations(compiled)
-    made.add_fallback(_Lacking())
-    return made

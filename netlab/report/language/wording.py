@@ -1,6 +1,6 @@
 """Wording: how a report's labels and figures are written. The base leaves them as they are. Pure.
 
-The rooms of the report write English; another language is a room that words their nouns anew.
+The report writes English; ``Translated`` says the same in another language.
 """
 
 from __future__ import annotations
@@ -22,15 +22,11 @@ class Wording:
     """What stands before a table's number."""
 
     def text(self, words: str) -> str:
-        """One label."""
-        return words
-
-    def prose(self, words: str) -> str:
-        """A text of the page's own, or a figure in it."""
+        """One text: a label, a sentence, a figure."""
         return words
 
     def gettext(self, words: str) -> str:
-        """A text of a template of the page."""
+        """A text of a template of the page, as gettext names it."""
         return words
 
     def ngettext(self, one: str, many: str, number: int) -> str:
@@ -46,7 +42,7 @@ class Wording:
         return section
 
     def of_part(self, part: Part) -> Part:
-        """A part: its title, sheets and charts. Its paragraphs are prose, and stay."""
+        """A part: its title, paragraphs, sheets and charts."""
         return part
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:

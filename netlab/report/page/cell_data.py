@@ -84,7 +84,7 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     """All cells in their order, in a language; the same cells give the same bytes."""
 
     def say(words: str) -> str:
-        return printable(wording.prose(words))
+        return printable(wording.text(words))
 
     pieces: list[Piece] = []
     shapes: dict[tuple[str, ...], int] = {}

@@ -12,7 +12,7 @@ from netlab.messages import Message, sentence_case
 from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import Chart, Table, TableLine
-from netlab.results.labels import figure, printable
+from netlab.results.labels import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,7 +29,7 @@ def environment(folder: Path, wording: Wording) -> Environment:
         """A message in the page's language; what a host or a file said without terminal escapes and
         what turns text around."""
         if isinstance(value, Message):
-            value = wording.prose(value)
+            value = wording.text(value)
         return printable(str(value), keep="\n\t") if type(value) in (str, Message) else value
 
     made = jinja2.Environment(
@@ -50,7 +50,6 @@ def environment(folder: Path, wording: Wording) -> Environment:
     made.filters |= {
         "data_uri": _data_uri,
         "digest": _digest,
-        "figure": figure,
         "has_bars": _has_bars,
         "has_shares": _has_shares,
         "parts": _row_groups,

@@ -38,5 +38,5 @@ _WORDS: Mapping[str, Message] = {
 
 def script_words(wording: Wording) -> str:
     """All of them as JSON, by the names by which the script asks for them."""
-    said = {name: wording.prose(words) for name, words in _WORDS.items()}
+    said = {name: wording.text(words) for name, words in _WORDS.items()}
     return json.dumps(said, separators=(",", ":"), ensure_ascii=False)

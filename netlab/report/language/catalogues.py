@@ -1,0 +1,42 @@
+"""The catalogues of other languages: gettext's, one file ``CODE.po`` a language."""
+
+from __future__ import annotations
+
+import gettext
+import io
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+"""Of the catalogues."""
+
+
+def languages() -> tuple[str, ...]:
+    """Codes of the languages that a report can be written in, English first."""
+    return ("en", *sorted(path.stem for path in FOLDER.glob("*.po")))
+
+
+class _Lacking(gettext.NullTranslations):
+    """What a catalogue lacks: nothing is said for it."""
+
+    def gettext(self, message: str) -> str:
+        raise LookupError(message)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        raise LookupError(msgid1)
+
+
+@cache
+def catalogue_of(language: str) -> gettext.NullTranslations:
+    """The catalogue of a language other than English, one of ``languages()``."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        read = read_po(file, locale=language)
+    compiled = io.BytesIO()
+    write_mo(compiled, read)
+    compiled.seek(0)
+    made = gettext.GNUTranslations(compiled)
+    made.add_fallback(_Lacking())
+    return made
