@@ -49,6 +49,8 @@ NEIGHBOURS = {
     "compare/judge.py": "netlab.findings.finding",
     "run/plan.py": "netlab.report.live",
     "report/live.py": "netlab.run.progress",
+    "remote/agent.py": "netlab.imports.table",
+    "imports/table.py": "netlab.remote.agent",
     "store/journal.py": "netlab.config.document",
     "config/document.py": "netlab.store.journal",
     "units.py": "netlab.errors",
@@ -106,6 +108,25 @@ def test_neighbours_of_one_storey_do_not_know_each_other(package: Path) -> None:
 def python_files() -> Iterator[Path]:
     for folder in ("netlab", "tests", "benchmarks", "docs"):
         yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def test_what_tests_share_is_in_no_file_of_tests() -> None:
+    imported = [
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in names_imported(node)
+        if name.rpartition(".")[2].startswith("test_")
+    ]
+    assert imported == []
+
+
+def names_imported(node: ast.AST) -> Iterator[str]:
+    """Modules that an import names."""
+    if isinstance(node, ast.ImportFrom):
+        yield node.module or ""
+    elif isinstance(node, ast.Import):
+        yield from (each.name for each in node.names)
 
 
 def test_no_folder_holds_more_files_than_a_person_looks_through() -> None:

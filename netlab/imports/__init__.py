@@ -1,8 +1,7 @@
 """Results from elsewhere: files in, a run folder out.
 
 A module of this package is an importer, and ``netlab import`` has a command of its name; what
-importers share is in the modules of ``_SHARED``. An importer has one object for the package: its
-``IMPORTER``.
+importers share is in ``common``. An importer has one object for the package: its ``IMPORTER``.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-_SHARED = frozenset({"csv_table", "facts_file", "run_writer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ def importer_names() -> list[str]:
     """The importers there are, each the name of its module. Imports none of them."""
     from pkgutil import iter_modules
 
-    return sorted({module.name for module in iter_modules(__path__)} - _SHARED)
+    return sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
 
 
 def importer(name: str) -> Importer:

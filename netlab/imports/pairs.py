@@ -19,8 +19,21 @@ from netlab.errors import UsageError
 from netlab.experiment.pairings import named, role_of
 from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
-from netlab.imports.csv_table import Form, bit_per_s, parse, throughput, wrong_protocol, wrong_rate
-from netlab.imports.run_writer import TableContext, cell_of, read_source, record_of, write_run
+from netlab.imports.common.csv_table import (
+    Form,
+    bit_per_s,
+    parse,
+    throughput,
+    wrong_protocol,
+    wrong_rate,
+)
+from netlab.imports.common.run_writer import (
+    TableContext,
+    cell_of,
+    read_source,
+    record_of,
+    write_run,
+)
 from netlab.store.plan import PlannedCell
 
 TEST = "stream"

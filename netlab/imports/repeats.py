@@ -20,8 +20,14 @@ from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
-from netlab.imports.csv_table import Form, parse, shown, whole, wrong_decimal, wrong_whole
-from netlab.imports.run_writer import TableContext, cell_of, read_source, record_of, write_run
+from netlab.imports.common.csv_table import Form, parse, shown, whole, wrong_decimal, wrong_whole
+from netlab.imports.common.run_writer import (
+    TableContext,
+    cell_of,
+    read_source,
+    record_of,
+    write_run,
+)
 from netlab.store.plan import PlannedCell
 
 TESTS: Mapping[str, tuple[str, str]] = {

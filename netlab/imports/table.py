@@ -20,7 +20,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.csv_table import (
+from netlab.imports.common.csv_table import (
     Form,
     Wrong,
     parse,
@@ -31,7 +31,7 @@ from netlab.imports.csv_table import (
     wrong_rate,
     wrong_whole,
 )
-from netlab.imports.run_writer import TableContext, read_source, record_of, write_run
+from netlab.imports.common.run_writer import TableContext, read_source, record_of, write_run
 from netlab.store.plan import PlannedCell
 
 TEST = "stream"

@@ -13,7 +13,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.sample import StreamSample
-from netlab.imports.run_writer import record_of
+from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
 
 

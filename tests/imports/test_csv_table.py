@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from netlab.errors import Fault, MatrixError
-from netlab.imports.csv_table import Form, parse
+from netlab.imports.common.csv_table import Form, parse
 
 NAMES = ("a", "b", "c")
 HEADER = ",".join(NAMES) + "\n"

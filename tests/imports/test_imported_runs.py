@@ -13,7 +13,7 @@ from netlab.cli import cli
 from netlab.errors import LockedError, MatrixError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import load
-from netlab.imports.facts_file import read_stated
+from netlab.imports.common.facts_file import read_stated
 from netlab.imports.table import import_table
 from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import stated_of

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from namespaces import cable
 from netprobe_agents import Agent, Reply, agents, netprobe
 from round_trip_peers import TOKEN
-from test_netprobe_datagrams import cable
 
 pytestmark = pytest.mark.alone
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from browser import a_browser
 from folders import FIXTURES
-from test_pseudo_locale import RUNS, Pseudo, any_of, names_of, unsaid
+from pseudo_locale import RUNS, Pseudo, any_of, names_of, unsaid
 
 import netlab.report.page
 from netlab.findings.analysis import Analysis, load

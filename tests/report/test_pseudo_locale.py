@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import gettext
 import html.parser
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import FIXTURES, REPORTS
-from run_names import names_in
+from pseudo_locale import RUNS, Pseudo, names_of, unsaid
 
-from netlab.config.matrix_file import comparisons_in
-from netlab.errors import MatrixError
-from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report
 from netlab.report.language.translated import Translated
@@ -29,9 +22,6 @@ from netlab.report.tables.tables import overviews, sections
 from netlab.results.labels import as_words
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
-from netlab.version import VERSION
-
-RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.glob("*/run.json"))
 
 NEVER_SAID = {
     "name",
@@ -47,47 +37,8 @@ NEVER_SAID = {
 }
 """Fields of nouns that no reader sees, or that are of every language."""
 
-NEUTRAL = re.compile(
-    r"[-+−±]?\d[\d.,]*(e[-+]?\d+)?(/s)?|\d+/\d+|[-+±×%↔→–—/:;,.()=&|]|TCP|UDP|RFC|MTU|DSCP|IP|CPU|IPv[46]"
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|[\da-f:]*:[\da-f:]+|[A-Z]|[KMG]iB|[kM]?B|[kMGT]?bit/s|byte/s|[mµun]?s|min|h|/s|1/s|ppm|Linux|Windows|FreeBSD|macOS"
-)
-"""Words of every language."""
 LETTER = re.compile(r"[a-z]{1,2}")
 """Of a footnote."""
-
-
-PLACE = re.compile(r"(\{\w+\}|%\(\w+\)s)")
-"""Of a value in a message, or in a text of a template of the page."""
-
-
-class Pseudo(gettext.NullTranslations):
-    """Says the words of every message between brackets that no text has, and no value in them."""
-
-    def gettext(self, message: str) -> str:
-        parts = PLACE.split(message)
-        return "".join(
-            part if not part.strip() or PLACE.fullmatch(part) else f"⟦{part}⟧" for part in parts
-        )
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return self.gettext(msgid1 if n == 1 else msgid2)
-
-
-@cache
-def any_of(names: frozenset[str]) -> re.Pattern[str]:
-    """Any of these names, the longest first."""
-    long = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, long))})(?!\w)")
-
-
-def unsaid(text: str, names: frozenset[str]) -> str:
-    """What of a text is in no brackets, and no name, figure or unit; empty where all is said."""
-    text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
-    if text.strip() in names:
-        return ""
-    text = any_of(names).sub(" ", text)
-    words = ((word, word.strip("()[],;:.")) for word in text.split())
-    return " ".join(word for word, bare in words if bare and not NEUTRAL.fullmatch(bare))
 
 
 def texts(noun: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -117,32 +68,6 @@ def nouns(run: Analysis, said: Translated) -> Iterator[tuple[str, Any]]:
         yield "chart", said.of_chart(chart)
     for part in parts_of(run, found):
         yield f"part {part.name}", said.of_part(part)
-
-
-def names_of(run: Analysis) -> frozenset[str]:
-    """What stays as it is: names, keys, values of settings that are names, words of reasons."""
-    keys = {cell.key for cell in run.plan.cells}
-    details = {str(record.detail) for record in run.records if record.detail}
-    written = {VERSION, run.plan.content_hash[:12], run.plan.title, run.plan.source or ""}
-    with suppress(MatrixError):
-        text = run.plan.matrix_text
-        written |= {each.name for each in comparisons_in(text, "matrix.yaml") if text}
-    noted = {*leaves([*run.sessions, *({"host": note["host"]} for note in run.facts)])}
-    noted |= {str(note.get("facts", {}).get("virtual", "")) for note in run.facts}
-    return frozenset({*names_in(run), *keys, *REASONS, *details, *written, *noted} - {""})
-
-
-def leaves(noted: Any) -> Iterator[str]:
-    """Every key and every text of what was noted."""
-    if isinstance(noted, Mapping):
-        for key, value in noted.items():
-            yield str(key)
-            yield from leaves(value)
-    elif isinstance(noted, list):
-        for each in noted:
-            yield from leaves(each)
-    elif isinstance(noted, str):
-        yield noted
 
 
 def noted_of(run: Analysis) -> frozenset[str]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from netlab.report.language.wording import Wording
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netlab.report.language.wording import Wording
 
 
 def wording_in(language: str) -> Wording:
     """The wording of one of ``catalogues.languages()``."""
     if language == "en":
+        from netlab.report.language.wording import Wording
+
         return Wording()
     from netlab.report.language.catalogues import catalogue_of
     from netlab.report.language.translated import Translated

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value, utc_now
-from netlab.imports.csv_table import read_table, text_of
+from netlab.imports.common.csv_table import read_table, text_of
 from netlab.results.columns import columns_of
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
@@ -67,7 +67,7 @@ def read_source(path: Path, **known: Unpack[TableContext]) -> Source:
     facts = known.get("facts")
     stated = Stated()
     if facts is not None:
-        from netlab.imports.facts_file import read_stated
+        from netlab.imports.common.facts_file import read_stated
 
         stated = read_stated(facts)
     return Source(

@@ -1,0 +1,102 @@
+"""A made-up language, and what of a run is the same in every language: names, units, figures."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from folders import FIXTURES, REPORTS
+
+from netlab.config.matrix_file import comparisons_in
+from netlab.errors import MatrixError
+from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.records import REASONS
+from netlab.findings.analysis import Analysis
+from netlab.results.labels import NAMING
+from netlab.results.run import Run
+from netlab.store.source_facts import stated_of
+from netlab.version import VERSION
+
+RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.glob("*/run.json"))
+
+NEUTRAL = re.compile(
+    r"[-+−±]?\d[\d.,]*(e[-+]?\d+)?(/s)?|\d+/\d+|[-+±×%↔→–—/:;,.()=&|]|TCP|UDP|RFC|MTU|DSCP|IP|CPU|IPv[46]"
+    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|[\da-f:]*:[\da-f:]+|[A-Z]|[KMG]iB|[kM]?B|[kMGT]?bit/s|byte/s|[mµun]?s|min|h|/s|1/s|ppm|Linux|Windows|FreeBSD|macOS"
+)
+"""Words of every language."""
+
+PLACE = re.compile(r"(\{\w+\}|%\(\w+\)s)")
+"""Of a value in a message, or in a text of a template of the page."""
+
+
+class Pseudo(gettext.NullTranslations):
+    """Says the words of every message between brackets that no text has, and no value in them."""
+
+    def gettext(self, message: str) -> str:
+        parts = PLACE.split(message)
+        return "".join(
+            part if not part.strip() or PLACE.fullmatch(part) else f"⟦{part}⟧" for part in parts
+        )
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return self.gettext(msgid1 if n == 1 else msgid2)
+
+
+@cache
+def any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """Any of these names, the longest first."""
+    long = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, long))})(?!\w)")
+
+
+def unsaid(text: str, names: frozenset[str]) -> str:
+    """What of a text is in no brackets, and no name, figure or unit; empty where all is said."""
+    text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
+    if text.strip() in names:
+        return ""
+    text = any_of(names).sub(" ", text)
+    words = ((word, word.strip("()[],;:.")) for word in text.split())
+    return " ".join(word for word, bare in words if bare and not NEUTRAL.fullmatch(bare))
+
+
+def names_of(run: Analysis) -> frozenset[str]:
+    """What stays as it is: names, keys, values of settings that are names, words of reasons."""
+    keys = {cell.key for cell in run.plan.cells}
+    details = {str(record.detail) for record in run.records if record.detail}
+    written = {VERSION, run.plan.content_hash[:12], run.plan.title, run.plan.source or ""}
+    with suppress(MatrixError):
+        text = run.plan.matrix_text
+        written |= {each.name for each in comparisons_in(text, "matrix.yaml") if text}
+    noted = {*leaves([*run.sessions, *({"host": note["host"]} for note in run.facts)])}
+    noted |= {str(note.get("facts", {}).get("virtual", "")) for note in run.facts}
+    return frozenset({*_names_in(run), *keys, *REASONS, *details, *written, *noted} - {""})
+
+
+def leaves(noted: Any) -> Iterator[str]:
+    """Every key and every text of what was noted."""
+    if isinstance(noted, Mapping):
+        for key, value in noted.items():
+            yield str(key)
+            yield from leaves(value)
+    elif isinstance(noted, list):
+        for each in noted:
+            yield from leaves(each)
+    elif isinstance(noted, str):
+        yield noted
+
+
+def _names_in(run: Run) -> frozenset[str]:
+    """What a run calls by a name of its own: pairings, hosts, interfaces; and what a document says
+    beside an imported table, word for word.
+    """
+    cells, remarks = run.plan.cells, stated_of(run.plan).remarks
+    pairings = {cell.pairing for cell in cells}
+    hosts = {name for each in pairings if is_by_name(each) for name in labels_of(each)}
+    hosts |= {name for record in run.records for name in (record.server, record.client)}
+    named = {str(cell.settings.get(name, "")) for cell in cells for name in sorted(NAMING)}
+    quoted = {words for each in remarks for words in (each.text, each.source, *each.pairings)}
+    return frozenset({*pairings, *hosts, *named, *quoted})
