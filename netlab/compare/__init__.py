@@ -1,1 +1,1 @@
-"""Comparing: two runs, or the cells of one, laid beside each other cell by cell and judged."""
+"""Comparing: two runs, or the cells of one, aligned cell by cell and judged."""

@@ -104,7 +104,7 @@ class _MatchedCell:
 
 
 _ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
-"""Settings that are absent because another stands in their place."""
+"""Settings that are absent because another replaces them."""
 
 
 def _levels(cells: Sequence[_MatchedCell]) -> LevelsByKind:

@@ -30,7 +30,7 @@ STANDING_IN: Mapping[str, Level] = {
     "frame_bytes": 1518,
     "protocol": "TCP",
 }
-"""What stands in for settings that a test must have and has not, to look at the rest."""
+"""Values in place of missing required settings, so that the rest can be checked."""
 
 Layer = dict[str, Any]
 """Values or axes by the setting's name, in the order written."""

@@ -1,4 +1,4 @@
-"""The JSON Schema of a matrix, for editors: ``python -m netlab.config.schema`` writes it anew."""
+"""The JSON Schema of a matrix, for editors: ``python -m netlab.config.schema`` rewrites it."""
 
 from __future__ import annotations
 

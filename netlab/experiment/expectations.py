@@ -1,7 +1,7 @@
 """Expectations: what a matrix's author expects of its cells, and which cells that is about. Pure.
 
-An expectation is one bound on one quantity. What a limit is of stands in ``of``: a share of the
-wire ceiling of each cell is another figure in each of them.
+An expectation is one bound on one quantity. ``of`` names what a limit is relative to: a share of
+the wire ceiling of each cell is another figure in each of them.
 """
 
 from __future__ import annotations

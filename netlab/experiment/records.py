@@ -17,7 +17,7 @@ Value = str | int | float | bool | list[int] | list[float]
 """What a field of a record may hold. Never NaN, never a sentinel: what is not known is absent."""
 
 SCHEMA = 1
-"""Version of a record's JSON and of the run folder around it; stands in every record.
+"""Version of a record's JSON and of the run folder around it; every record has it.
 
 History (readers keep reading every version listed, each has a fixture under tests/fixtures/):
 

@@ -175,7 +175,7 @@ def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
 
 
 def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
-    """Field → its row; what a kind says anew is its default alone."""
+    """Field → its row; a kind changes nothing but its default."""
     rows: dict[str, SettingRow] = {}
     for kind in kinds:
         types = get_type_hints(kind)

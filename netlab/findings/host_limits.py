@@ -149,7 +149,7 @@ def sender_in_calls(sample: StreamSample) -> bool:
     """Send calls fill the window, and what they wait for is not the queue.
 
     That calls take equally long shows nothing: a call that waits for room in a full buffer may
-    take as long as a message is on the wire, each time anew. So the socket is asked. It has room
+    take as long as a message is on the wire, every time. So the socket is asked. It has room
     for a small message only: of a large one a call may wait half way.
     """
     buffer_bytes = sample.send_buffer_bytes

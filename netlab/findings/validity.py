@@ -145,7 +145,7 @@ def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
 
 
 def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Name of a fact that says so → what it says."""
+    """Name of a fact → the sentence about it."""
     found = {}
     governors = SAVING & {*str(facts.get("governor")).split(",")}
     if governors:

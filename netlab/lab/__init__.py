@@ -1,6 +1,6 @@
 """The virtual lab: hosts in network namespaces of this machine, and cables between them.
 
-What it cannot show stands in docs/lab.md.
+docs/lab.md has what it cannot show.
 """
 
 from netlab.lab.doctor import LabNeed, examine

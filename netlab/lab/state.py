@@ -1,7 +1,7 @@
 """A lab's folder under /run: its plan, its keys, its processes; and the lock on all labs.
 
 /run is emptied by a reboot, as namespaces are. The folder is root's alone, because the client's
-key lies in it. It is the claim on the name: made first by ``up``, removed last by ``down``.
+key is in it. It is the claim on the name: made first by ``up``, removed last by ``down``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def locked() -> Iterator[None]:
     """Hold all labs of this machine: one ``up`` or ``down`` at a time.
 
     The lock is on the folder itself, so that no lock file outlives the last lab. Whoever waited
-    for a folder that is gone meanwhile begins anew.
+    for a folder that is gone meanwhile starts over.
 
     Programs started by ``programs.run`` share the lock: when an ``up`` is killed, its last `ip`
     goes on for a moment, and a ``down`` must not look before that one has made what it makes.

@@ -31,7 +31,7 @@ class Ends:
     mirror_name: str = ""
     """Name of that host."""
     networks: Mapping[str, str] = field(default_factory=dict)
-    """``server`` or ``client`` → the one network that a pairing reaches it in, where it says so."""
+    """``server`` or ``client`` → the one network of it that a pairing names."""
     window: CommonWindow | None = None
     """Of all trials that run at the same time; ``None``: this one is by itself."""
     participant: Participant | None = None

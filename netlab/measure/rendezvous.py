@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from netlab.errors import ProbeError
 
 PAIR_GONE = "pair-gone"
-"""Why a search came to nothing that another pair left: it is made anew, by all of them."""
+"""Why a search came to nothing that another pair left: all of them repeat it."""
 
 Contribution = TypeVar("Contribution")
 

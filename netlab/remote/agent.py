@@ -202,7 +202,7 @@ class Agent:
                 f"{name}: its probe is version {theirs[1]} (protocol {theirs[0]}), "
                 f"netlab is {VERSION} (protocol {PROTOCOL}); they have to be the same"
             )
-        # The build is a hash of the sources, and stands in every binary that was made from them.
+        # The build is a hash of the sources; every binary that was made from them has it.
         build = str(self.hello.get("build", ""))
         if binary is not None and (not build or build.encode() not in binary):
             raise HostError(

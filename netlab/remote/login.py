@@ -33,7 +33,7 @@ USER_TIMEOUT_MS = 30_000
 TRIES = 8
 """A server with many logins at once drops some (MaxStartups of sshd_config(5))."""
 REFUSED_TRIES = 2
-"""A port at which nobody listens is asked once more: its server may just be starting anew."""
+"""A port at which nobody listens is asked once more: its server may be restarting."""
 STAGGER_S = 0.25
 MAX_JUMPS = 8
 LOGINS_AT_ONCE = threading.BoundedSemaphore(4)

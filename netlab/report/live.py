@@ -1,4 +1,4 @@
-"""The report of a run that goes on: made anew as the journal grows, until the run is over."""
+"""The report of a running run: rebuilt as the journal grows, until the run ends."""
 
 from __future__ import annotations
 

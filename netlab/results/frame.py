@@ -1,4 +1,4 @@
-"""Run folder → DataFrame: tidy, one row a trial; what each column holds stands in columns.py.
+"""Run folder → DataFrame: tidy, one row a trial; columns.py says what each column holds.
 
 A trial that is not there yet is a row as well. A failure is a row with a reason and NA.
 """

@@ -128,7 +128,7 @@ class Layout:
 
 
 def of_pairing(words: str, *, same_host: bool) -> str:
-    """A pairing's heading; one within one host says so."""
+    """A pairing's heading; one within one host is marked."""
     return _("{pairing} (same host)", pairing=words) if same_host else words
 
 

@@ -104,7 +104,7 @@ class HostPool:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away and that no system of its machine stands in for."""
+        """A sentence for each host that is away and not replaced by a system of its machine."""
         here = {host.machine for host in self._inventory.hosts if host.name in self._agents}
         return tuple(
             sentence
@@ -272,7 +272,7 @@ class HostPool:
 
     def _first_try(self, pairing: str) -> Preflight:
         """Of pairs by name that cross each other's networks some may have no way that is theirs:
-        they are tried anew when their turn comes, and the others are measured.
+        they are retried when their turn comes, and the others are measured.
         """
         try:
             return self._try(pairing)
@@ -291,7 +291,7 @@ class HostPool:
         return preflight(self._agents[server.name], self._agents[client.name], (server, client))
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
-        """Try a pair anew where a host of it came back; why it cannot be measured, if so.
+        """Retry a pair of which a host came back; why it cannot be measured, if so.
 
         Until that goes well it is done before each trial: what is mended is measured at once.
         """

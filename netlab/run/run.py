@@ -51,7 +51,7 @@ class Outcome:
     counts: Mapping[str, int]
     """Trials of the selected pairings by status; those not measured yet are pending."""
     unreachable: tuple[str, ...]
-    """A sentence for each host that no other system of its machine stands in for."""
+    """A sentence for each host that no other system of its machine replaces."""
     to_go_on: str
     """The command that measures what is left."""
 

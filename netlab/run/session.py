@@ -178,7 +178,7 @@ class Session:
         return with_partners(again, self.cells)
 
     def _note_returned(self) -> None:
-        """A host that was lost and came back may have been started anew: its facts tell."""
+        """A host that was lost and came back may have been restarted: its facts show it."""
         returned = self.pool.returned()
         if returned:
             self.pool.note_facts(self.folder, "again", only=returned)

@@ -26,7 +26,7 @@ class Unmeasured:
     client: str = ""
 
     def record(self, trial: Trial, attempt: int) -> Record:
-        """The record that says so."""
+        """The record of the skipped trial."""
         return Record(
             cell=trial.cell.key,
             trial=trial.number,

@@ -1,7 +1,7 @@
 """Histogram: counts of times in log-linear buckets, as the probes send them. Pure.
 
 Buckets of a value v of 0 and more, with b bits: below 2^b each value has its own; above, every
-doubling is cut into 2^b of equal width, so a bucket is never wider than 1 / 2^b of what lies in it
+doubling is cut into 2^b of equal width, so a bucket is never wider than 1 / 2^b of the values in it
 (0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's HdrHistogram,
 docs/protocol.md has it in full. Two histograms add up without loss: percentiles of the sum are
 those of all values together, which means of percentiles are not.

@@ -43,7 +43,7 @@ class JournalLine:
     """From 1, in the file."""
     data: dict[str, Any]
     text: str
-    """The JSON as it stands in the file."""
+    """The JSON as it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)

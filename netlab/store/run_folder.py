@@ -253,7 +253,7 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
 
 
 def _refuse_headless(path: Path) -> None:
-    """A journal with records and no header: measuring anew would bury them."""
+    """A journal with records and no header: measuring again would hide them."""
     if (path / JOURNAL).exists():
         lines, _ = read_journal(path / JOURNAL)
         count = sum(line.data.get("kind") == "record" for line in lines)

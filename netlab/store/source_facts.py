@@ -76,7 +76,7 @@ class Stated:
 
 
 def stated_of(plan: Plan) -> Stated:
-    """What stands in a plan; nothing where it has none. ValueError where it was damaged."""
+    """The facts of a plan; none where it has none. ValueError where it was damaged."""
     data = plan.content.get(KEY)
     if data is None:
         return Stated()

@@ -100,7 +100,7 @@ class Live:
     ) -> RunUnderTest:
         """The run of a matrix; the test fails where a cell failed or a host is away.
 
-        With a folder of its own (``--netlab-into``) a run is gone on with as `netlab run` does.
+        With a folder of its own (``--netlab-into``) a run is resumed as `netlab run` resumes it.
         """
         asked = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
         if asked not in self._measured:

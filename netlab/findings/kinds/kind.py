@@ -81,7 +81,7 @@ def warning(name: str, *texts: Message, **row: Any) -> Kind:
 
 
 def note(name: str, *texts: Message, **row: Any) -> Kind:
-    """The same of anything else worth saying; unless its rank says so it comes after warnings."""
+    """The same of anything else worth saying; without a rank it comes after warnings."""
     return _add(name, "note", texts, {"rank": 90, **row})
 
 

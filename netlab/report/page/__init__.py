@@ -133,7 +133,7 @@ def _of_hosts(run: Analysis) -> dict[str, Any]:
 
 
 def link_words(link: Link | None) -> str:
-    """``100.00 Mbit/s, MTU 1500 bytes``; says so where it is not known."""
+    """``100.00 Mbit/s, MTU 1500 bytes``; or a sentence where it is not known."""
     if link is None:
         return _("not stated")
     said = [

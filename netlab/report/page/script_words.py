@@ -33,7 +33,7 @@ _WORDS: Mapping[str, Message] = {
         "export writes them as a table."
     ),
 }
-"""What stands in braces is known to the script alone: it puts it there."""
+"""The script alone knows the values in braces, and fills them in."""
 
 
 def script_words(wording: Wording) -> str:
