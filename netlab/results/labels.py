@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 
+from netlab.experiment.hosts import OS_NAMES
 from netlab.experiment.kinds import ROWS
 from netlab.experiment.records import Value
 from netlab.experiment.settings import NOT_SET
@@ -12,16 +13,8 @@ from netlab.messages import _, joined
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds
 
-SYSTEMS: Mapping[str, str] = {
-    "L": "Linux",
-    "W": "Windows",
-    "F": "FreeBSD",
-    "O": "OpenBSD",
-    "N": "NetBSD",
-    "M": "macOS",
-}
-"""Operating system behind the letter of a pairing."""
-
+SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
+"""Operating system behind the letter of a pairing; more than netlab itself measures on."""
 
 NAMING = frozenset({"interface", "network", "congestion"})
 """Settings whose values are names."""
