@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, local_os
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

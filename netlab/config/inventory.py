@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.experiment.hosts import LOOPBACK, OS_NAMES, Host, Inventory, Mirror, local_os, parse_ssh
 
 if TYPE_CHECKING:
     from netlab.config.document import Document
-from netlab.experiment.hosts import LOOPBACK, OS_NAMES, Host, Inventory, Mirror, local_os, parse_ssh
 
 
 def load_inventory(path: Path) -> Inventory:

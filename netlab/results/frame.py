@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -17,9 +17,6 @@ from netlab.results.columns import PERCENTILES, Dtype, columns_of, describe, is_
 from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
-
-if TYPE_CHECKING:
-    pass
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:

@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from netlab.experiment.records import Record
+from netlab.results.frame import frame_of
 from netlab.store.journal import Damage
 from netlab.store.plan import Plan
 from netlab.store.reader import Note, StoredRun, read
-
-if TYPE_CHECKING:
-    pass
-from netlab.results.frame import frame_of
 
 
 @dataclass(frozen=True)

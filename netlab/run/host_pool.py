@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from netlab.errors import (
     HostError,
@@ -30,9 +30,6 @@ from netlab.run.observers import active_observers, look_on
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, no_way
 from netlab.store.run_folder import RunFolder
-
-if TYPE_CHECKING:
-    pass
 
 
 class HostPool:
@@ -115,8 +112,6 @@ class HostPool:
     @property
     def measures_here(self) -> bool:
         """Whether some host of the run shares this machine's cores."""
-        pass
-
         here = machine_id()
         return any(
             agent.host.local or (here is not None and agent.hello.get("machine_id") == here)
