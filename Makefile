@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -34,6 +34,11 @@ test-further: $(VENV)/further probe ## the other tests: as root, with all that t
 
 test-all: $(VENV)/further probe ## both: every test that this machine can run
 	$(call pytest)
+
+reliability: $(VENV)/further probe ## what is done to a run, and what becomes of it: docs/reliability.md
+	@mkdir -p build
+	@$(BIN)/python -m pytest tests/faults --junitxml build/reliability.xml $(SLOWEST); status=$$?; \
+	$(BIN)/python docs/reliability.py build/reliability.xml; exit $$status
 
 lint: $(VENV)/tests ## formatter, linter, and who may import whom; changing nothing
 	@$(BIN)/ruff format --check .

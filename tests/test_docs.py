@@ -125,3 +125,10 @@ def test_every_setting_of_a_matrix_is_documented() -> None:
     text = (ROOT / "docs" / "matrix.md").read_text()
     keys = [setting.name for setting in SETTINGS]
     assert [key for key in keys if f"`{key}`" not in text] == []
+
+
+def test_the_page_of_faults_has_a_row_for_each_file_of_the_suite() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "reliability.py"))
+    assert made["PAGE"].read_text("utf-8") == made["updated"](made["figures_of_before"]())
+    numbers = [row.number for of_folder in made["rows"]().values() for row in of_folder]
+    assert len(numbers) == len({*numbers})

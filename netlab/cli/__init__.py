@@ -252,10 +252,11 @@ def report(folder: Path, language: str, watching: bool) -> None:
 def export(folder: Path, form: str, output: Path | None) -> None:
     """Write the run's table, one row a trial."""
     from netlab.results.export import export as export_run
+    from netlab.store.files import write_output
 
     written = export_run(folder, form)
     if output is not None:
-        output.write_bytes(written)
+        write_output("--output", output, written)
     elif form == "parquet":
         raise UsageError("parquet is binary: name a file with --output FILE")
     else:

@@ -150,10 +150,9 @@ def _write(text: str, output: Path | None) -> None:
     """UTF-8 with line feeds, whatever the system's own are."""
     data = text.encode() if text.endswith("\n") else f"{text}\n".encode()
     if output is not None:
-        try:
-            output.write_bytes(data)
-        except OSError as error:
-            raise UsageError(f"--output {output}: {error.strerror}") from None
+        from netlab.store.files import write_output
+
+        write_output("--output", output, data)
         return
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

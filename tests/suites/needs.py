@@ -4,7 +4,8 @@ A test names its needs with ``@pytest.mark.needs("root", "sshd")``, or by a fixt
 They settle which suite it belongs to and whether it is run alone, and skip it where one is missing:
 
 - suite ``plain``: needs that an ordinary account on any machine may meet (``make test``);
-- suite ``further``: everything else: root, a lab, another system, a browser, an optional program.
+- suite ``further``: everything else: root, a lab, another system, a browser, an optional program;
+  and tests/faults, which wait long.
 
 A test is in one suite and no other, on every machine.
 """
@@ -184,8 +185,9 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
 
 
 def suite_of(item: pytest.Item) -> Suite:
-    """The one suite that a test belongs to."""
-    return "plain" if all(NEEDS[name].plain for name in needs_of(item)) else "further"
+    """The one suite that a test belongs to: of tests/faults, most of which wait, `further`."""
+    plain = "faults" not in item.path.parts and all(NEEDS[name].plain for name in needs_of(item))
+    return "plain" if plain else "further"
 
 
 def is_alone(item: pytest.Item) -> bool:

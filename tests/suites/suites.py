@@ -78,7 +78,8 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "the lock" if Path(file).stem in LOCKING else file
+        locks = Path(file).stem in LOCKING or "faults" in Path(file).parts
+        return "the lock" if locks else file
 
 
 @pytest.hookimpl(optionalhook=True)
