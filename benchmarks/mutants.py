@@ -30,6 +30,9 @@ KILLED = {1, 3}
 TIMEOUT = {24, -24, 36, 152, 255}
 """Exit statuses that mutmut notes: a test failed, or time ran out. ``null``: not tried yet."""
 
+MESSAGES = {"_", "counted", "joined"}
+"""What makes a message of netlab/messages.py: a text with what is in its braces."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -63,6 +66,10 @@ class Textless(ast.NodeTransformer):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:
         del node
         return ast.Constant("")
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        message = isinstance(node.func, ast.Name) and node.func.id in MESSAGES
+        return ast.Constant("") if message else self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
         error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc

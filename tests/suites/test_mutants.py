@@ -60,6 +60,12 @@ class Box:
 
     def xǁBoxǁname__mutmut_2(self) -> str:
         return None
+
+    def xǁBoxǁsize__mutmut_orig(self) -> Message:
+        return _("{size} bytes", size=self.size)
+
+    def xǁBoxǁsize__mutmut_1(self) -> Message:
+        return _("{size} bytes", size=None)
 '''
 
 
@@ -80,6 +86,7 @@ def folder(tmp_path: Path) -> Path:
     room.write_text(ALTERED)
     statuses = {"x_area__mutmut_1": 0, "x_area__mutmut_2": 1, "x_area__mutmut_3": 0}
     statuses |= {"x_area__mutmut_4": 36, "xǁBoxǁname__mutmut_1": 0, "xǁBoxǁname__mutmut_2": 33}
+    statuses["xǁBoxǁsize__mutmut_1"] = 0
     meta = {"exit_code_by_key": {f"netlab.findings.area.{k}": v for k, v in statuses.items()}}
     room.with_name("area.py.meta").write_text(json.dumps(meta))
     return tmp_path
@@ -97,6 +104,7 @@ def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(
         "x_area__mutmut_4": ("timeout", False),
         "xǁBoxǁname__mutmut_1": ("survived", True),
         "xǁBoxǁname__mutmut_2": ("survived", False),
+        "xǁBoxǁsize__mutmut_1": ("survived", True),
     }
     assert found["x_area__mutmut_2"].change == "if width < 0: → if width <= 0:"
     assert {(each.room, each.group) for each in found.values()} == {
@@ -109,7 +117,7 @@ def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(
 ) -> None:
     (meta,) = folder.rglob("*.meta")
     mutants = list(made["mutants_of"](meta, folder))
-    assert made["row"]("area", mutants) == ["area", "6", "2", "1", "1", "2", "0", "50.0"]
+    assert made["row"]("area", mutants) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
     with pytest.raises(ValueError, match="no mutants"):
         made["score"]([])
 
