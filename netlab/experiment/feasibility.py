@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from netlab import ethernet
-from netlab.experiment.kinds import Connect, RoundTrip, Stream, TestSettings, ThroughputSearch
+from netlab.experiment.kinds import (
+    Connect,
+    PayloadSearch,
+    RoundTrip,
+    Stream,
+    TestSettings,
+    ThroughputSearch,
+)
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """What one UDP message can carry, by IP version."""
@@ -15,6 +23,45 @@ SEQUENCE_BYTES = 16
 
 SettingFault = tuple[str, str]
 """The setting at fault, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """What one end of a test hands to its system, as far as the length of packets goes."""
+
+    protocol: str
+    message_bytes: int | None
+    """At once; ``None``: as much as fills TCP's longest segments."""
+    whole: bool = False
+    """Whether a UDP message must stay in one packet."""
+
+
+def sent_by(whose: str, setup: TestSettings) -> SentMessages | None:
+    """What the ``client`` or the ``server`` sends; ``None``: nothing but acknowledgements, or, in a
+    search for the longest packet, whatever passes.
+    """
+    if isinstance(setup, PayloadSearch):
+        return None
+    if isinstance(setup, Stream | ThroughputSearch):
+        idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
+        return None if whose == idle else _streamed(setup)
+    message_bytes = setup.message_bytes
+    if whose == "server" and setup.response_bytes is not None:
+        message_bytes = setup.response_bytes
+    if isinstance(setup, RoundTrip) and setup.protocol == "UDP":
+        return SentMessages("UDP", message_bytes, setup.dont_fragment)
+    several = setup.outstanding if isinstance(setup, RoundTrip) else 1
+    return SentMessages("TCP", several * message_bytes)
+
+
+def _streamed(setup: Stream | ThroughputSearch) -> SentMessages:
+    if isinstance(setup, ThroughputSearch):
+        frame_bytes, version = setup.frame_bytes, setup.ip_version
+        message_bytes = ethernet.udp_message_in_frame(frame_bytes, ip_version=version)
+        return SentMessages("UDP", message_bytes, whole=True)
+    if setup.protocol == "TCP":
+        return SentMessages("TCP", None)
+    return SentMessages("UDP", setup.message_bytes, setup.dont_fragment)
 
 
 def faults_of(setup: TestSettings) -> Iterator[SettingFault]:

@@ -32,7 +32,7 @@ class Status(StrEnum):
     FAILED = "failed"
     """Something went wrong; tried again on resume."""
     IMPOSSIBLE = "impossible"
-    """The host or the protocol refuses it; final, not tried again, no error of the run."""
+    """The host, the path or the protocol refuses it: no error of the run, not tried again in it."""
     PENDING = "pending"
     """Its host is away."""
 
@@ -44,7 +44,9 @@ class Reason:
     words: Message
     """A sentence without its full stop."""
     impossible: bool
-    """Final: the host or the protocol refuses the cell, today and tomorrow."""
+    """The host, the path or the protocol refuses the cell."""
+    lasting: bool = False
+    """Whether it does so tomorrow as well: what a system or a protocol can never do."""
 
     @property
     def sentence(self) -> Message:
@@ -94,6 +96,7 @@ _WORDS = {
     "bad-answer": _("The probe's answer could not be read"),
     "no-answer": _("No answer came in time: of the probe, or to any request of the test"),
     "path-blocked": _("The check before the run found that packets do not pass this way"),
+    "path-mtu": _("Packets as long as the cell sends do not pass the path, and nothing cuts them"),
     "wrong-path": _("The traffic did not take the test network"),
     "interrupted": _("The run was interrupted during the trial"),
     "tester-bound": _("Our own hosts lost frames, or could not send them, at every rate tried"),
@@ -104,10 +107,11 @@ _WORDS = {
     "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
-_IMPOSSIBLE = frozenset({"message-too-long", "no-buffers", "capability-missing"})
+_LASTING = frozenset({"capability-missing"})
+_IMPOSSIBLE = _LASTING | {"message-too-long", "no-buffers", "path-mtu"}
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
-    {word: Reason(words, word in _IMPOSSIBLE) for word, words in _WORDS.items()}
+    {word: Reason(words, word in _IMPOSSIBLE, word in _LASTING) for word, words in _WORDS.items()}
 )
 """The closed list of reason words: those of docs/protocol.md, and the controller's own."""
 
@@ -150,6 +154,18 @@ class Record:
     """The number behind the reason, in the host's own numbering."""
     detail: str | None = None
     """One sentence for people."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a resumed run keeps it: a result, or what can never be measured.
+
+        A cell that an MTU, a buffer or a call that the system refused (``errno``) made impossible
+        depends on the host or the path as it was then: a resumed run asks again.
+        """
+        if self.status is Status.IMPOSSIBLE:
+            known = REASONS.get(self.reason or "")
+            return known is not None and known.lasting and self.errno is None
+        return self.status is Status.OK
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")

@@ -12,7 +12,7 @@ over the MTU of its other end (room for a VLAN tag), and then so does this searc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,23 @@ def _search_udp(path: Direction) -> _Found:
     headers_bytes = IP_BYTES[version] + UDP_BYTES
     most_bytes = MAX_DATAGRAM_BYTES[version]
     interface_mtu_bytes = path.interface_mtu_bytes()
+    guess = most_bytes if interface_mtu_bytes is None else interface_mtu_bytes - headers_bytes
+    limit = find_limit(
+        whole_messages(path, interface_mtu_bytes),
+        least_bytes=LEAST_BYTES["UDP"],
+        most_bytes=most_bytes,
+        guesses=[min(guess, most_bytes)],
+    )
+    values = _of_limit(limit) | {"path_mtu_bytes": limit.message_bytes + headers_bytes}
+    values["lost_probes"] = path.lost
+    if interface_mtu_bytes is not None:
+        values["interface_mtu_bytes"] = interface_mtu_bytes
+    return _Found(limit.message_bytes, values)
+
+
+def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
+    """How one size of a message that may not be fragmented is tried."""
+    headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
 
     def attempt(message_bytes: int) -> SizeTry:
         tried = attempt_once(message_bytes)
@@ -99,18 +116,7 @@ def _search_udp(path: Direction) -> _Found:
             raise
         return SizeTry(message_bytes, True)
 
-    guess = most_bytes if interface_mtu_bytes is None else interface_mtu_bytes - headers_bytes
-    limit = find_limit(
-        attempt,
-        least_bytes=LEAST_BYTES["UDP"],
-        most_bytes=most_bytes,
-        guesses=[min(guess, most_bytes)],
-    )
-    values = _of_limit(limit) | {"path_mtu_bytes": limit.message_bytes + headers_bytes}
-    values["lost_probes"] = path.lost
-    if interface_mtu_bytes is not None:
-        values["interface_mtu_bytes"] = interface_mtu_bytes
-    return _Found(limit.message_bytes, values)
+    return attempt
 
 
 def _search_tcp(path: Direction) -> _Found:

@@ -12,10 +12,12 @@ from typing import Any
 from netlab.errors import HostError, ProbeError, UsageError
 from netlab.experiment.hosts import Host, Mirror
 from netlab.measure.conversation import destination
+from netlab.measure.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.pending import Pending
 from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route, interface_of
+from netlab.run.path_mtu import NarrowWay, narrow_ways
 
 CHECK_S = 5.0
 """For three SYNs of TCP (0, 1 and 3 s), and fifty hellos over UDP."""
@@ -49,12 +51,23 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingAddress:
+    """A test address that its host does not have (any more); other pairs of addresses do."""
+
+    server_address: str
+    client_address: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preflight:
-    """What one packet of each protocol in each direction showed."""
+    """What one packet of each protocol in each direction showed, and the longest one."""
 
     blocked: tuple[Blocked, ...]
     warnings: tuple[str, ...]
     turned: tuple[Turned, ...] = ()
+    narrow: tuple[NarrowWay, ...] = ()
+    missing: tuple[MissingAddress, ...] = ()
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
         """Protocol → ``client`` or ``server``: which side is to connect between two addresses."""
@@ -68,37 +81,78 @@ class Preflight:
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
     """One packet of each protocol each way between all test addresses that two hosts have in
-    common: of the same network, and of the same IP version. ``pair`` are the hosts as a pairing
-    sees them, where it names the networks.
+    common: of the same network, and of the same IP version. Then the longest, over UDP. ``pair``
+    are the hosts as a pairing sees them, where it names the networks.
 
-    Raises HostError where the traffic would not take the test network.
+    Raises HostError where the traffic would not take the test network, or where no pair of
+    addresses is there; an address that is gone stops no cell that takes another.
     """
     faults: list[Blocked | Turned] = []
+    narrow: list[NarrowWay] = []
+    missing: list[MissingAddress] = []
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
-    for there, here in common_addresses(*(pair or (server.host, client.host))):
+    addresses = common_addresses(*(pair or (server.host, client.host)))
+    for there, here in addresses:
         ends = RouteEnd(server, there), RouteEnd(client, here)
         if same_host(server, client):
             faults += _check_both(*ends)
-        else:
+            continue
+        try:
             counters = [check_route(end, peer) for end, peer in (ends, ends[::-1])]
-            found = _check_both(*ends)
-            faults += found
-            passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
-            for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
-                device = interface_of(before, end.address)
-                sentence = check_counters(end, peer, before, passed)
-                if sentence is None:
-                    proved.add((end.name, device))
-                else:
-                    unproved.append((end.name, device, sentence))
+        except HostError as error:
+            if len(missing) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
+                raise
+            missing.append(MissingAddress(there, here, str(error)))
+            continue
+        found = _check_both(*ends)
+        faults += found
+        passed = set(PACKETS) - {each.protocol for each in found if isinstance(each, Blocked)}
+        for (end, peer), before in zip((ends, ends[::-1]), counters, strict=True):
+            device = interface_of(before, end.address)
+            sentence = check_counters(end, peer, before, passed)
+            if sentence is None:
+                proved.add((end.name, device))
+            else:
+                unproved.append((end.name, device, sentence))
+        if "UDP" in passed:
+            narrow += _narrow_between(*ends, found)
     # Windows may tell the route of one IP version only: the other's address is on the same device.
     warnings = [said for name, device, said in unproved if (name, device) not in proved]
     return Preflight(
         blocked=tuple(each for each in faults if isinstance(each, Blocked)),
-        warnings=(*(each.sentence for each in faults), *warnings),
+        warnings=(*(each.sentence for each in (*faults, *missing, *narrow)), *warnings),
         turned=tuple(each for each in faults if isinstance(each, Turned)),
+        narrow=tuple(narrow),
+        missing=tuple(missing),
     )
+
+
+def _lacks_address(end: RouteEnd) -> bool:
+    """Whether a host tells its addresses, and the one of a check is not among them."""
+    facts = end.agent.facts()
+    return "addresses" in facts and interface_of(facts, end.address) is None
+
+
+def _narrow_between(
+    server: RouteEnd, client: RouteEnd, found: list[Blocked | Turned]
+) -> tuple[NarrowWay, ...]:
+    """The ways between two addresses on which less passes than an interface takes."""
+    turned = {each.protocol: "server" for each in found if isinstance(each, Turned)}
+    ends = Ends(
+        server=server.agent,
+        client=client.agent,
+        same_host=False,
+        connected_by=turned,
+        networks={"server": _network_of(server), "client": _network_of(client)},
+    )
+    return narrow_ways(ends, _version_of(server.address))
+
+
+def _network_of(end: RouteEnd) -> str:
+    """The network by whose name the inventory has an address."""
+    named = end.agent.host.addresses
+    return next((name for name, listed in named.items() if end.address in listed), "")
 
 
 def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
@@ -109,7 +163,7 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
     echo = mirror.mirror
     if echo is None:
         raise ValueError(f"{mirror.name} is no mirror")
-    version = ipaddress.ip_address(echo.address.partition("%")[0]).version
+    version = _version_of(echo.address)
     try:
         end = RouteEnd(client, client.host.address(None, version))
     except UsageError as error:
@@ -132,6 +186,10 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
             *([] if unproved is None else [unproved]),
         ),
     )
+
+
+def _version_of(address: str) -> int:
+    return ipaddress.ip_address(address.partition("%")[0]).version
 
 
 def is_own_address(host: Host, address: str) -> bool:

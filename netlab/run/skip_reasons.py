@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
+from netlab.experiment.feasibility import sent_by
 from netlab.experiment.hosts import HostPair
 from netlab.experiment.kinds import Connect, RoundTrip
-from netlab.experiment.records import Record, Status, utc_now
+from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import address_of
 from netlab.run.preflight import Preflight
@@ -24,6 +25,8 @@ class Unmeasured:
     detail: str
     server: str = ""
     client: str = ""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What was found out about it."""
 
     def record(self, trial: Trial, attempt: int) -> Record:
         """The record of the skipped trial."""
@@ -38,7 +41,7 @@ class Unmeasured:
             test=trial.cell.test,
             started_at=utc_now(),
             settings=dict(trial.cell.settings),
-            values={},
+            values=self.values,
             reason=self.reason,
             detail=self.detail,
         )
@@ -76,7 +79,7 @@ def _needs_agent(cell: Cell) -> str | None:
 
 
 def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:
-    """The hosts lack an address for the cell, or its protocol does not pass between them."""
+    """The hosts lack an address for the cell, or what it sends does not pass between them."""
     server, client = (host.name for host in pair)
     try:
         addresses = address_of(pair[0], cell), address_of(pair[1], cell)
@@ -87,4 +90,27 @@ def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:
         between = (blocked.server_address, blocked.client_address)
         if blocked.protocol == cell.setup.protocol and between == addresses:
             return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
+    for gone in found.missing:
+        if (gone.server_address, gone.client_address) == addresses:
+            reason = "address-not-available"
+            return Unmeasured(Status.FAILED, reason, gone.sentence, server, client)
+    return _too_long(cell, pair, addresses, found)
+
+
+def _too_long(
+    cell: Cell, pair: HostPair, addresses: tuple[str, str], found: Preflight
+) -> Unmeasured | None:
+    """The cell's packets are longer than what passes, and nothing cuts them: never 100 % lost."""
+    server, client = (host.name for host in pair)
+    for whose, way in (("client", addresses[::-1]), ("server", addresses)):
+        sent = sent_by(whose, cell.setup)
+        for each in found.narrow:
+            between = (each.sender_address, each.receiver_address)
+            if sent and between == way and each.stops(sent, cell.setup.ip_version):
+                values: dict[str, Value] = {
+                    "path_mtu_bytes": each.mtu_bytes,
+                    "interface_mtu_bytes": each.interface_mtu_bytes,
+                }
+                reason = "path-mtu"
+                return Unmeasured(Status.IMPOSSIBLE, reason, each.sentence, server, client, values)
     return None

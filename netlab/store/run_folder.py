@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, to_json, utc_now
+from netlab.experiment.records import Record, to_json, utc_now
 from netlab.experiment.stopping import CellProgress
 from netlab.store.files import make_folder, refused, write_file
 from netlab.store.journal import Damage, Journal, read_journal
@@ -143,7 +143,8 @@ class RunFolder:
     def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[TrialKey, ...]:
         """The planned trials to measure, in the plan's order, cell by cell.
 
-        They are those without a record and those that failed or are pending; and, done or not,
+        They are those without a record, those that failed or are pending, and those that the path
+        or the host refused as it was then (``Record.is_final``); and, done or not,
         all of the cells to ``redo``. Of a cell that is measured until it is tight they are those
         that the records ask for so far. UsageError for a cell that the plan does not have.
         """
@@ -163,7 +164,7 @@ class RunFolder:
 
     def _is_done(self, trial: TrialKey) -> bool:
         record = self._gathered.latest.get(trial)
-        return record is not None and record.status in (Status.OK, Status.IMPOSSIBLE)
+        return record is not None and record.is_final
 
     def next_attempt(self, cell: str, trial: int) -> int:
         """From 1; one more than the highest that was begun or recorded, by a lost run as well."""

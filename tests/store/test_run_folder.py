@@ -151,7 +151,7 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
     with open_folder(tmp_path / "run") as folder:
         assert len(folder.outstanding()) == 8
         folder.append(made_record(LL, 1))
-        folder.append(made_record(LL, 2, status=Status.IMPOSSIBLE, reason="no-buffers"))
+        folder.append(made_record(LL, 2, status=Status.IMPOSSIBLE, reason="capability-missing"))
         folder.append(made_record(LL_LARGE, 1, status=Status.FAILED, reason="no-peer"))
         folder.append(made_record(LL_LARGE, 2, status=Status.PENDING, reason="host-away"))
         left = [(LL_LARGE.key, 1), (LL_LARGE.key, 2), (WL.key, 1), (WL.key, 2)]
@@ -161,6 +161,26 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
         assert list(folder.outstanding()) == left
         folder.append(made_record(LL_LARGE, 1, attempt=2))
         assert list(folder.outstanding()) == left[1:]
+
+
+@pytest.mark.parametrize(
+    ("reason", "errno", "kept"),
+    [
+        ("capability-missing", None, True),
+        ("capability-missing", 1, False),
+        ("path-mtu", None, False),
+        ("message-too-long", 90, False),
+        ("no-buffers", 105, False),
+    ],
+)
+def test_what_the_path_or_the_host_refused_as_it_was_then_is_asked_again(
+    tmp_path: Path, reason: str, errno: int | None, kept: bool
+) -> None:
+    refused = made_record(LL, 1, status=Status.IMPOSSIBLE, reason=reason, errno=errno)
+    assert refused.is_final is kept
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(refused)
+        assert ((LL.key, 1) not in folder.outstanding()) is kept
 
 
 def test_redo_measures_again_and_keeps_the_old_record(tmp_path: Path) -> None:
