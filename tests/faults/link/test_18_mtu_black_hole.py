@@ -1,0 +1,55 @@
+"""Where longer packets vanish without a word, cells that send them are refused with the length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from fault_labs import CLIENT, lab_matrix, lab_of, lab_run, on
+from fault_runs import Bench, bench, by_status, wrong_ok
+
+__all__ = ["bench"]
+pytestmark = [pytest.mark.alone, pytest.mark.needs("lab")]
+
+TESTS = """
+  {test: stream, protocol: TCP, message_size: 8000},
+  {test: stream, protocol: UDP, message_size: [1000, 8000], rate: 6Mbit},
+  {test: stream, protocol: UDP, message_size: 8000, rate: 6Mbit, dont_fragment: true},
+  {test: stream, protocol: UDP, message_size: 8000, rate: 6Mbit, direction: server-sends},
+  {test: round_trip, protocol: UDP, message_size: 8000, count: 20},
+  {test: payload_search, protocol: UDP}
+"""
+
+
+def test_cells_above_what_passes_are_refused_at_once_and_measured_when_it_is_mended(
+    bench: Bench, record_property: pytest.RecordProperty
+) -> None:
+    with lab_of(mtu=1279) as of:  # no IPv6: one pair of addresses to try
+        lab_matrix(bench, TESTS)
+        clean, _ = lab_run(bench, of, "clean")
+        on(of, CLIENT, "link set test mtu 9000")
+        begun = time.monotonic()
+        faulty, said = lab_run(bench, of, "out")
+        took_s = time.monotonic() - begun
+        refused = [each for each in faulty.latest.values() if each.status == "impossible"]
+        kinds = [(each.test, each.settings["dont_fragment"]) for each in refused]
+        assert sorted(kinds) == [("round_trip", False), ("stream", False), ("stream", True)]
+        search = next(each for each in faulty.latest.values() if each.test == "payload_search")
+        # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
+        mtu_bytes = search.values["path_mtu_bytes"]
+        assert mtu_bytes in (1279, 1283)
+        for each in refused:
+            assert (each.reason, each.attempt) == ("path-mtu", 1)
+            assert each.settings["message_bytes"] == 8000
+            assert each.values["path_mtu_bytes"] == mtu_bytes
+            assert f"packets of up to {mtu_bytes} bytes pass" in str(each.detail)
+        assert by_status(faulty) == {"ok": 4, "impossible": 3}
+        assert "nobody on the path says so" in said
+        assert wrong_ok(clean, faulty) == []
+        record_property("figure", f"{mtu_bytes} of 9000 bytes found; the run took {took_s:.1f} s")
+        on(of, CLIENT, "link set test mtu 1279")
+        mended, _ = lab_run(bench, of, "out")
+        again = {each.cell for each in refused}
+        assert {cell for (cell, _), each in mended.latest.items() if each.attempt > 1} == again
+        # With DF a message of 8000 bytes is still too long: for its own interface now.
+        assert by_status(mended) == {"ok": 6, "impossible": 1}

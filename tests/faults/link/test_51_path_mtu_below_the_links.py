@@ -1,0 +1,57 @@
+"""Where a path carries less than its links, what cannot pass it is refused and not waited for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from fault_labs import SERVER, lab_matrix, lab_of, lab_run, on
+from fault_runs import Bench, bench, by_status, wrong_ok
+
+__all__ = ["bench"]
+pytestmark = [pytest.mark.alone, pytest.mark.needs("lab")]
+
+TESTS = """
+  {test: stream, protocol: TCP, message_size: 1448},
+  {test: stream, protocol: UDP, message_size: [1000, 1240, 4000], rate: 3Mbit},
+  {test: stream, protocol: UDP, message_size: 1240, rate: 3Mbit, dont_fragment: true},
+  {test: round_trip, protocol: TCP, message_size: [64, 1448], count: 20, mirror_hold: 20ms},
+  {test: payload_search, protocol: UDP}
+"""
+NARROW_BYTES = 1100
+
+
+def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_measured(
+    bench: Bench, record_property: pytest.RecordProperty
+) -> None:
+    with lab_of(topology="router", mtu=1279) as of:  # no IPv6
+        lab_matrix(bench, TESTS)
+        clean, _ = lab_run(bench, of, "clean")
+        # The router's own end of the server's cable; nobody hears what the router has to say.
+        on(of, "router", f"link set {SERVER} mtu {NARROW_BYTES}")
+        on(of, "router", "rule add preference 10 iif lo ipproto icmp blackhole")
+        begun = time.monotonic()
+        silent, _ = lab_run(bench, of, "out")
+        took_s = time.monotonic() - begun
+        refused = [each for each in silent.latest.values() if each.status == "impossible"]
+        assert {(each.test, each.settings["protocol"]) for each in refused} == {
+            ("stream", "TCP"),
+            ("stream", "UDP"),
+            ("round_trip", "TCP"),
+        }
+        for each in refused:
+            assert (each.reason, each.attempt) == ("path-mtu", 1)
+            assert each.values["path_mtu_bytes"] == NARROW_BYTES
+            assert each.settings["message_bytes"] in (1448, 1240)
+        assert by_status(silent) == {"ok": 4, "impossible": 4}
+        assert wrong_ok(clean, silent) == []
+        record_property("figure", f"4 of 8 cells refused; the run took {took_s:.1f} s")
+        # The router may say so now: TCP and what may be cut up go on in shorter packets.
+        on(of, "router", "rule delete preference 10")
+        told, _ = lab_run(bench, of, "out")
+        left = [each for each in told.latest.values() if each.status == "impossible"]
+        assert [(each.reason, each.settings["dont_fragment"]) for each in left] == [
+            ("path-mtu", True)
+        ]
+        assert "its system knows" in str(left[0].detail)
+        assert by_status(told) == {"ok": 7, "impossible": 1}
