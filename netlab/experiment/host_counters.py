@@ -27,6 +27,10 @@ OF_A_HOST = (
 _INTERFACE = ("interface_dropped_packets", "interface_errors")
 _QUEUE = "interface_queue_dropped_packets"
 _SOFTNET = "softnet_dropped_packets"
+_ABOVE_OTHERS = frozenset(
+    {"802.1Q VLAN Support", "bonding", "team", "bridge", "openvswitch", "macvlan", "ipvlan"}
+)
+"""Drivers, as Linux calls them, of interfaces whose frames another interface takes and sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,21 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
     if softnet and _SOFTNET in last:
         dropped["softnet"] = int(last[_SOFTNET])
     return Counters(dropped, _ticks_in(last))
+
+
+def drops_in(facts: Mapping[str, Any]) -> Counters:
+    """The counters of drops in the `facts` of one route: those that hide none.
+
+    An interface without a queue drops nothing in it. What lies above other interfaces (a VLAN, a
+    bond, a bridge) does not count what these drop.
+    """
+    counted = dict(counters_in([facts]).dropped)
+    if facts.get("interface_qdisc") == "noqueue":
+        counted.setdefault("queue", 0)
+    if facts.get("interface_driver") in _ABOVE_OTHERS:
+        for place in ("interface", "queue"):
+            counted.pop(place, None)
+    return Counters(counted)
 
 
 def dropped_between(before: Counters, after: Counters) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
-from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.messages import _
 from netlab.stats.histogram import Histogram, from_pairs
 
@@ -25,6 +25,7 @@ FLOWS: Mapping[str, str] = {
 }
 """Prefix of a flow's values → how it is called where a test sends both ways."""
 
+_OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
 """A window of fewer makes Linux cut smaller segments than the path would carry."""
 
@@ -117,6 +118,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             queue_full_share=said.number("receiver_queue_full_share"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
             losses=_losses(said) if protocol == "UDP" else Losses(),
+            drops=_drops(said, values, server_sends=_server_sends(record, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
             packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
@@ -127,9 +129,12 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
 
 def _hosts(record: Record, prefix: str) -> tuple[str, str]:
     """Who sends and who receives."""
-    sends = prefix == "to_client_" or record.settings.get("direction") == "server-sends"
     ends = (record.server or "", record.client or "")
-    return ends if sends else (ends[1], ends[0])
+    return ends if _server_sends(record, prefix) else (ends[1], ends[0])
+
+
+def _server_sends(record: Record, prefix: str) -> bool:
+    return prefix == "to_client_" or record.settings.get("direction") == "server-sends"
 
 
 def _offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
@@ -192,6 +197,24 @@ def _losses(said: _Said) -> Losses:
         lost=said.whole("lost_messages"),
         receive_queue=said.whole("receiver_queue_drops"),
         local=said.whole("sender_local_drops"),
+        other_way=_Said(said.values, _OTHER_WAY[said.prefix]).whole("lost_messages") or 0
+        if said.prefix
+        else 0,
+    )
+
+
+def _drops(said: _Said, values: Mapping[str, Any], *, server_sends: bool) -> OwnDrops:
+    sender, receiver = ("server", "client") if server_sends else ("client", "server")
+
+    def of(host: str, place: str) -> int | None:
+        return _whole(values.get(f"{host}_{place}_dropped_frames"))
+
+    return OwnDrops(
+        sender_interface=of(sender, "interface"),
+        sender_queue=of(sender, "queue"),
+        receiver_interface=of(receiver, "interface"),
+        receiver_backlog=of(receiver, "softnet"),
+        reassembly=said.whole("receiver_ip_reassembly_failures"),
     )
 
 

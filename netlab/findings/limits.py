@@ -24,11 +24,13 @@ from netlab.findings.host_limits import (
 )
 from netlab.findings.path_limits import (
     congested,
+    host_drops,
     packet_bound,
     path_loss,
     receive_queue_drops,
     send_buffer_limited,
     sender_queue_drops,
+    unplaced_loss,
     window_limited,
 )
 from netlab.findings.sample import StreamSample
@@ -58,11 +60,13 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.SENDER_CALL_RATE, sender_in_calls),
     (Kind.SENDER_BUFFER, send_buffer_limited),
     (Kind.RECEIVE_QUEUE_DROPS, receive_queue_drops),
+    (Kind.HOST_DROPS, host_drops),
     (Kind.SENDER_QUEUE_DROPS, sender_queue_drops),
     (Kind.SATURATED_CORE, core_saturated),
     # What the path does shows where the hosts are not to blame.
     (Kind.CONGESTION, congested),
     (Kind.PATH_LOSS, path_loss),
+    (Kind.UNPLACED_LOSS, unplaced_loss),
     # Nothing says what these led to: then they must cost half of what is missing at least.
     (Kind.RECEIVER_CPU_QUOTA, lambda each: throttled(each.receiver) and costs(each, each.receiver)),
     (Kind.STOLEN_CPU, lambda each: any(robbed(end) and costs(each, end) for end in each.ends)),
@@ -103,7 +107,7 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     return tuple(findings_of(given, limit))
 
 
-_LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.NOT_DETERMINED})
+_LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.UNPLACED_LOSS, Kind.NOT_DETERMINED})
 
 
 def findings_of(

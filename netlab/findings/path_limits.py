@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from netlab.findings.finding import Kind
 from netlab.findings.host_limits import (
     CLOSED,
     COVERED,
@@ -17,6 +18,7 @@ from netlab.findings.host_limits import (
     receiver_behind,
     share_lost_in_receive_queue,
 )
+from netlab.findings.loss import placed
 from netlab.findings.sample import StreamSample
 
 LIMITED = 0.5
@@ -79,10 +81,27 @@ def receive_queue_drops(sample: StreamSample) -> bool:
     return loses(sample) and share is not None and share >= COVERED
 
 
+def host_drops(sample: StreamSample) -> bool:
+    """Loss is the limit, and one of the two hosts dropped most of it outside of a socket."""
+    return loses(sample) and _place(sample) in _IN_HOSTS
+
+
 def path_loss(sample: StreamSample) -> bool:
-    """Loss is the limit, and most of it is not the receiving socket's."""
-    share = share_lost_in_receive_queue(sample)
-    return loses(sample) and share is not None and share < COVERED
+    """Loss is the limit, and both hosts are known to have dropped nothing."""
+    return loses(sample) and _place(sample) is Kind.LOST_ON_PATH
+
+
+def unplaced_loss(sample: StreamSample) -> bool:
+    """Loss is the limit, and what the hosts count does not show where it was."""
+    return loses(sample) and _place(sample) is Kind.LOSS_NOT_PLACED
+
+
+_IN_HOSTS = frozenset({Kind.LOST_IN_BACKLOG, Kind.LOST_AT_INTERFACE, Kind.LOST_IN_QUEUE})
+
+
+def _place(sample: StreamSample) -> Kind | None:
+    found = placed(sample)
+    return None if found is None else found.kind
 
 
 def sender_queue_drops(sample: StreamSample) -> bool:

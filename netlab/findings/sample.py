@@ -96,6 +96,22 @@ class Losses:
     """For which the receiving socket had no room."""
     local: int | None = None
     """That the sender's system refused or dropped; not counted as sent."""
+    other_way: int = 0
+    """Lost of those that went the other way at the same time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnDrops:
+    """Frames that the two hosts of a stream dropped, by place; ``None`` is not known."""
+
+    sender_interface: int | None = None
+    sender_queue: int | None = None
+    """In front of that interface; those that the sender was told of as well."""
+    receiver_interface: int | None = None
+    receiver_backlog: int | None = None
+    """Of the CPUs behind it (softnet)."""
+    reassembly: int | None = None
+    """Messages that the receiver's system could not put together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +161,8 @@ class StreamSample:
     """Share of these looks that found it full to 80 % and more."""
     tcp: TcpAccount = TcpAccount()
     losses: Losses = Losses()
+    drops: OwnDrops = OwnDrops()
+    """Of both directions where it sends both ways."""
     congestion: str | None = None
     """The sender's congestion control."""
     congestion_asked: bool = False

@@ -22,9 +22,12 @@ from netlab.experiment.host_counters import (
     cpu_between,
     cpu_in,
     dropped_between,
+    drops_in,
 )
-from netlab.experiment.kinds import ThroughputSearch
+from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.records import Value
 from netlab.measure.ends import Ends
+from netlab.measure.requests import can
 from netlab.remote.agent import ANSWER_S, Agent
 from netlab.remote.pending import Pending
 
@@ -110,6 +113,63 @@ class Watch:
                 continue
             found[key] = counters_in(facts, softnet=self.own_backlog)
         return found
+
+
+@dataclass(slots=True)
+class DropWatch:
+    """What both hosts of a stream dropped on its way, from before it was opened to after its end.
+
+    The requests go out together with the stream's own, so that they take no time of it. What
+    cannot be told is left out: another device than the one the stream is bound to, counters of a
+    system that has none, a host that went away.
+    """
+
+    ends: Ends
+    setup: Stream
+    before: Mapping[str, Pending]
+    """``client`` or ``server`` → its first reading."""
+
+    @classmethod
+    def begin(cls, ends: Ends, setup: Stream) -> DropWatch:
+        """Ask both hosts; waits for nothing."""
+        watch = cls(ends, setup, {})
+        watch.before = watch._asked()
+        return watch
+
+    def end(self) -> dict[str, Value]:
+        """``client_interface_dropped_frames`` and so on, of what is counted."""
+        after = self._asked()
+        agents = [self.ends.agent_of(whose) for whose in WHOSE]
+        several = not self.ends.same_host and share_a_machine(agents)
+        values: dict[str, Value] = {}
+        for whose, reading in after.items():
+            try:
+                facts = [each.record(ANSWER_S) for each in (self.before[whose], reading)]
+            except (HostGone, ProbeError):
+                continue
+            dropped = dropped_between(*(drops_in(each) for each in facts))
+            if not self._is_of_stream(whose, facts):
+                dropped = {place: n for place, n in dropped.items() if place == "softnet"}
+            # The backlog is the machine's: where it dropped nothing, neither of its hosts did.
+            if several and dropped.get("softnet"):
+                del dropped["softnet"]
+            values |= {f"{whose}_{place}_dropped_frames": n for place, n in dropped.items()}
+        return values
+
+    def _asked(self) -> dict[str, Pending]:
+        peers = {"client": "server", "server": "client"}
+        return {
+            whose: agent.start("facts", to=self.ends.address(peers[whose], self.setup))
+            for whose in WHOSE
+            if can(agent := self.ends.agent_of(whose), "facts")
+        }
+
+    def _is_of_stream(self, whose: str, facts: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether it is the one device that the stream leaves a host by."""
+        bound = self.setup.interface
+        wanted = bound if whose == self.ends.connects(self.setup.protocol) else None
+        devices = {each.get("route_interface") for each in facts} | ({wanted} - {None})
+        return len(devices) == 1
 
 
 def dropped_at_socket(results: Sequence[Mapping[str, Any]]) -> int | None:

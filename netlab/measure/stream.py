@@ -14,6 +14,7 @@ from netlab.measure.common_window import CommonWindow, common_window
 from netlab.measure.conversation import ConversationEnd, drive, opened_by
 from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.flow import Flow, deadline_s, keys_of
+from netlab.measure.host_watch import DropWatch
 from netlab.measure.record import of_connection, prefixed
 from netlab.measure.requests import asked, heeds
 from netlab.remote.agent import Agent
@@ -41,8 +42,9 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         if side.verb == "receive":
             live(trial.cell, _rate_so_far(record))
 
+    watch = DropWatch.begin(ends, stream)
     drive(flows, deadline_s(stream), on_progress)
-    values: dict[str, Value] = {}
+    values: dict[str, Value] = watch.end()
     for flow in flows:
         values |= _values(flow, stream, ends.connects(stream.protocol))
     return values | _of_all_flows(flows, window, ends)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_samples import ACCOUNT, CEILING, IDLE, SECOND_NS, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limit_of, limits
@@ -44,7 +44,16 @@ PLANTED: Mapping[Kind, StreamSample] = {
         receiver=replace(IDLE, busiest_core_share=0.99),
     ),
     Kind.CONGESTION: tcp(tcp=replace(ACCOUNT, retransmissions=3)),
-    Kind.PATH_LOSS: udp(sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)),
+    Kind.PATH_LOSS: udp(sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=0)),
+    Kind.HOST_DROPS: udp(
+        sent=8_200,
+        lost=4_200,
+        losses=replace(LOST_IN_SOCKET, receive_queue=0),
+        drops=replace(NONE_DROPPED, receiver_interface=4_200),
+    ),
+    Kind.UNPLACED_LOSS: udp(
+        sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)
+    ),
     Kind.NOT_DETERMINED: udp(),
 }
 
@@ -100,6 +109,10 @@ LACKING = [
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, busy_us=400_000)}),
     (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
     (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
+    (Kind.PATH_LOSS, {"drops": replace(NONE_DROPPED, sender_interface=None)}),
+    (Kind.PATH_LOSS, {"drops": replace(NONE_DROPPED, receiver_backlog=1)}),
+    (Kind.HOST_DROPS, {"drops": replace(NONE_DROPPED, receiver_interface=2_099)}),
+    (Kind.UNPLACED_LOSS, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
     (Kind.NOT_DETERMINED, {"queue_full_share": None}),
     (Kind.NOT_DETERMINED, {"sender": replace(IDLE, thread_ns=None)}),
     (Kind.NOT_DETERMINED, {"ceiling_bit_per_s": None}),
@@ -124,7 +137,8 @@ def test_at_the_ceiling_no_host_is_blamed(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", BELOW)
 def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
-    of_path = (Kind.PATH_LOSS, Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS)
+    of_path = (Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS)
+    of_path += (Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS)
     planted = PLANTED[kind]
     ends: dict[str, Any] = {
         name: replace(end, window_ns=100_000_000)

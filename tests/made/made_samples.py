@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 
 SECOND_NS = 1_000_000_000
 CEILING = 95_708_713.0
@@ -18,6 +18,9 @@ IDLE = StreamEnd(
     steal_share=0.0,
     busiest_core=0,
     busiest_core_share=0.4,
+)
+NONE_DROPPED = OwnDrops(
+    sender_interface=0, sender_queue=0, receiver_interface=0, receiver_backlog=0, reassembly=0
 )
 ACCOUNT = TcpAccount(
     busy_us=900_000,
@@ -48,6 +51,7 @@ def udp(**other: Any) -> StreamSample:
         "queue_looks": 90,
         "queue_full_share": 0.0,
         "losses": Losses(sent=sent, lost=lost, receive_queue=0, local=0),
+        "drops": NONE_DROPPED,
         "packets_a_message": 1,
     }
     return StreamSample(**(known | other))

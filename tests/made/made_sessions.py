@@ -95,7 +95,9 @@ class FakePool:
         status = self.away(trial)
         if status is not None:
             reason = {Status.FAILED: "no-peer", Status.PENDING: "host-away"}.get(status)
-            return Unmeasured(status, reason or "capability-missing", "made up").record(trial, attempt)
+            return Unmeasured(status, reason or "capability-missing", "made up").record(
+                trial, attempt
+            )
         values: dict[str, Value] = {"throughput_bit_per_s": self.value(trial.cell, trial.number)}
         stolen = self.stolen(trial, attempt)
         if stolen is not None:

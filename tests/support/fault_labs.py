@@ -75,5 +75,3 @@ def lab_run(bench: Bench, of: lab.LabState, into: str, *, code: int = 0) -> tupl
     done = bench.run(*words)
     assert done.returncode == code, done.stderr
     return bench.load(into), done.stderr
-
-

@@ -163,6 +163,53 @@ note(
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell, three times at least, five better"))
 warning(
+    "lost-in-socket",
+    _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
+        "room for {dropped_frames}"), rule="loss:lost", rank=56,
+    advice=_("enlarge the receiver's buffer; where that does not help it is its CPU"))
+warning(
+    "lost-in-backlog",
+    _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
+        "room for {dropped_frames} frames"),
+    _("{sent_again} segments sent again: the backlog of {at_host}’s CPUs had no room for "
+        "{dropped_frames} frames"), rank=56,
+    advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"))
+warning(
+    "lost-at-interface",
+    _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
+        "{dropped_frames} frames"),
+    _("{sent_again} segments sent again: the interface of {at_host} dropped {dropped_frames} "
+        "frames"), rank=56,
+    advice=_("look at its rings, its driver, and the MTU at both ends of its cable"))
+warning(
+    "lost-in-queue",
+    _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
+        "interface dropped {dropped_frames} frames"),
+    _("{sent_again} segments sent again: the queue in front of {at_host}’s interface dropped "
+        "{dropped_frames} frames"), rank=56,
+    advice=_("lengthen that queue, or offer less"))
+warning(
+    "dropped-unsent",
+    _("{dropped_frames} messages were never sent: the queue in front of {at_host}’s interface "
+        "did not take them"), rank=57,
+    advice=_("lengthen the queue of the sender's interface, or offer less"))
+warning(
+    "lost-on-path",
+    _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all of "
+        "their own drops, and there were none"),
+    _("{sent_again} segments sent again, lost on the path: both hosts count all of their own "
+        "drops, and there were none"), rank=56,
+    advice=_("look for a slower link, a short queue or errors on the path"))
+warning(
+    "loss-not-placed",
+    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: {at_host} "
+        "does not count all of its own drops"),
+    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: both hosts "
+        "dropped {dropped_frames} frames, which is not most of it"),
+    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where"),
+    _("{sent_again} segments sent again, and it cannot be told where they were lost"), rank=58,
+    advice=_("watch both hosts with their systems' own tools while it is measured again"))
+warning(
     "failed-trials", _("{counted_trials} failed, messages of {message_bytes} bytes: {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
     advice=_("run the matrix again: what failed is tried anew"))

@@ -67,6 +67,10 @@ warning(
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("enlarge the receiver's buffer; where that does not help it is its CPU"))
 warning(
+    "host-drops", _("{lost_share} lost"), limit=_("drops of a host’s own interface or backlog"),
+    figures=("lost_share", "lost_messages"), of_host=True,
+    advice=_("look at rings, queues, MTU and interrupts of the host that dropped"))
+warning(
     "stolen-cpu", _("{most_stolen} of the CPUs’ time"),
     limit=_("CPU time given to other machines"),
     figures=("sender_steal_share", "receiver_steal_share"), of_host=True,
@@ -86,6 +90,10 @@ warning(
     "path-loss", _("{lost_share} lost"), limit=_("loss on the path"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("look for a slower link, a short queue or errors on the path"))
+warning(
+    "unplaced-loss", _("{lost_share} lost"), limit=_("loss of which it cannot be told where"),
+    figures=("lost_share", "lost_messages", "receive_queue_drops"),
+    advice=_("what both hosts drop is not all counted: watch it with the systems' own tools"))
 note(
     "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,

@@ -1,4 +1,4 @@
-"""Where a firewall drops UDP its cells fail with that reason, not as 100 % loss; TCP is measured."""
+"""Where a firewall drops UDP its cells fail for that reason, not as 100 % loss; TCP is measured."""
 
 from __future__ import annotations
 

@@ -1,0 +1,128 @@
+"""Where a stream lost messages: by what both hosts counted of their own drops. Pure.
+
+A place is named where its drops account for what was lost: a dropped frame costs one message at
+most. The path is named where nothing else is left: every counter of both hosts is known, and none
+of them moved. In between it cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.host_limits import COVERED
+from netlab.findings.sample import StreamSample
+
+_PLACES: Mapping[str, tuple[Kind, str]] = {
+    "socket": (Kind.LOST_IN_SOCKET, "receiver"),
+    "backlog": (Kind.LOST_IN_BACKLOG, "receiver"),
+    "receiver_interface": (Kind.LOST_AT_INTERFACE, "receiver"),
+    "sender_interface": (Kind.LOST_AT_INTERFACE, "sender"),
+    "sender_queue": (Kind.LOST_IN_QUEUE, "sender"),
+}
+"""Place of a drop → the kind of finding, and whose host it is of; in the order in which one is
+taken for the other where both have counted the same frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLoss:
+    """Where one stream lost what it lost."""
+
+    kind: Kind
+    host: str
+    """Whose place it is; of a loss that is not placed, the host that does not count all."""
+    lost: int
+    """Messages; of TCP, segments that were sent again."""
+    dropped: int
+    """Frames that both hosts dropped there, or, where nothing is named, at all."""
+
+
+def placed(sample: StreamSample) -> PlacedLoss | None:
+    """Where a stream lost messages (over TCP: segments); ``None`` where it lost none."""
+    lost = lost_of(sample)
+    if not lost or sample.imported:
+        return None
+    counts = _counts(sample)
+    certain = {
+        place: max(0, count - _doubt(place, sample)) for place, count in counts.items() if count
+    }
+    # A frame that the backlog had no room for may be counted by the interface as well.
+    before = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
+    rest = sum(certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue"))
+    if before + rest >= COVERED * lost:
+        place = max(_PLACES, key=lambda each: certain.get(each, 0))
+        kind, whose = _PLACES[place]
+        host = sample.receiver.host if whose == "receiver" else sample.sender.host
+        return PlacedLoss(kind, host, lost, certain[place])
+    dropped = sum(count or 0 for count in counts.values())
+    unknown = next((place for place, count in counts.items() if count is None), None)
+    clean = unknown is None and dropped == 0 and _is_put_together(sample)
+    if clean and not sample.same_host:
+        return PlacedLoss(Kind.LOST_ON_PATH, "", lost, 0)
+    host = ""
+    if unknown is not None:
+        host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
+    return PlacedLoss(Kind.LOSS_NOT_PLACED, host, lost, dropped)
+
+
+def lost_of(sample: StreamSample) -> int | None:
+    """Messages that never arrived; over TCP the segments that were sent again."""
+    return sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
+
+
+def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """One finding a group, kind and host, over all trials that lost something there; and one of
+    what the sender's own queue did not take.
+    """
+    groups: dict[tuple[Kind, Group, str], list[tuple[StreamSample, PlacedLoss]]] = {}
+    for each in samples:
+        for loss in (placed(each), _refused(each)):
+            if loss is not None:
+                groups.setdefault((loss.kind, each.group, loss.host), []).append((each, loss))
+    for (kind, group, host), those in groups.items():
+        told = "lost_messages" if group.protocol == "UDP" else "sent_again"
+        sent = [sample.losses.sent or 0 for sample, _ in those]
+        figures = {
+            told: sum(loss.lost for _, loss in those),
+            "sent_messages": sum(sent) if all(sent) else None,
+            "dropped_frames": sum(loss.dropped for _, loss in those) or None,
+            "trials": len(those),
+        }
+        cells = tuple(dict.fromkeys(sample.cell for sample, _ in those))
+        yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
+
+
+def _refused(sample: StreamSample) -> PlacedLoss | None:
+    """Messages that the sender's system did not take: it was told, and they were never sent."""
+    local = sample.losses.local
+    if sample.protocol != "UDP" or not local or sample.imported:
+        return None
+    return PlacedLoss(Kind.DROPPED_UNSENT, sample.sender.host, local, local)
+
+
+def _counts(sample: StreamSample) -> dict[str, int | None]:
+    """Place → frames dropped there; ``None`` is not known. Over TCP no socket drops."""
+    drops, losses = sample.drops, sample.losses
+    queue = drops.sender_queue
+    if queue is not None and sample.protocol == "UDP":
+        # What the sender was told of was never sent.
+        queue = None if losses.local is None else max(0, queue - losses.local)
+    return {
+        "socket": losses.receive_queue if sample.protocol == "UDP" else 0,
+        "backlog": drops.receiver_backlog,
+        "receiver_interface": drops.receiver_interface,
+        "sender_interface": drops.sender_interface,
+        "sender_queue": queue,
+    }
+
+
+def _doubt(place: str, sample: StreamSample) -> int:
+    """How many of the frames dropped in a place may have gone the other way."""
+    return 0 if place == "socket" else sample.losses.other_way * (sample.packets_a_message or 1)
+
+
+def _is_put_together(sample: StreamSample) -> bool:
+    """Whether no message was lost because the receiver's system had no room for its fragments."""
+    whole = sample.packets_a_message == 1 or sample.protocol == "TCP"
+    return whole or sample.drops.reassembly == 0

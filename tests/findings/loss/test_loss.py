@@ -1,0 +1,121 @@
+"""loss.py: where messages were lost, from both sides of each threshold; the path is last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
+
+from netlab.findings.finding import Kind
+from netlab.findings.loss import lost, placed
+from netlab.findings.sample import Losses, OwnDrops, StreamSample
+from netlab.report.text.findings import statement
+
+ENDS = {"sender": replace(IDLE, host="a"), "receiver": replace(IDLE, host="b")}
+
+
+def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
+    """1,000 of 4,000 messages lost; ``other``: counters of drops, and fields of the sample."""
+    counters = {name: other.pop(name) for name in OwnDrops.__slots__ if name in other}
+    losses = {name: other.pop(name) for name in ("local", "other_way") if name in other}
+    known = Losses(**{"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0} | losses)
+    return udp(**ENDS | {"losses": known, "drops": replace(NONE_DROPPED, **counters)} | other)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "host"),
+    [
+        (lossy(), Kind.LOST_ON_PATH, ""),
+        (lossy(500), Kind.LOST_IN_SOCKET, "b"),
+        (lossy(499), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(None), Kind.LOSS_NOT_PLACED, "b"),
+        (lossy(receiver_backlog=500), Kind.LOST_IN_BACKLOG, "b"),
+        (lossy(receiver_backlog=1), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(receiver_backlog=None), Kind.LOSS_NOT_PLACED, "b"),
+        (lossy(receiver_interface=900), Kind.LOST_AT_INTERFACE, "b"),
+        (lossy(receiver_interface=900, receiver_backlog=900), Kind.LOST_IN_BACKLOG, "b"),
+        (lossy(receiver_interface=300, receiver_backlog=300), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(receiver_interface=None), Kind.LOSS_NOT_PLACED, "b"),
+        (lossy(sender_interface=500), Kind.LOST_AT_INTERFACE, "a"),
+        (lossy(sender_interface=None), Kind.LOSS_NOT_PLACED, "a"),
+        (lossy(sender_interface=None, receiver_interface=700), Kind.LOST_AT_INTERFACE, "b"),
+        (lossy(sender_queue=500), Kind.LOST_IN_QUEUE, "a"),
+        (lossy(sender_queue=500, local=1), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(sender_queue=500, local=500), Kind.LOST_ON_PATH, ""),
+        (lossy(sender_queue=500, local=None), Kind.LOSS_NOT_PLACED, "a"),
+        (lossy(sender_queue=None), Kind.LOSS_NOT_PLACED, "a"),
+        (lossy(200, sender_queue=200, receiver_interface=200), Kind.LOST_IN_SOCKET, "b"),
+        # What went the other way may have been dropped as well.
+        (lossy(sender_interface=1_000, other_way=500), Kind.LOST_AT_INTERFACE, "a"),
+        (lossy(sender_interface=1_000, other_way=501), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(500, other_way=9_000), Kind.LOST_IN_SOCKET, "b"),
+        # Fragments that found no room are a loss of the receiver's that no other counter shows.
+        (lossy(packets_a_message=3), Kind.LOST_ON_PATH, ""),
+        (lossy(packets_a_message=3, reassembly=1), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(packets_a_message=3, reassembly=None), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(packets_a_message=1, reassembly=None), Kind.LOST_ON_PATH, ""),
+        (lossy(same_host=True), Kind.LOSS_NOT_PLACED, ""),
+    ],
+)
+def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
+    made: StreamSample, kind: Kind, host: str
+) -> None:
+    found = placed(made)
+    assert found is not None
+    assert (found.kind, found.host) == (kind, host)
+
+
+def test_without_loss_or_in_a_document_nothing_is_placed() -> None:
+    assert placed(udp()) is None
+    assert placed(lossy(imported=True)) is None
+    assert placed(tcp()) is None
+    assert tuple(lost([udp(), tcp(), lossy(imported=True)])) == ()
+
+
+def test_what_tcp_sent_again_is_placed_by_the_same_counters() -> None:
+    again = replace(ACCOUNT, retransmissions=40)
+    clean = tcp(**ENDS, tcp=again)
+    (found,) = lost([clean])
+    assert found.kind is Kind.LOST_ON_PATH
+    assert statement(found).startswith("40 segments sent again, lost on the path")
+    drops = replace(NONE_DROPPED, sender_queue=20)
+    (found,) = lost([replace(clean, drops=drops)])
+    assert (found.kind, found.words["at_host"]) == (Kind.LOST_IN_QUEUE, "a")
+    assert "in front of a’s interface dropped 20 frames" in statement(found)
+    (found,) = lost([replace(clean, drops=OwnDrops())])
+    assert found.kind is Kind.LOSS_NOT_PLACED
+
+
+def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:
+    trials = [lossy(600), lossy(700), lossy(), udp(), replace(lossy(800), cell="b")]
+    socket, path = lost(trials)
+    assert (socket.kind, socket.cells) == (Kind.LOST_IN_SOCKET, ("a", "b"))
+    assert socket.evidence == {
+        "lost_messages": 3_000,
+        "sent_messages": 12_000,
+        "dropped_frames": 2_100,
+        "trials": 3,
+    }
+    assert (path.kind, path.cells, path.evidence["lost_messages"]) == (
+        Kind.LOST_ON_PATH,
+        ("a",),
+        1_000,
+    )
+    assert "3000 of 12000 messages lost: the receiving socket of b" in statement(socket)
+
+
+def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> None:
+    refused = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
+    (found,) = lost([refused])
+    assert (found.kind, found.words["at_host"]) == (Kind.DROPPED_UNSENT, "a")
+    assert statement(found).startswith("70 messages were never sent")
+
+
+def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
+    (found,) = lost([lossy(None)])
+    assert "cannot be told where: b does not count all of its own drops" in statement(found)
+    (found,) = lost([lossy(3)])
+    assert "both hosts dropped 3 frames, which is not most of it" in statement(found)
+    assert {found.severity} == {"warning"}
