@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.host_limits import COVERED
 from netlab.findings.sample import StreamSample
+from netlab.messages import Message, _
 
 _PLACES: Mapping[str, tuple[Kind, str]] = {
     "socket": (Kind.LOST_IN_SOCKET, "receiver"),
@@ -23,6 +24,15 @@ _PLACES: Mapping[str, tuple[Kind, str]] = {
 }
 """Place of a drop → the kind of finding, and whose host it is of; in the order in which one is
 taken for the other where both have counted the same frames."""
+
+
+_SUMS = ("lost", "dropped")
+_IN_HOSTS: Mapping[Kind, Message] = {
+    Kind.LOST_IN_BACKLOG: _("in the backlog of its CPUs"),
+    Kind.LOST_AT_INTERFACE: _("at its interface"),
+    Kind.LOST_IN_QUEUE: _("in the queue in front of its interface"),
+}
+_IN_WORDS: Mapping[Kind, Message] = {**_IN_HOSTS, Kind.LOST_ON_PATH: _("on the path")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +91,18 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             if loss is not None:
                 groups.setdefault((loss.kind, each.group, loss.host), []).append((each, loss))
     for (kind, group, host), those in groups.items():
-        told = "lost_messages" if group.protocol == "UDP" else "sent_again"
-        sent = [sample.losses.sent or 0 for sample, _ in those]
-        figures = {
-            told: sum(loss.lost for _, loss in those),
-            "sent_messages": sum(sent) if all(sent) else None,
-            "dropped_frames": sum(loss.dropped for _, loss in those) or None,
-            "trials": len(those),
-        }
-        cells = tuple(dict.fromkeys(sample.cell for sample, _ in those))
+        cells = tuple(dict.fromkeys(sample.cell for sample, _loss in those))
+        figures: dict[str, float | None] = {"trials": len(those)}
+        again, dropped = (sum(getattr(each, name) for _sample, each in those) for name in _SUMS)
+        if group.protocol == "TCP":
+            words: dict[str, str] = {"place": _IN_WORDS[kind]} if kind in _IN_WORDS else {}
+            if kind in _IN_HOSTS:
+                figures["dropped_here"], words["at_host"] = dropped, host
+            yield finding(Kind.SENT_AGAIN, group, cells, figures | {"sent_again": again}, words)
+            continue
+        sent = [sample.losses.sent or 0 for sample, _loss in those]
+        figures |= {"lost_messages": again, "sent_messages": sum(sent) if all(sent) else None}
+        figures["dropped_frames"] = dropped or None
         yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
 
 

@@ -15,7 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from netlab.errors import ProbeError
-from netlab.ethernet import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
+from netlab.ethernet import (
+    IP_BYTES,
+    MAX_DATAGRAM_BYTES,
+    TCP_BYTES,
+    TIMESTAMPS_BYTES,
+    UDP_BYTES,
+    IpVersion,
+)
 from netlab.experiment.feasibility import SentMessages
 from netlab.experiment.kinds import PayloadSearch
 from netlab.measure.ends import Ends
@@ -91,14 +98,13 @@ class NarrowWay:
         return not (self.whole_passes if alone else self.pieces_pass)
 
 
-def narrow_ways(ends: Ends, ip_version: int) -> tuple[NarrowWay, ...]:
+def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowWay, ...]:
     """Those of the two directions on which less passes than the sender's interface takes.
 
     Nothing of a direction whose sender cannot forbid fragments or tells no MTU, or that cannot be
     tried. Raises HostGone.
     """
-    version = 6 if ip_version == 6 else 4
-    setup = PayloadSearch(protocol="UDP", ip_version=version, timeout_s=FIRST_TIMEOUT_S)
+    setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
     found = [_narrow(Direction(setup, each)) for each in (ends, ends.reversed())]
     return tuple(each for each in found if each is not None)
 

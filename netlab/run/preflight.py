@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import HostError, ProbeError, UsageError
+from netlab.ethernet import IpVersion
 from netlab.experiment.hosts import Host, Mirror
 from netlab.measure.conversation import destination
 from netlab.measure.ends import Ends
@@ -188,8 +189,8 @@ def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
     )
 
 
-def _version_of(address: str) -> int:
-    return ipaddress.ip_address(address.partition("%")[0]).version
+def _version_of(address: str) -> IpVersion:
+    return 6 if ipaddress.ip_address(address.partition("%")[0]).version == 6 else 4
 
 
 def is_own_address(host: Host, address: str) -> bool:

@@ -25,7 +25,7 @@ class Unmeasured:
     detail: str
     server: str = ""
     client: str = ""
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
     """What was found out about it."""
 
     def record(self, trial: Trial, attempt: int) -> Record:
@@ -112,5 +112,7 @@ def _too_long(
                     "interface_mtu_bytes": each.interface_mtu_bytes,
                 }
                 reason = "path-mtu"
-                return Unmeasured(Status.IMPOSSIBLE, reason, each.sentence, server, client, values)
+                return Unmeasured(
+                    Status.IMPOSSIBLE, reason, each.sentence, server, client, values=values
+                )
     return None

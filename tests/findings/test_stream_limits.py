@@ -137,8 +137,10 @@ def test_at_the_ceiling_no_host_is_blamed(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", BELOW)
 def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
-    of_path = (Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS)
-    of_path += (Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS)
+    of_path = (
+        *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS),
+        *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
+    )
     planted = PLANTED[kind]
     ends: dict[str, Any] = {
         name: replace(end, window_ns=100_000_000)

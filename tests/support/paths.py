@@ -43,6 +43,8 @@ class Path:
     """A router between the two cables, with each host's MTU on its side; else one cable."""
     narrow_mtu_bytes: int | None = None
     """MTU of the router's own end of the server's cable, where it is not that of the server's."""
+    relay: bool = False
+    """Two cables with nothing that forwards between them: a test's own relay does."""
     silent: bool = False
     """Whether it drops what is too long without a word."""
 
@@ -73,7 +75,7 @@ def hosts_on(path: Path) -> Iterator[Ends]:
     names = {who: f"netlab-test-{os.getpid()}-{who}" for who in ("server", "client", "router")}
     with ExitStack() as stack:
         for who, name in names.items():
-            if who != "router" or path.router:
+            if who != "router" or path.router or path.relay:
                 ip("netns", "add", name)
                 stack.callback(ip, "netns", "delete", name)
                 ip("-n", name, "link", "set", "dev", "lo", "up")
@@ -82,7 +84,12 @@ def hosts_on(path: Path) -> Iterator[Ends]:
         if path.router:
             _route(names, mtus, path)
         else:
-            _cable(names["client"], "test", mtus["client"], names["server"], "test", mtus["server"])
+            if path.relay:
+                for who in ("server", "client"):
+                    _cable(names[who], "test", mtus[who], names["router"], who, mtus[who])
+            else:
+                both = (names["server"], "test", mtus["server"])
+                _cable(names["client"], "test", mtus["client"], *both)
             for who in ("server", "client"):
                 _address(names[who], "test", ADDRESSES[who], mtus[who], wide=True)
         agents = {who: _agent(who, names[who]) for who in ("server", "client")}

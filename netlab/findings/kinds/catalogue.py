@@ -170,35 +170,27 @@ warning(
 warning(
     "lost-in-backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
-        "room for {dropped_frames} frames"),
-    _("{sent_again} segments sent again: the backlog of {at_host}’s CPUs had no room for "
-        "{dropped_frames} frames"), rank=56,
+        "room for {dropped_frames} frames"), rank=56,
     advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"))
 warning(
     "lost-at-interface",
     _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
-        "{dropped_frames} frames"),
-    _("{sent_again} segments sent again: the interface of {at_host} dropped {dropped_frames} "
-        "frames"), rank=56,
+        "{dropped_frames} frames"), rank=56,
     advice=_("look at its rings, its driver, and the MTU at both ends of its cable"))
 warning(
     "lost-in-queue",
     _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
-        "interface dropped {dropped_frames} frames"),
-    _("{sent_again} segments sent again: the queue in front of {at_host}’s interface dropped "
-        "{dropped_frames} frames"), rank=56,
+        "interface dropped {dropped_frames} frames"), rank=56,
     advice=_("lengthen that queue, or offer less"))
 warning(
     "dropped-unsent",
-    _("{dropped_frames} messages were never sent: the queue in front of {at_host}’s interface "
-        "did not take them"), rank=57,
+    _("{dropped_frames} messages were never sent: the interface of {at_host}, or the queue in "
+        "front of it, did not take them"), rank=57,
     advice=_("lengthen the queue of the sender's interface, or offer less"))
 warning(
     "lost-on-path",
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all of "
-        "their own drops, and there were none"),
-    _("{sent_again} segments sent again, lost on the path: both hosts count all of their own "
-        "drops, and there were none"), rank=56,
+        "their own drops, and there were none"), rank=56,
     advice=_("look for a slower link, a short queue or errors on the path"))
 warning(
     "loss-not-placed",
@@ -206,9 +198,16 @@ warning(
         "does not count all of its own drops"),
     _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: both hosts "
         "dropped {dropped_frames} frames, which is not most of it"),
-    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where"),
-    _("{sent_again} segments sent again, and it cannot be told where they were lost"), rank=58,
+    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where"), rank=58,
     advice=_("watch both hosts with their systems' own tools while it is measured again"))
+note(
+    "sent-again",
+    _("{sent_again} segments sent again: {at_host} dropped {dropped_here} frames {place}"),
+    _("{sent_again} segments sent again, lost {place}: both hosts count all of their own drops, "
+        "and there were none"),
+    _("{sent_again} segments sent again, and it cannot be told where they were lost"),
+    rank=78, leads=False,
+    advice=_("some are TCP's way to find the rate of the path; many cost throughput"))
 warning(
     "failed-trials", _("{counted_trials} failed, messages of {message_bytes} bytes: {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,

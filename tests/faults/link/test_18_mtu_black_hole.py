@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from fault_labs import CLIENT, lab_matrix, lab_of, lab_run, on
@@ -22,7 +23,7 @@ TESTS = """
 
 
 def test_cells_above_what_passes_are_refused_at_once_and_measured_when_it_is_mended(
-    bench: Bench, record_property: pytest.RecordProperty
+    bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
     with lab_of(mtu=1279) as of:  # no IPv6: one pair of addresses to try
         lab_matrix(bench, TESTS)

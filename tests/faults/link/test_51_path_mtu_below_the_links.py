@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, on
@@ -22,7 +23,7 @@ NARROW_BYTES = 1100
 
 
 def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_measured(
-    bench: Bench, record_property: pytest.RecordProperty
+    bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
     with lab_of(topology="router", mtu=1279) as of:  # no IPv6
         lab_matrix(bench, TESTS)

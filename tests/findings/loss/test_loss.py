@@ -20,8 +20,12 @@ def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
     """1,000 of 4,000 messages lost; ``other``: counters of drops, and fields of the sample."""
     counters = {name: other.pop(name) for name in OwnDrops.__slots__ if name in other}
     losses = {name: other.pop(name) for name in ("local", "other_way") if name in other}
-    known = Losses(**{"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0} | losses)
-    return udp(**ENDS | {"losses": known, "drops": replace(NONE_DROPPED, **counters)} | other)
+    known: dict[str, Any] = {"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0}
+    return udp(
+        **ENDS
+        | {"losses": Losses(**known | losses), "drops": replace(NONE_DROPPED, **counters)}
+        | other
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,18 +78,19 @@ def test_without_loss_or_in_a_document_nothing_is_placed() -> None:
     assert tuple(lost([udp(), tcp(), lossy(imported=True)])) == ()
 
 
-def test_what_tcp_sent_again_is_placed_by_the_same_counters() -> None:
-    again = replace(ACCOUNT, retransmissions=40)
-    clean = tcp(**ENDS, tcp=again)
+def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() -> None:
+    clean = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40))
     (found,) = lost([clean])
-    assert found.kind is Kind.LOST_ON_PATH
-    assert statement(found).startswith("40 segments sent again, lost on the path")
-    drops = replace(NONE_DROPPED, sender_queue=20)
-    (found,) = lost([replace(clean, drops=drops)])
-    assert (found.kind, found.words["at_host"]) == (Kind.LOST_IN_QUEUE, "a")
-    assert "in front of a’s interface dropped 20 frames" in statement(found)
-    (found,) = lost([replace(clean, drops=OwnDrops())])
-    assert found.kind is Kind.LOSS_NOT_PLACED
+    assert (found.kind, found.severity) == (Kind.SENT_AGAIN, "note")
+    assert statement(found).startswith("40 segments sent again, lost on the path: both hosts")
+    (found,) = lost([replace(clean, drops=replace(NONE_DROPPED, sender_queue=20))])
+    said = "40 segments sent again: a dropped 20 frames in the queue in front of its interface"
+    assert statement(found) == said
+    for unknown in (OwnDrops(), replace(NONE_DROPPED, receiver_interface=1)):
+        (found,) = lost([replace(clean, drops=unknown)])
+        assert statement(found) == (
+            "40 segments sent again, and it cannot be told where they were lost"
+        )
 
 
 def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:

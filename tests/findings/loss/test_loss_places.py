@@ -1,0 +1,29 @@
+"""Where messages were lost: cases drawn at random and measured, and no place named wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random, SystemRandom
+
+import pytest
+from loss_cases import drawn, judged, routed, table
+
+pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
+
+CASES = 12
+
+
+def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    seed = SystemRandom().randrange(1 << 32)
+    draws = Random(seed)  # noqa: S311
+    with routed() as ends:
+        found = [each for _ in range(CASES) for each in judged(drawn(draws), ends, tmp_path)]
+    record_property("seed", seed)
+    record_property("n", len(found))
+    record_property("figure", table(found))
+    assert len(found) >= CASES
+    assert [each for each in found if each.verdict == "wrong"] == [], seed
+    assert sum(each.verdict == "missed" for each in found) <= len(found) // 4, seed

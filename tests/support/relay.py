@@ -1,0 +1,159 @@
+"""A relay between two cables that loses, repeats and delays frames, and counts what it did.
+
+Run by ``relaying`` in the namespace between two hosts: it hands every frame from one interface to
+the other, and of the data messages (UDP over IPv4, of one length) it drops, doubles and holds back
+a share. What it did is printed as JSON once its input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+SOL_PACKET, PACKET_VNET_HDR, PACKET_STATISTICS = 263, 15, 6
+VNET_HEADER_BYTES = 10
+"""In front of each frame: what a card would still have to do to it, which so stays to be done."""
+OUTGOING = 4
+ALL_PROTOCOLS = 3
+HEADERS_BYTES = 14 + 20 + 8
+HELD_BEHIND, HELD_S = 3, 0.2
+"""A frame held back goes out behind so many later ones, or after this time."""
+QUEUE_BYTES = 8 << 20
+
+
+@dataclass
+class Way:
+    """One direction: what happens to its data messages, as shares, and what happened."""
+
+    loss: float = 0.0
+    repeat: float = 0.0
+    delay: float = 0.0
+    data: int = 0
+    """Data messages that came in."""
+    lost: int = 0
+    repeated: int = 0
+    overtaken: int = 0
+    """Delayed until a later one had gone out."""
+
+
+@dataclass
+class Relay:
+    """Both directions, by the name of the interface that frames come in by."""
+
+    message_bytes: int
+    ways: dict[str, Way]
+    seed: int
+    held: dict[str, list[tuple[bytes, float, int]]] = field(default_factory=dict)
+    missed: int = 0
+
+    def run(self) -> None:
+        """Relay until standard input ends."""
+        drawn = Random(self.seed)  # noqa: S311
+        sockets = {name: _socket(name) for name in self.ways}
+        names = {each.fileno(): name for name, each in sockets.items()}
+        other = dict(zip(sockets, reversed(sockets), strict=True))
+        self.held = {name: [] for name in sockets}
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while True:
+            ready, _, _ = select.select([*names, 0], [], [], 0.02)
+            for name in sockets:
+                self._release(name, sockets[other[name]], 0)
+            if 0 in ready and not sys.stdin.buffer.read(1):
+                break
+            for number in ready:
+                if number in names:
+                    name = names[number]
+                    frame, address = sockets[name].recvfrom(1 << 17)
+                    if address[2] != OUTGOING:
+                        self._relay(name, frame, sockets[other[name]], drawn)
+        for each in sockets.values():
+            _, missed = _statistics(each)
+            self.missed += missed
+        told = {name: asdict(way) for name, way in self.ways.items()}
+        sys.stdout.write(json.dumps(told | {"missed": self.missed}) + "\n")
+
+    def _relay(self, name: str, frame: bytes, out: socket.socket, drawn: Random) -> None:
+        way = self.ways[name]
+        if not self._is_data(frame[VNET_HEADER_BYTES:]):
+            out.send(frame)
+            return
+        way.data += 1
+        draw = drawn.random()
+        if draw < way.loss:
+            way.lost += 1
+            return
+        if draw < way.loss + way.delay:
+            self.held[name].append((frame, time.monotonic() + HELD_S, HELD_BEHIND))
+            return
+        out.send(frame)
+        if draw < way.loss + way.delay + way.repeat:
+            out.send(frame)
+            way.repeated += 1
+        self._release(name, out, 1)
+
+    def _release(self, name: str, out: socket.socket, behind: int) -> None:
+        """Send what was held back long enough, of which ``behind`` more have gone out now."""
+        left = []
+        for frame, until, ahead in self.held[name]:
+            if ahead - behind <= 0 or time.monotonic() > until:
+                out.send(frame)
+                self.ways[name].overtaken += ahead - behind < HELD_BEHIND
+            else:
+                left.append((frame, until, ahead - behind))
+        self.held[name] = left
+
+    def _is_data(self, frame: bytes) -> bool:
+        udp = frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP
+        return udp and len(frame) == HEADERS_BYTES + self.message_bytes
+
+
+def _socket(name: str) -> socket.socket:
+    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    made.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+    made.setsockopt(socket.SOL_SOCKET, 33, QUEUE_BYTES)  # SO_RCVBUFFORCE
+    made.bind((name, ALL_PROTOCOLS))
+    return made
+
+
+def _statistics(each: socket.socket) -> tuple[int, int]:
+    told = each.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:], sys.byteorder)
+
+
+@contextmanager
+def relaying(
+    namespace: str, message_bytes: int, seed: int, **ways: dict[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Relay between the interfaces ``ways`` of a namespace; what it counted, once it is over."""
+    asked = json.dumps({"message_bytes": message_bytes, "seed": seed, "ways": ways})
+    argv = ["ip", "netns", "exec", namespace, sys.executable, str(Path(__file__)), asked]
+    told: dict[str, Any] = {}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield told
+        finally:
+            out, _ = process.communicate(timeout=10)
+            told.update(json.loads(out) if out else {})
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    Relay(
+        given["message_bytes"],
+        {name: Way(**shares) for name, shares in given["ways"].items()},
+        given["seed"],
+    ).run()
