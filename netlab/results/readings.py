@@ -69,7 +69,7 @@ _VALUES = (
         f"{flow}{end}_{name}"
         for flow in FLOWS
         for end in ("sender", "receiver")
-        for name in ("user_ns", "system_ns", "elapsed_ns", *_BUSY)
+        for name in ("user_ns", "system_ns", "elapsed_ns", "queue_drops", "local_drops", *_BUSY)
     ),
 )
 """What is looked at beyond the flows of a stream."""

@@ -294,6 +294,32 @@ def test_loss_and_cpu_of_both_ends_stand_side_by_side_and_are_drawn(make: Make) 
     assert [chart.title for chart in part.charts] == ["UDP: CPU time", "UDP: messages lost"]
 
 
+def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make) -> None:
+    cells = [planned("stream", message_bytes=size) for size in (64, 576, 1472)]
+    drops = {
+        "client_interface_dropped_frames": 3,
+        "client_queue_dropped_frames": 4,
+        "server_interface_dropped_frames": 5,
+        "receiver_queue_drops": 40,
+        "sender_local_drops": 7,
+    }
+    records = [
+        result(
+            cell,
+            1,
+            {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": lost} | more,
+        )
+        for cell, lost, more in zip(cells, (0, 50, 60), ({}, drops, {}), strict=True)
+    ]
+    _, sheet = part_of(make(plan_of(cells, 1), records), "loss-cpu").sheets
+    assert sheet.columns == (
+        *("messages lost", "never sent", "receiving socket", "receiver’s backlog"),
+        *("receiver’s interface", "sender’s interface", "queue before it"),
+    )
+    lines = {line.label: [place.value for place in line.places] for line in sheet.lines}
+    assert lines == {"LL UDP 576": [50, 7, 40, None, 5, 3, 4]}
+
+
 def test_where_nobody_counted_there_is_no_part_about_loss_and_cpu(make: Make) -> None:
     cell = planned("stream", protocol="TCP")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 48e6})])

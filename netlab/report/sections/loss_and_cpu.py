@@ -21,6 +21,10 @@ MAX_SHOWN_LINES = 40
 """A longer table is folded away: the charts show it."""
 
 
+Drop = Callable[[str, Reading], float | None]
+"""A count of one trial, of a flow and a reading; ``None`` where it is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadColumn:
     """One column: a figure in per cent of one trial; ``None`` where it is not known."""
@@ -48,6 +52,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
             TableLine(line.label, tuple(line.places[index] for index in known)) for line in lines
         ),
     )
+    places = _places(grids)
     drawn = [chart for chart in _charts(grids) if chart is not None]
     left_out = max(0, len(drawn) - MAX_CHARTS)
     further = counted(
@@ -57,11 +62,52 @@ def part(readings: Sequence[Reading]) -> Part | None:
     return Part(
         name="loss-cpu",
         title=_("Loss and CPU"),
-        paragraphs=(_MEANING, further) if left_out else (_MEANING,),
-        sheets=(sheet,) if shown else (),
+        paragraphs=(
+            _MEANING,
+            *((_PLACES_MEANING,) if places else ()),
+            *((further,) if left_out else ()),
+        ),
+        sheets=tuple(each for each in (sheet if shown else None, places) if each is not None),
         charts=tuple(drawn[:MAX_CHARTS]),
         details=() if shown else (sheet,),
     )
+
+
+def _places(grids: Sequence[BinGrid]) -> Table | None:
+    """Where the two hosts dropped frames, of the groups over UDP that lost messages or refused
+    some; ``None`` where no such group has a counter.
+    """
+    lines = []
+    for grid in grids:
+        for column in grid.columns:
+            counts = [_sum_of(grid, column, drop) for _label, drop in _DROPS]
+            gone = any(count for count in counts[:2])
+            if column.protocol == "UDP" and gone and any(each is not None for each in counts[2:]):
+                places = (
+                    TableCell() if each is None else TableCell(f"{each:,.0f}", each, "")
+                    for each in counts
+                )
+                lines.append(TableLine(joined(" ", [grid.title, column.words]), tuple(places)))
+    if not lines:
+        return None
+    return Table(
+        title=_("Where messages were lost: frames that both hosts dropped, all trials"),
+        corner=_("messages, bytes"),
+        columns=tuple(label for label, _of in _DROPS),
+        lines=tuple(lines),
+    )
+
+
+def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
+    """Over all trials with a result; ``None`` where one of them does not know it."""
+    found = [
+        drop(column.flow, reading)
+        for place in grid.column(column)
+        for reading in place.readings
+        if reading.status == "ok"
+    ]
+    known = [each for each in found if each is not None]
+    return sum(known) if known and len(known) == len(found) else None
 
 
 def _line(grid: BinGrid, column: TableColumn) -> TableLine:
@@ -167,6 +213,33 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
     return None if value is None else 100 * value
 
 
+def _dropped(end: str, place: str, flow: str, reading: Reading) -> float | None:
+    """Frames that the sender's or the receiver's host dropped in a place, either way."""
+    server_sends = flow == "to_client_" or reading.settings.get("direction") == "server-sends"
+    host = "server" if server_sends == (end == "sender") else "client"
+    return reading.number(f"{host}_{place}_dropped_frames")
+
+
+def _counted(name: str, flow: str, reading: Reading) -> float | None:
+    return reading.number(f"{flow}{name}")
+
+
+def _lost_messages(flow: str, reading: Reading) -> float | None:
+    found = reading.flows.get(flow)
+    return None if found is None else found.lost_messages
+
+
+_DROPS: tuple[tuple[str, Drop], ...] = (
+    (_("messages lost"), _lost_messages),
+    (_("never sent"), partial(_counted, "sender_local_drops")),
+    (_("receiving socket"), partial(_counted, "receiver_queue_drops")),
+    (_("receiver’s backlog"), partial(_dropped, "receiver", "softnet")),
+    (_("receiver’s interface"), partial(_dropped, "receiver", "interface")),
+    (_("sender’s interface"), partial(_dropped, "sender", "interface")),
+    (_("queue before it"), partial(_dropped, "sender", "queue")),
+)
+"""What a line says, with where it is of a flow and a reading; the first two are of messages."""
+
 _LOST = (LoadColumn(_("lost, %"), _lost),)
 _CPU = (
     LoadColumn(_("sender’s CPU, %"), partial(_cpu, "sender"), _("sender")),
@@ -185,4 +258,9 @@ _MEANING = _(
     "CPU: user and system time of the probe at each end as a share of its window; 100 % is one CPU "
     "all the time. Host busy: the share of the time of all its CPUs that anything ran on, and that "
     "of the busiest of them. Lost: of the messages sent, those whose number never arrived."
+)
+
+_PLACES_MEANING = _(
+    "Where messages were lost is told by what both hosts count of their own drops; a blank is not "
+    "known."
 )
