@@ -22,6 +22,7 @@ from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.routes import RouteEnd
 from netlab.run.preflight import common_addresses, preflight
+from netlab.run.skip_reasons import no_way
 from netlab.run.survey import Inspected, Survey, survey
 
 
@@ -126,6 +127,25 @@ def test_an_address_that_the_host_does_not_have_is_refused(wires: Wires) -> None
     client = wires.agent("right", wires.client, TEST_CLIENT)
     with pytest.raises(HostError, match=r"^left does not have its test address 10\.213\.1\.9; it"):
         preflight(server, client)
+
+
+def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) -> None:
+    server, client = wires.both()
+    ip("-n", wires.server, "address", "delete", "fd13::1/64", "dev", "test0")
+    found = preflight(server, client)
+    assert found.blocked == ()
+    (gone,) = found.missing
+    assert (gone.server_address, gone.client_address) == ("fd13::1", "fd13::2")
+    assert gone.sentence.startswith("left does not have its test address fd13::1; it has ")
+    assert found.warnings == (gone.sentence,)
+    reasons = {}
+    for version in (4, 6):
+        setup = Stream(protocol="UDP", message_bytes=64, ip_version=version)
+        cell = Cell(pairing="LL", test="stream", setup=setup)
+        reasons[version] = no_way(cell, (server.host, client.host), found)
+    assert reasons[4] is None
+    assert reasons[6] is not None
+    assert (reasons[6].status, reasons[6].reason) == (Status.FAILED, "address-not-available")
 
 
 def test_hosts_show_the_interface_of_each_test_address(
