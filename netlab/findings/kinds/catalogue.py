@@ -194,11 +194,12 @@ warning(
     advice=_("look for a slower link, a short queue or errors on the path"))
 warning(
     "loss-not-placed",
-    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: {at_host} "
-        "does not count all of its own drops"),
+    _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: not all of "
+        "{at_host}’s own drops are known"),
     _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where: both hosts "
         "dropped {dropped_frames} frames, which is not most of it"),
     _("{lost_messages} of {sent_messages} messages lost, and it cannot be told where"), rank=58,
+    leads=False,
     advice=_("watch both hosts with their systems' own tools while it is measured again"))
 note(
     "sent-again",

@@ -120,7 +120,7 @@ def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> No
 
 def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
     (found,) = lost([lossy(None)])
-    assert "cannot be told where: b does not count all of its own drops" in statement(found)
+    assert "cannot be told where: not all of b’s own drops are known" in statement(found)
     (found,) = lost([lossy(3)])
     assert "both hosts dropped 3 frames, which is not most of it" in statement(found)
     assert {found.severity} == {"warning"}
