@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 
 import pytest
-from loss_cases import drawn, judged, routed, table
+from loss_cases import Judged, drawn, judged, routed, table
 
 pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
 
@@ -19,8 +19,11 @@ def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
 ) -> None:
     seed = SystemRandom().randrange(1 << 32)
     draws = Random(seed)  # noqa: S311
+    found: list[Judged] = []
     with routed() as ends:
-        found = [each for _ in range(CASES) for each in judged(drawn(draws), ends, tmp_path)]
+        # On a busy machine some cases have too few messages for a figure.
+        for _ in range(2 * CASES):
+            found += judged(drawn(draws), ends, tmp_path) if len(found) < CASES else ()
     record_property("seed", seed)
     record_property("n", len(found))
     record_property("figure", table(found))
