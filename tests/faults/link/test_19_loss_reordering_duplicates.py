@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fault_runs import wrong_ok
+from labs import first_itself
 from made_parts import made_run
 from made_runs import made_plan
 from paths import Path as Between
@@ -51,7 +52,7 @@ def test_the_counters_are_the_relays_own_and_the_loss_is_the_paths(
 ) -> None:
     seed = SystemRandom().randrange(1 << 32)
     record_property("seed", seed)
-    with hosts_on(Between(relay=True)) as ends:
+    with first_itself(), hosts_on(Between(relay=True)) as ends:
         clean, told = _run(ends, tmp_path, seed, {"client": {}, "server": {}})
         assert told["missed"] == 0
         (record,) = clean.latest.values()

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 
 import pytest
+from labs import first_itself
 from loss_cases import Judged, drawn, judged, routed, table
 
 pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
@@ -20,7 +21,7 @@ def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
     seed = SystemRandom().randrange(1 << 32)
     draws = Random(seed)  # noqa: S311
     found: list[Judged] = []
-    with routed() as ends:
+    with first_itself(), routed() as ends:
         # On a busy machine some cases have too few messages for a figure.
         for _ in range(2 * CASES):
             found += judged(drawn(draws), ends, tmp_path) if len(found) < CASES else ()
