@@ -307,7 +307,7 @@ def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make
         result(
             cell,
             1,
-            {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": lost} | more,
+            {"throughput_bit_per_s": 48e6, "sent_messages": 1000, "lost_messages": lost, **more},
         )
         for cell, lost, more in zip(cells, (0, 50, 60), ({}, drops, {}), strict=True)
     ]
