@@ -14,6 +14,10 @@ from fault_runs import Bench
 
 from netlab.findings.analysis import Analysis
 
+PACED = "{test: stream, protocol: UDP, message_size: 1000, rate: 20Mbit}"
+COUNTED = "{count: 300}"
+"""A stream whose figure, and that it has one, does not depend on how busy the machine is."""
+
 
 class LiedTo:
     """A bench whose netlab has one host that lies."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from fault_runs import Bench, bench, wrong_ok
-from liars import LiedTo, lied_to
+from liars import COUNTED, PACED, LiedTo, lied_to
 from scripted_agent import Fake
 
 from netlab.errors import ProbeError
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.alone
 def test_a_run_through_garbage_has_every_result_of_a_clean_one(
     bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None]
 ) -> None:
-    matrix = bench.matrix(repeats="3")
+    matrix = bench.matrix(PACED, repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
     lied_to.run(matrix, "garbage")
     assert {record.status for record in lied_to.load().latest.values()} == {Status.OK}

@@ -9,7 +9,7 @@ import pytest
 from fault_runs import Bench, bench, wrong_ok
 from hypothesis import given
 from hypothesis import strategies as st
-from liars import LiedTo, lied_to
+from liars import COUNTED, PACED, LiedTo, lied_to
 
 from netlab.experiment.records import Status
 from netlab.remote.protocol import RecordReader
@@ -26,7 +26,7 @@ LINE = json.dumps(RECORD, separators=(",", ":"))
 def test_a_run_has_every_result_of_a_clean_one(
     bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None], lie: str
 ) -> None:
-    matrix = bench.matrix(repeats="3")
+    matrix = bench.matrix(PACED, repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
     lied_to.run(matrix, lie)
     assert {record.status for record in lied_to.load().latest.values()} == {Status.OK}
