@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs fuzz reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -39,6 +39,11 @@ reliability: $(VENV)/further probe ## what is done to a run, and what becomes of
 	@mkdir -p build
 	@$(BIN)/python -m pytest tests/faults --junitxml build/reliability.xml $(SLOWEST); status=$$?; \
 	$(BIN)/python docs/reliability.py build/reliability.xml; exit $$status
+
+FUZZ_SECONDS = 3600
+FUZZ_RUNS = 1000000
+fuzz: $(VENV)/fuzz ## try every reader with made-up inputs: 10^6 or an hour each (FUZZ_SECONDS=60, TARGETS=journal)
+	@$(BIN)/python tests/fuzz/fuzzing.py $(TARGETS) --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS)
 
 lint: $(VENV)/tests ## formatter, linter, and who may import whom; changing nothing
 	@$(BIN)/ruff format --check .
@@ -100,6 +105,10 @@ $(VENV)/further: pyproject.toml .ci/set-up
 $(VENV)/cross: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[cross]"
 	@touch $(VENV)/runs $@
+
+$(VENV)/fuzz: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,fuzz]"
+	@touch $(VENV)/runs $(VENV)/tests $@
 
 $(VENV)/mutants: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,mutants]"

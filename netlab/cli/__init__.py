@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
 from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
+from netlab.cli.output import show, show_usage, tell, write_bytes
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.version import VERSION
@@ -40,19 +42,23 @@ def main() -> NoReturn:
     except click.exceptions.Exit as wish:
         _leave(wish.exit_code)
     except click.ClickException as error:
-        error.show()
+        show_usage(error)
         _leave(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _leave(130)
     except Interrupted as interrupt:
-        click.echo(f"netlab: {interrupt}", err=True)
+        show(f"netlab: {interrupt}", err=True)
         _leave(128 + interrupt.signal_number)
     except NetlabError as error:
         for line in str(error).splitlines():
-            click.echo(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
+            show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
     except BrokenPipeError:
         sys.stdout = None  # nobody reads it any more
+        _leave(1)
+    except Exception:
+        # A defect: its traceback may quote anything.
+        show(traceback.format_exc().rstrip("\n"), err=True)
         _leave(1)
     _leave(0)
 
@@ -186,9 +192,9 @@ def plan(
     from netlab.run.plan import plan_of
     from netlab.run.plan_text import plan_text
 
-    ask = None if hosts is None or offline else asking(lambda said: click.echo(said, err=True))
+    ask = None if hosts is None or offline else asking(tell)
     made = plan_of(matrix, hosts, only, overrides, ask)
-    click.echo(made.as_json() if as_json else plan_text(made, with_cells=with_cells))
+    show(made.as_json() if as_json else plan_text(made, with_cells=with_cells))
 
 
 @cli.command()
@@ -199,7 +205,7 @@ def status(folder: Path, as_json: bool) -> None:
     from netlab.store.status import status_of
 
     state = status_of(folder)
-    click.echo(state.as_json() if as_json else state.as_text())
+    show(state.as_json() if as_json else state.as_text())
 
 
 @cli.command()
@@ -227,7 +233,7 @@ def report(folder: Path, language: str, watching: bool) -> None:
 
     try:
         with _signals():
-            watch(folder, language, lambda said: click.echo(said, err=True))
+            watch(folder, language, tell)
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:
             raise
@@ -260,8 +266,7 @@ def export(folder: Path, form: str, output: Path | None) -> None:
     elif form == "parquet":
         raise UsageError("parquet is binary: name a file with --output FILE")
     else:
-        sys.stdout.buffer.write(written)
-        sys.stdout.buffer.flush()
+        write_bytes(written)
 
 
 @cli.command()
@@ -270,8 +275,8 @@ def hosts(file: Path) -> None:
     """Look at each host of the inventory FILE, and say whether it is fit to measure."""
     from netlab.run.survey import survey
 
-    seen = survey(file, lambda sentence: click.echo(sentence, err=True))
-    click.echo(seen.as_text())
+    seen = survey(file, tell)
+    show(seen.as_text())
     seen.raise_for_unfit()
 
 
@@ -293,20 +298,17 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
     """
 
-    def say(sentence: str) -> None:
-        click.echo(sentence, err=True)
-
     if not targets and not every:
         if into is not None:
             raise UsageError("--into needs a TARGET or --all")
         from netlab.build.local import local_probe
 
-        click.echo(local_probe(say))
+        show(local_probe(tell))
         return
     from netlab.build.release import as_table, build_all, targets_named
     from netlab.build.targets import TARGETS
 
-    click.echo(as_table(build_all(TARGETS if every else targets_named(targets), into, say)))
+    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell)))
 
 
 cli.add_command(check)

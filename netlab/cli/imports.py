@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.options import FILE, FOLDER, rate_of
+from netlab.cli.output import show
 
 if TYPE_CHECKING:
     from netlab.imports import CommandOption, Importer
@@ -102,7 +103,7 @@ def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     report = Report(loaded, wording_in(language))
     page = report.write()
     if quiet:
-        click.echo(page, err=True)
+        show(page, err=True)
     else:
-        click.echo(report.overview_text())
-        click.echo(f"report: {page}")
+        show(report.overview_text())
+        show(f"report: {page}")

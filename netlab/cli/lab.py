@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from netlab.cli.options import rate_of
+from netlab.cli.output import show, tell
 from netlab.errors import HostError, UsageError
 
 T = TypeVar("T")
@@ -150,7 +151,7 @@ def lab_up(
         mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
     )
-    click.echo(up(options, say=lambda text: click.echo(text, err=True)).as_text())
+    show(up(options, say=tell).as_text())
 
 
 def _count_and_file(said: tuple[str, ...]) -> tuple[int | None, Path | None]:
@@ -186,7 +187,7 @@ def lab_status(name: str, as_json: bool) -> None:
     from netlab.lab import status as status_of_lab
 
     state = status_of_lab(name)
-    click.echo(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+    show(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
 
 
 @lab.command("doctor")
@@ -196,7 +197,7 @@ def lab_doctor() -> None:
 
     findings = examine()
     for finding in findings:
-        click.echo(finding.as_text())
+        show(finding.as_text())
     if any(finding.remedy is not None for finding in findings):
         raise SystemExit(HostError.exit_code)
 

@@ -22,10 +22,11 @@ from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status
 from netlab.messages import counted
-from netlab.results.labels import printable, setting_name, setting_value
+from netlab.results.labels import setting_name, setting_value
 from netlab.results.quantities import STACK
 from netlab.results.readings import Reading, readings
 from netlab.stats import compare
+from netlab.terminal import printable
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

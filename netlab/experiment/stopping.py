@@ -7,7 +7,7 @@ interrupted decides as it would have, and so does whoever reads its folder later
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from netlab import stats
@@ -89,6 +89,16 @@ class CellProgress:
     """Whether no more than these will be asked for."""
     precise: bool | None = None
     """``False``: all trials are there, and it never got tight. ``None``: not judged (yet)."""
+
+
+def outline(record: Record) -> Record:
+    """The record with what rules look at, and no more: a run has tens of thousands of them."""
+    values = {
+        name: value
+        for name, value in record.values.items()
+        if name in JUDGED or name.endswith(STEAL)
+    }
+    return replace(record, settings={}, values=values)
 
 
 def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgress:

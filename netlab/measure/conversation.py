@@ -20,6 +20,7 @@ from netlab.experiment.records import REASONS, reason_of
 from netlab.measure.requests import can
 from netlab.remote.agent import Agent
 from netlab.remote.pending import GONE, Inbox, Pending, fault_in
+from netlab.remote.protocol import BAD_ANSWER
 
 CONTROLLER_SLACK_S = 5.0
 """What the controller waits beyond the probes' own deadline for their last word."""
@@ -41,6 +42,11 @@ class ConversationEnd:
     pending: Pending | None = None
     result: Mapping[str, Any] | None = None
     fault: ProbeError | None = None
+    skipped_lines: int = field(init=False)
+    """What its host had printed before that is no record."""
+
+    def __post_init__(self) -> None:
+        self.skipped_lines = self.agent.skipped_lines
 
     @property
     def ended(self) -> bool:
@@ -99,6 +105,9 @@ class Conversation(ABC):
             side.result = record
         elif kind == "error" and side.fault is None:
             side.fault = fault_in(side.agent.host.name, record)
+            if side.fault.word == BAD_ANSWER:
+                # What cannot be believed is no end: the probe's test may still run.
+                self.stop(side, abort=1)
         self.follow(side, record)
 
     @abstractmethod
@@ -175,6 +184,10 @@ def _give_up(conversations: Sequence[Conversation]) -> None:
     for each in conversations:
         each.abort()
     detail = "no last word from the probe after its own deadline"
+    for side in late:
+        if side.agent.skipped_lines > side.skipped_lines:
+            detail += f"; its host printed what is no record: {side.agent.last_skipped}"
+            raise ProbeError(side.agent.host.name, BAD_ANSWER, detail=detail)
     raise ProbeError(late[0].agent.host.name, "deadline", detail=detail)
 
 

@@ -9,6 +9,10 @@ from netlab.errors import ProbeError
 from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
+from netlab.remote.pending import DETAIL_CHARACTERS
+from netlab.remote.protocol import BAD_ANSWER
+from netlab.results.contract import misfit
+from netlab.terminal import excerpt
 
 NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "streams"})
 """Keys of a probe's `result` that repeat the request."""
@@ -19,13 +23,18 @@ def recorded(
 ) -> Record:
     """Call ``measure`` for the values of a trial; a ``ProbeError`` of it is a record as well.
 
-    Raises ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
+    Values that their columns cannot hold are a failure ``bad-answer``, and are not kept. Raises
+    ``HostGone`` when one of the hosts is lost: then nothing is known of the trial.
     """
     started_at = utc_now()
     status, reason, fault = Status.OK, None, None
     values: dict[str, Value] = {}
     try:
-        values |= measure()
+        measured = measure()
+        wrong = misfit(measured)
+        if wrong is not None:
+            raise ProbeError(_names(ends), BAD_ANSWER, detail=excerpt(wrong, DETAIL_CHARACTERS))
+        values |= measured
     except ProbeError as error:
         fault, reason = error, reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
@@ -48,6 +57,10 @@ def recorded(
         errno=None if fault is None else fault.errno,
         detail=None if fault is None else str(fault),
     )
+
+
+def _names(ends: Ends) -> str:
+    return f"{ends.server_name} and {ends.client.host.name}"
 
 
 def prefixed(prefix: str, result: Mapping[str, Any]) -> dict[str, Value]:

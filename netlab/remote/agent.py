@@ -10,10 +10,12 @@ from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
+from netlab.remote.answers import Allowance, Answers, bad_answer
 from netlab.remote.connect import connect
 from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
 from netlab.remote.protocol import RecordReader, request_line
 from netlab.remote.transport import Process, Transport
+from netlab.terminal import excerpt
 from netlab.version import VERSION
 
 PROTOCOL = 1
@@ -29,6 +31,10 @@ GOODBYE_S = 2.0
 SKIPPED_MOST = 1 << 20
 """Bytes that are no record, in all: more is no login's banner."""
 EXCHANGES = 16
+BYTES_AT_ONCE, BYTES_PER_S = 16 << 20, 4 << 20
+RECORDS_AT_ONCE, RECORDS_PER_S = 20_000, 5_000
+"""What a host may send, whatever it is: 64 tests with their longest records at once, or answers as
+fast as one can be asked after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,11 @@ class Agent:
         self.skipped_lines = 0
         """Lines that were no records, such as a login's banner."""
         self._skipped_bytes = 0
+        self.last_skipped = ""
+        """The last of them, escaped and cut."""
         self._first_skipped = ""
+        self._bytes = Allowance(BYTES_AT_ONCE, BYTES_PER_S)
+        self._records = Allowance(RECORDS_AT_ONCE, RECORDS_PER_S)
         self._transport = transport
         self._process = process
         self._silence_s = silence_s
@@ -122,7 +132,8 @@ class Agent:
         """Send a request; its records go to ``inbox``, called by the reading thread, or wait."""
         with self._lock:
             self._number += 1
-            pending = Pending(self.host.name, str(self._number), inbox)
+            answers = Answers(verb, keys)
+            pending = Pending(self.host.name, str(self._number), inbox, answers)
             gone = self._gone
             if gone is None:
                 self._pending[pending.id] = pending
@@ -266,42 +277,62 @@ class Agent:
         reader = RecordReader()
         try:
             while self._gone is None and (part := self._process.read()):
-                self._heard_at = time.monotonic()
+                self._heard_at = now_s = time.monotonic()
+                if not self._bytes.takes(len(part), now_s):
+                    self._refuse(f"sends more than {BYTES_AT_ONCE >> 20} MiB at once")
                 for found in reader.feed(part):
+                    if self._gone is not None:
+                        break
                     if isinstance(found, bytes):
                         self._skip(found)
+                    elif self._records.takes(1, now_s):
+                        self._take(found, now_s)
                     else:
-                        self._take(found)
+                        self._refuse(f"sends more than {RECORDS_AT_ONCE} records at once")
         except (OSError, ValueError) as error:
             self._mark_lost(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
             status = self._process.wait(1.0)
             self._mark_lost(f"{self.host.name}: the probe ended{self._last_words(status)}")
 
-    def _take(self, record: Mapping[str, Any]) -> None:
+    def _take(self, record: Mapping[str, Any], now_s: float) -> None:
+        """Hand on what may be believed of a record, and forget a request that ends with it."""
         request_id = record.get("id")
         with self._lock:
             pending = self._pending.get(request_id) if isinstance(request_id, str) else None
-            if pending is not None and record["type"] not in STREAMING:
-                del self._pending[pending.id]
-        if pending is not None:
-            pending.deliver(record)
+        believed = None if pending is None else pending.answers.checked(record, now_s)
+        if pending is None or believed is None:
+            return
+        if believed["type"] not in STREAMING:
+            with self._lock:
+                self._pending.pop(pending.id, None)
+        pending.deliver(believed)
 
     def _skip(self, line: bytes) -> None:
         if line.strip():
             self.skipped_lines += 1
             self._skipped_bytes += len(line)
-            self._first_skipped = self._first_skipped or repr(line[:80])[1:]
+            self.last_skipped = repr(line[:80])[1:]
+            self._first_skipped = self._first_skipped or self.last_skipped
         if self._skipped_bytes > SKIPPED_MOST:
-            self._mark_lost(
-                f"{self.host.name}: prints without end what is no record: {self._first_skipped}"
-            )
+            self._refuse(f"prints without end what is no record: {self._first_skipped}")
+
+    def _refuse(self, sentence: str) -> None:
+        """Listen to the host no more: tests that are under way have a bad answer."""
+        with self._lock:
+            tests = [each for each in self._pending.values() if each.answers.is_test]
+            for pending in tests:
+                del self._pending[pending.id]
+        self._mark_lost(f"{self.host.name}: {sentence}")
+        for pending in tests:
+            pending.deliver(bad_answer({"id": pending.id}, f"it {sentence}"))
+        self._process.kill()
 
     def _last_words(self, status: int | None) -> str:
         words = "" if status is None else f" with status {status}"
         said = self._process.stderr_tail()
         if said:
-            words += f": {said.splitlines()[-1][:200]}"
+            words += f": {excerpt(said.splitlines()[-1], 200)}"
         elif self._first_skipped:
             words += f"; it said {self._first_skipped}"
         return words

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
+from netlab.remote.answers import Answers
+from netlab.terminal import excerpt
 
 STREAMING = frozenset({"ready", "progress", "window"})
 """Types of records after which more come."""
@@ -21,14 +23,18 @@ ADVICE = {
 """What a person can do at the matrix about a fault, by its word and the request's key: what can be
 done at the host its probe says."""
 
+DETAIL_CHARACTERS = 500
+"""Of a host's own sentence about a fault so much is kept."""
+
 Inbox = Callable[["Pending", Mapping[str, Any]], None]
 
 
 class Pending:
-    """A request under way; its records come one by one."""
+    """A request under way; its records come one by one, no more than ``answers`` lets pass."""
 
-    def __init__(self, host: str, request_id: str, inbox: Inbox | None) -> None:
+    def __init__(self, host: str, request_id: str, inbox: Inbox | None, answers: Answers) -> None:
         self.id = request_id
+        self.answers = answers
         self._host = host
         self._inbox = inbox
         self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
@@ -58,7 +64,7 @@ def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
     """What an ``error`` record says."""
     path_mtu_bytes = record.get("path_mtu_bytes")
     word, key = str(record.get("error", "unknown-error")), str(record.get("key") or "")
-    said = str(record.get("detail") or key)
+    said = excerpt(str(record.get("detail") or key), DETAIL_CHARACTERS)
     return ProbeError(
         host,
         word,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from netlab.terminal import excerpt
+
+BAD_ANSWER = "bad-answer"
+"""The reason of a trial whose probe's records cannot be believed."""
 LINE_MOST_BYTES = 1 << 16
 """Of a record; a longer line is dropped."""
 
@@ -26,31 +31,61 @@ class RecordReader:
     """Splits what a probe prints into records, in bounded memory, whatever it is."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
         self._dropping = False
 
     def feed(self, part: bytes) -> Iterator[dict[str, Any] | bytes]:
-        """Each record that ``part`` completes; as bytes what is none, such as a login's banner."""
-        *lines, self._rest = (self._rest + part).split(b"\n")
-        for line in lines:
-            yield line if self._dropping or len(line) > LINE_MOST_BYTES else _record_in(line)
+        """Each record that ``part`` completes; as bytes what is none, such as a login's banner.
+
+        A record of which only the beginning can be read is an ``error`` with the same id.
+        """
+        *ends, rest = part.split(b"\n")
+        for end in ends:
+            self._rest += end
+            line = bytes(self._rest)
+            self._rest.clear()
+            yield line if self._dropping else record_in(line)
             self._dropping = False
+        self._rest += rest
         if len(self._rest) > LINE_MOST_BYTES:
-            dropped, self._rest, self._dropping = self._rest, b"", True
-            yield dropped
+            dropped = bytes(self._rest)
+            self._rest.clear()
+            yield dropped if self._dropping else _broken(dropped, dropped)
+            self._dropping = True
 
 
-def _record_in(line: bytes) -> dict[str, Any] | bytes:
-    """The record that a line is, or ends with: a prompt or a colour may stand before it."""
-    start = line.find(b'{"type":')
-    for text in (line, line[start:]) if start > 0 else (line,):
+def record_in(line: bytes) -> dict[str, Any] | bytes:
+    """The record that a line is, or ends with: a prompt or a colour may be before it, and a host
+    may write its own names in another encoding, or all of the line in one of 16 bits.
+    """
+    if len(line) > LINE_MOST_BYTES:
+        return _broken(line, line)
+    narrow = line if _BEGINNING in line else line.replace(b"\0", b"")
+    start = narrow.find(_BEGINNING)
+    for text in (line, narrow[start:]) if start >= 0 else (line,):
         try:
-            record = json.loads(text)
+            record = json.loads(text.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and isinstance(record.get("type"), str):
             return record
-    return line
+    return line if start < 0 else _broken(narrow[start:], line)
+
+
+_BEGINNING = b'{"type":'
+_NAMED = re.compile(rb'\{"type":"[a-z]{1,20}","id":"([A-Za-z0-9._-]{1,32})"')
+_BEFORE_BYTES = 256
+"""What a prompt or a colour may take before a record."""
+
+
+def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
+    """The ``error`` record of the request that half a record in ``text`` names; else the line."""
+    found = _NAMED.search(text, 0, _BEFORE_BYTES)
+    if found is None:
+        return line
+    shown = excerpt(text[found.start() :].decode("utf-8", "replace"))
+    detail = f"half a record, or one of more than {LINE_MOST_BYTES} bytes: {shown}"
+    return {"type": "error", "id": found[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
 
 
 def _encoded(value: Any) -> str:

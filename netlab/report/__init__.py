@@ -136,7 +136,7 @@ class Report:
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
         from netlab.report.write.text import plain
-        from netlab.results.labels import printable
+        from netlab.terminal import printable
 
         measured = self.wording.text(summary(self.readings))
         title = printable(f"{self.run.plan.title}, {measured}")

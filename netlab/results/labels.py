@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 
 from netlab.experiment.hosts import OS_NAMES
@@ -78,18 +77,6 @@ def figure(value: float, decimals: int = 2) -> str:
         decimals += 1
     return f"{rounded(value, decimals):f}"
 
-
-def printable(text: str, keep: str = "") -> str:
-    """Without line ends, terminal escapes and other control or format characters, save ``keep``."""
-    if text.isprintable():
-        return text
-    return "".join(
-        " " if unicodedata.category(each) in _UNPRINTABLE and each not in keep else each
-        for each in text
-    )
-
-
-_UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 _FORMS: Mapping[str, Callable[[float], str]] = {
     "_bytes": lambda value: format_bytes(int(value)),

@@ -17,6 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.terminal import printable
 from netlab.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -165,11 +166,12 @@ class Progress:
     def _draw(self, what: str) -> None:
         assert self._bar is not None  # noqa: S101  (told to the type checker)
         task = self._bar.task_ids[0]
-        self._bar.update(task, completed=self._done, description=self._state(what))
+        self._bar.update(task, completed=self._done, description=printable(self._state(what)))
         self._bar.refresh()
 
-    def _say(self, line: str) -> None:
+    def _say(self, text: str) -> None:
         self._said_at = time.monotonic()
+        line = printable(text)
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False)
         else:

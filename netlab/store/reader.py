@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -106,6 +106,14 @@ class Gathered:
             self.started[cell, trial] = max(attempt, self.started.get((cell, trial), 0))
 
 
+Keep = Callable[[Record], Record]
+"""What is kept of a record in memory."""
+
+
+def _as_it_is(record: Record) -> Record:
+    return record
+
+
 def is_run_folder(path: Path) -> bool:
     """Whether the folder has a run's header."""
     return (path / HEADER).is_file()
@@ -116,9 +124,10 @@ def holder_of(path: Path) -> str | None:
     return holder(path / LOCK)
 
 
-def read(path: Path) -> StoredRun:
+def read(path: Path, keep: Keep = _as_it_is) -> StoredRun:
     """Read a run folder; takes no lock, another process may be writing.
 
+    ``keep`` says what of each record is kept.
     Raises UsageError where there is no run folder, StoreError where its header cannot be read.
     Damaged lines of the journal are no error: they stand in ``damage``.
     """
@@ -131,7 +140,7 @@ def read(path: Path) -> StoredRun:
         plan, created_at = from_text(read_file(path / HEADER).decode("utf-8"), matrix_text)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
-    gathered = gather(path, plan)
+    gathered = gather(path, plan, keep)
     return StoredRun(
         path=path,
         plan=plan,
@@ -145,8 +154,8 @@ def read(path: Path) -> StoredRun:
     )
 
 
-def gather(path: Path, plan: Plan) -> Gathered:
-    """Read the journal of a run folder with that plan."""
+def gather(path: Path, plan: Plan, keep: Keep = _as_it_is) -> Gathered:
+    """Read the journal of a run folder with that plan; ``keep`` as of ``read``."""
     gathered = Gathered()
     planned = planned_trials(plan)
     begun = None
@@ -155,7 +164,7 @@ def gather(path: Path, plan: Plan) -> Gathered:
             gathered.damage.append(line)
             continue
         if line.data.get("kind") == "record":
-            _gather_record(line, planned, gathered)
+            _gather_record(line, planned, gathered, keep)
             continue
         note = _note(line)
         if note is None:
@@ -171,9 +180,11 @@ def gather(path: Path, plan: Plan) -> Gathered:
     return gathered
 
 
-def _gather_record(line: JournalLine, planned: frozenset[TrialKey], gathered: Gathered) -> None:
+def _gather_record(
+    line: JournalLine, planned: frozenset[TrialKey], gathered: Gathered, keep: Keep
+) -> None:
     try:
-        record = from_data(line.data)
+        record = keep(from_data(line.data))
     except ValueError as error:
         gathered.damage.append(
             Damage(line.number, _("no record of this format: {error}", error=error))

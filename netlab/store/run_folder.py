@@ -15,7 +15,7 @@ from types import MappingProxyType
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, to_json, utc_now
-from netlab.experiment.stopping import CellProgress
+from netlab.experiment.stopping import CellProgress, outline
 from netlab.store.files import make_folder, refused, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.lock import WriterLock
@@ -103,7 +103,7 @@ class RunFolder:
             if created:
                 _refuse_headless(path)
             else:
-                _refuse_another(path, read(path).plan, plan)
+                _refuse_another(path, read(path, outline).plan, plan)
             journal = Journal.open(path / JOURNAL)
             if created:
                 created_at = clock()
@@ -113,7 +113,7 @@ class RunFolder:
                     write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
                 # The header comes last: with it the folder is a run's, and whole.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
-            return cls(path, plan, lock, journal, gather(path, plan), clock)
+            return cls(path, plan, lock, journal, gather(path, plan, outline), clock)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -122,12 +122,12 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Every whole record, in the journal's order."""
+        """Every whole record, in the journal's order, each in outline."""
         return tuple(self._gathered.records)
 
     @property
     def latest(self) -> Mapping[TrialKey, Record]:
-        """(cell, trial) → the last record of it."""
+        """(cell, trial) → the last record of it, in outline: with what rules look at."""
         return MappingProxyType(self._gathered.latest)
 
     @property
@@ -180,7 +180,7 @@ class RunFolder:
             raise ValueError(f"{record.cell}, trial {record.trial}, is not in the plan")
         text = f'{{"kind":"record","at":{json.dumps(self._clock())},{to_json(record)[1:]}'
         self._journal.append(text, durable=durable)
-        self._gathered.add_record(record)
+        self._gathered.add_record(outline(record))
 
     def note(self, kind: str, *, durable: bool = True, **data: object) -> None:
         """Write a line that is no record. Values are plain JSON data, mappings, tuples.

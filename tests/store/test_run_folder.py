@@ -26,7 +26,7 @@ from made_runs import (
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status
+from netlab.experiment.records import Status, Value
 from netlab.experiment.stopping import StopRule
 from netlab.store.run_folder import RunFolder, read
 
@@ -242,6 +242,19 @@ def test_a_record_that_the_plan_has_not_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="not in the plan"):
             folder.append(made_record(trial=3))
         assert folder.records == ()
+
+
+def test_a_writer_keeps_no_more_of_a_record_than_what_rules_look_at(tmp_path: Path) -> None:
+    kept = {"throughput_bit_per_s": 1e6, "receiver_host_steal_share": 0.01}
+    long: dict[str, Value] = {"receiver_interval_bytes": [1] * 1000, "receiver_congestion": "cubic"}
+    record = made_record(values=kept | long)
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(record)
+        assert folder.latest[LL.key, 1].values == kept
+    with open_folder(tmp_path / "run") as folder:
+        (again,) = folder.records
+        assert (again.values, again.settings, again.status) == (kept, {}, record.status)
+    assert read(tmp_path / "run").records == (record,)
 
 
 def test_a_refused_record_leaves_no_line_behind(tmp_path: Path) -> None:

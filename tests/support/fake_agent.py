@@ -80,7 +80,8 @@ def answer(line: str) -> None:
     elif verb == "clock":
         record("clock", request_id, monotonic_ns=time.monotonic_ns() + 5_000_000_000, wall_ns=1)
     elif verb == "facts":
-        record("facts", request_id, boot_id="the-boot", hostname=os.environ.get("FAKE_HOSTNAME"))
+        name = os.environ.get("FAKE_HOSTNAME")
+        record("facts", request_id, boot_id="the-boot", **({"hostname": name} if name else {}))
     elif verb == "echo":
         record("echo", request_id, line=line)
     elif verb == "refuse":

@@ -53,6 +53,8 @@ class Bench:
     """A folder in which netlab is run as a person runs it, with a home of its own."""
 
     folder: Path
+    program: tuple[str, ...] = ("-m", "netlab")
+    """What Python runs: netlab, or a program around it."""
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -90,7 +92,7 @@ class Bench:
     ) -> subprocess.Popen[str]:
         """Start ``netlab words…``; it is killed at the test's end where it still runs."""
         child = subprocess.Popen(  # type: ignore[call-overload]
-            [sys.executable, "-m", "netlab", *words],
+            [sys.executable, *self.program, *words],
             **{
                 "cwd": self.folder,
                 "env": os.environ | {"HOME": str(self.home)} | dict(env or {}),

@@ -69,6 +69,7 @@ class Fake:
     facts_: Mapping[str, Any] = field(default_factory=dict)
     running: dict[str, tuple[Any, str, dict[str, Any]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    skipped_lines: int = 0
 
     @property
     def host(self) -> Any:

@@ -19,10 +19,11 @@ from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page.small_charts import SmallChart, small_charts
 from netlab.results.ceilings import ceiling_of
-from netlab.results.labels import figure, printable, setting_name, setting_value
+from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import FLOWS, STATUSES, Reading
+from netlab.terminal import printable
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -12,7 +12,7 @@ from netlab.messages import Message, sentence_case
 from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import Chart, Table, TableLine
-from netlab.results.labels import printable
+from netlab.terminal import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

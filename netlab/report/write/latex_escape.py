@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from netlab.results.labels import printable
+from netlab.terminal import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

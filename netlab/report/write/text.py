@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from netlab.report.tables.elements import GridTable, Part, Table, TableCell, TableLine
 from netlab.results.export import harmless
-from netlab.results.labels import printable
+from netlab.terminal import printable
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
 

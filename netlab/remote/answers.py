@@ -1,0 +1,286 @@
+"""What a probe's records must hold before they are believed: keys, types, ranges, how many. Pure.
+
+    what a host printed → the record, or an ``error`` record ``bad-answer`` in its place
+
+The kinds of values are those of the columns that they become (netlab/results/columns.py), beyond
+the names below; the keys themselves are those of docs/protocol.md. A key that is not known is
+taken as long as it is flat and finite, and a number where its name ends in a unit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from netlab.remote.protocol import BAD_ANSWER
+from netlab.results.columns import describe
+from netlab.stats.histogram import from_pairs
+from netlab.terminal import excerpt
+
+TESTS = frozenset({"receive", "send", "ask", "mirror"})
+"""Verbs that begin a test: the only ones with several records."""
+RECORDS_AT_ONCE = 64
+RECORDS_PER_S = 16
+"""Records of one test: it says `progress` once a second, and four other words at most."""
+KEYS_MOST = 512
+"""Of one record; a result has some 130. Each becomes a column."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_OF_TESTS = frozenset({"ready", "progress", "window", "result", "error"})
+_OF_OTHERS = frozenset(
+    {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}
+)
+
+
+class Allowance:
+    """So much at once, and so much a second: what is left of it, by a clock in seconds."""
+
+    def __init__(self, at_once: float, per_s: float) -> None:
+        self._most = self._left = at_once
+        self._per_s = per_s
+        self._at_s: float | None = None
+
+    def takes(self, amount: float, now_s: float) -> bool:
+        """Whether there is room for that much now; if so, it is taken."""
+        passed_s = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
+        self._at_s = now_s
+        self._left = min(self._most, self._left + passed_s * self._per_s)
+        if amount > self._left:
+            return False
+        self._left -= amount
+        return True
+
+
+class Answers:
+    """The records that may come to one request."""
+
+    def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
+        self.is_test = verb in TESTS
+        self._verb = verb
+        self._allowance = Allowance(RECORDS_AT_ONCE, RECORDS_PER_S)
+        checks_only = keys.get("kind") == "check"
+        self._wanted = () if checks_only else _RESULT.get(verb, ())
+        if verb == "receive" and not checks_only and "count" not in keys:
+            # Of a count of messages there may be too few for a figure.
+            self._wanted = (*self._wanted, "throughput_bit_per_s")
+
+    def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
+        """The record, or an ``error`` in its place; ``None`` for a type that nobody knows."""
+        kind = record["type"]
+        known = _OF_TESTS if self.is_test else {self._verb, "error"}
+        if kind not in known and self._verb in TESTS | _OF_OTHERS:
+            if kind not in _OF_TESTS | _OF_OTHERS:
+                return None
+            return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
+        if self.is_test and not self._allowance.takes(1, now_s):
+            return bad_answer(record, "it sends records without end")
+        wanted = self._wanted if kind == "result" else _WANTED.get(kind, ())
+        fault = fault_in_record(record, wanted)
+        return record if fault is None else bad_answer(record, fault)
+
+
+def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
+    """The ``error`` record that stands for one that cannot be believed."""
+    return {"type": "error", "id": record.get("id"), "error": BAD_ANSWER, "detail": fault}
+
+
+def fault_in_record(record: Mapping[str, Any], wanted: tuple[str, ...] = ()) -> str | None:
+    """What is wrong with a record, in a sentence without its full stop; ``None``: nothing.
+
+    ``wanted``: keys that must be there.
+    """
+    said = excerpt(str(record["type"]))
+    if len(record) > KEYS_MOST:
+        return f"its {said} has {len(record)} keys, and {KEYS_MOST} are the most"
+    for name, value in record.items():
+        if not _NAME.fullmatch(name):
+            return f"its {said} has a key {excerpt(repr(name))}, which is no name"
+        fits, words = _kind_of(record["type"], name)
+        if not fits(value):
+            return f"its {said} has {name} {_shown(value)}, which should be {words}"
+    for name in wanted:
+        if name not in record:
+            return f"its {said} has no {name}"
+    return _contradiction(record)
+
+
+def _contradiction(record: Mapping[str, Any]) -> str | None:
+    """Figures that cannot all be true: rates against their counts, histograms against theirs."""
+    elapsed_ns = record.get("elapsed_ns", 0)
+    for rate, count, scale in _RATES:
+        if record["type"] != "result" or rate not in record or count not in record:
+            continue
+        true = scale * record[count] / elapsed_ns if elapsed_ns else math.inf
+        if not math.isclose(record[rate], true, rel_tol=1e-6):
+            return (
+                f"its result has {rate} {record[rate]:g}, and {count} {record[count]} in "
+                f"{elapsed_ns} ns"
+            )
+    for name, pairs in record.items():
+        if name.endswith("_histogram") and f"{name}_bits" in record:
+            try:
+                from_pairs(pairs, record[f"{name}_bits"])
+            except (TypeError, ValueError):
+                return f"its {record['type']} has {name}, which is no histogram"
+    return None
+
+
+_RATES = (
+    ("throughput_bit_per_s", "received_bytes", 8e9),
+    ("sent_bit_per_s", "sent_bytes", 8e9),
+    ("transactions_per_s", "transactions", 1e9),
+)
+"""A rate, what it is of in `elapsed_ns`, and how many of its unit a nanosecond of these is."""
+
+
+def _shown(value: object) -> str:
+    """A value as it came, cut; of what is nested its kind."""
+    if isinstance(value, dict):
+        return "with an object in it"
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"of {value.bit_length()} bits"
+    return excerpt(repr(value[:8] if isinstance(value, list) else value))
+
+
+# What a value may be. Python reads `true` as a kind of number: that is a flag and no count.
+
+Fits = Callable[[Any], bool]
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_wide(value: object) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 64
+
+
+def _is_finite(value: object) -> bool:
+    return _is_wide(value) or (type(value) is float and math.isfinite(value))
+
+
+def _is_number(value: Any) -> bool:
+    return _is_finite(value) and value >= 0
+
+
+def _is_flat(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return isinstance(value, str | bool) or _is_finite(value)
+
+
+def _is_measure(value: object) -> bool:
+    return all(map(_is_finite, value)) if isinstance(value, list) else _is_finite(value)
+
+
+_PORT_LIST = re.compile(r"[0-9]{1,5}(,[0-9]{1,5}){0,63}")
+
+_TEXT: tuple[Fits, str] = (lambda value: type(value) is str, "a text")
+_WORD: tuple[Fits, str] = (
+    lambda value: type(value) is str and re.fullmatch(r"[a-z-]{1,40}", value) is not None,
+    "a word",
+)
+_COUNT: tuple[Fits, str] = (_is_count, "a whole number from 0 to 2^63 - 1")
+_COUNTS: tuple[Fits, str] = (
+    lambda value: type(value) is list and all(map(_is_count, value)),
+    "a list of whole numbers from 0 to 2^63 - 1",
+)
+_WIDE: tuple[Fits, str] = (_is_wide, "a whole number of 64 bits")
+_NUMBER: tuple[Fits, str] = (_is_number, "a number, 0 or more")
+_REAL: tuple[Fits, str] = (_is_finite, "a number")
+_SHARE: tuple[Fits, str] = (
+    # Linux takes back some of a CPU's idle time now and then (proc(5), iowait).
+    lambda value: _is_number(value) and value <= 1.1,
+    "a number from 0 to 1",
+)
+_FLAG: tuple[Fits, str] = (lambda value: value in (0, 1), "0 or 1")
+_PORT: tuple[Fits, str] = (lambda value: _is_count(value) and value < 1 << 16, "a port")
+_PORTS: tuple[Fits, str] = (
+    lambda value: type(value) is str and _PORT_LIST.fullmatch(value) is not None,
+    "ports with commas between",
+)
+_MEASURE: tuple[Fits, str] = (_is_measure, "a number, or a list of numbers")
+_FLAT: tuple[Fits, str] = (_is_flat, "a text, a number or a list of numbers")
+
+_KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
+    (_TEXT, "type id role sequence receive_method receive_steering send_method latency_from close"),
+    (_TEXT, "closed_by stack_stamps local_address peer_address opened congestion interface"),
+    (_WORD, "error"),
+    (_TEXT, "detail key version build os os_release architecture clock capabilities"),
+    (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),
+    (_TEXT, "congestion_available route_interface route_source route_gateway addresses"),
+    (_TEXT, "interface_driver interface_qdisc interface_offloads interface_duplex token"),
+    (_COUNT, "streams marks strangers queue_looks queue_drops udp_receive_buffer_errors pid"),
+    (_COUNT, "local_drops largest_burst send_calls send_calls_sampled send_room_looks cpu_count"),
+    (_COUNT, "rtt_count transactions outstanding stack_count quota_periods dscp cpu"),
+    (_COUNT, "quota_throttled_periods host_busiest_core ip_fragments_created ip_fragments_failed"),
+    (_COUNT, "ip_reassembled ip_reassembly_failures bytes messages errno rtt_histogram_bits"),
+    (_COUNT, "stack_histogram_bits send_call_histogram_bits window_open_ns window_close_ns"),
+    (_COUNT, "received_bytes total_bytes total_messages sent_bytes sent_messages_window"),
+    (_COUNT, "late_messages foreign_messages refused_messages mismatched_messages"),
+    (_COUNT, "skipped_messages answered_messages jitter_ns receive_call_bytes last_send_ns"),
+    (_COUNT, "largest_receive_bytes receive_low_water_bytes longest_gap_ns queue_open_bytes"),
+    (_COUNT, "queue_close_bytes interval_ns send_call_median_ns send_call_p90_ns user_ns"),
+    (_COUNT, "system_ns thread_ns run_queue_delay_ns quota_throttled_ns interface_sent_bytes"),
+    (_COUNT, "interface_received_bytes send_buffer_requested_bytes send_buffer_bytes"),
+    (_COUNT, "receive_buffer_requested_bytes receive_buffer_bytes stack_min_ns stack_max_ns"),
+    (_COUNT, "stack_sum_ns connect_sum_ns monotonic_ns wall_ns memory_bytes"),
+    (_COUNTS, "interval_bytes late_histogram_ns first_rtt_ns rtt_histogram stack_histogram"),
+    (_COUNTS, "send_call_histogram cpu_numbers cpu_busy_ticks cpu_total_ticks"),
+    (_NUMBER, "rtt_mean_ns stack_mean_ns connect_mean_ns"),
+    (_FLAG, "closed_by_silence coarse nodelay dont_fragment spin send_buffer_doubled"),
+    (_FLAG, "receive_buffer_doubled send_buffer_capped receive_buffer_capped"),
+    (_PORT, "port local_port peer_port"),
+    (_PORTS, "ports"),
+    # Of a test that never sent, and of a rate without a limit: the largest number there is.
+    (_WIDE, "first_send_ns network_id wall_step_ns"),
+)
+_KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}
+_BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
+    (re.compile(r"interface_\w+_packets|interface_errors|softnet_dropped_packets"), _COUNT),
+    # TCP's own view, and of facts what a sysctl says.
+    (re.compile(r"tcp_\w+_options|tcp_[rw]mem"), _TEXT),
+    (re.compile(r"tcp_\w+"), _WIDE),
+    (re.compile(r"\w+_share"), _SHARE),
+    (re.compile(r"\w+_ppm"), _REAL),
+)
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(record_type: str, name: str) -> tuple[Fits, str]:
+    """What the value of a key may be, and how a sentence calls it."""
+    if name == "protocol":
+        return _COUNT if record_type == "hello" else _TEXT
+    if name in _KIND_OF:
+        return _KIND_OF[name]
+    for pattern, kind in _BY_PATTERN:
+        if pattern.fullmatch(name):
+            return kind
+    column = describe(name)
+    if not column.unit and not name.endswith("_messages"):
+        return _FLAT
+    if column.meaning.startswith("`"):
+        # Neither a column of the lists nor a name of these: its unit is all that is known.
+        return _MEASURE
+    return _COUNT if column.dtype == "Int64" else _NUMBER
+
+
+_RESULT: Mapping[str, tuple[str, ...]] = {
+    "receive": (
+        *("elapsed_ns", "received_bytes", "received_messages", "marks"),
+        *("total_bytes", "total_messages"),
+    ),
+    "send": ("elapsed_ns", "sent_messages", "total_bytes"),
+    "ask": ("elapsed_ns", "transactions", "rtt_count", "lost_messages"),
+    "mirror": ("received_messages", "answered_messages"),
+}
+"""What the `result` of a test must hold, by its verb, unless it only checked the way."""
+_WANTED: Mapping[str, tuple[str, ...]] = {
+    "clock": ("monotonic_ns",),
+    "ready": ("port",),
+    "error": ("error",),
+}
+"""And records of other types."""

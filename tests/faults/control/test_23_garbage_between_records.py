@@ -1,0 +1,70 @@
+"""Garbage between records changes no figure; in place of a record it is a failed trial's detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from fault_runs import Bench, bench, wrong_ok
+from liars import COUNTED, PACED, LiedTo, lied_to
+from scripted_agent import Fake
+
+from netlab.errors import ProbeError
+from netlab.experiment.records import Status
+from netlab.measure import conversation
+from netlab.measure.conversation import ConversationEnd, drive
+from netlab.measure.flow import Flow
+from netlab.remote.agent import Agent
+
+__all__ = ["bench", "lied_to"]
+
+pytestmark = pytest.mark.alone
+
+
+def test_a_run_through_garbage_has_every_result_of_a_clean_one(
+    bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None]
+) -> None:
+    matrix = bench.matrix(PACED, repeats="3", defaults=COUNTED)
+    bench.run("run", str(matrix), "--into", "clean", "--no-report")
+    lied_to.run(matrix, "garbage")
+    assert {record.status for record in lied_to.load().latest.values()} == {Status.OK}
+    assert wrong_ok(bench.load("clean"), lied_to.load()) == []
+    record_property("figure", "300 random bytes, NUL, BOM, colours and CRLF around every record")
+
+
+def test_half_a_record_is_quoted_without_its_escapes(bench: Bench, lied_to: LiedTo) -> None:
+    matrix = bench.matrix("{test: stream, protocol: UDP, message_size: 64}")
+    lied_to.run(matrix, 'result.congestion="\\u001b[31m"', "half")
+    (record,) = lied_to.load().latest.values()
+    assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
+    assert record.detail is not None
+    assert '{"type":"result","id":"' in record.detail
+    assert record.detail.isprintable()
+    assert len(record.detail) < 250
+
+
+def test_a_test_without_a_last_word_quotes_what_came_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conversation, "CONTROLLER_SLACK_S", 0.1)
+
+    class Mute(Fake):
+        last_skipped = r"'\x1b[2J\x00half of what'"
+
+        def _begin(self, pending: object, verb: str, keys: dict[str, Any]) -> None:
+            self.skipped_lines += 1
+
+        def _stop(self, stop: dict[str, Any]) -> None:
+            """It says nothing."""
+
+    def end(verb: str) -> ConversationEnd:
+        return ConversationEnd(cast(Agent, Mute(verb, [])), verb, "10.0.0.1", {})
+
+    flow = Flow("", connector=end("send"), listener=end("receive"))
+    with pytest.raises(ProbeError) as raised:
+        drive([flow], 0.1, lambda *_: None)
+    assert raised.value.word == "bad-answer"
+    assert raised.value.detail.endswith(
+        r"its host printed what is no record: '\x1b[2J\x00half of what'"
+    )

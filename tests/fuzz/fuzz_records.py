@@ -1,0 +1,51 @@
+"""What a host prints: records come out, or nothing; what is believed can be journalled.
+
+The first byte says where the input is cut in two, as a connection cuts it, the last one which
+request it is an answer to.
+"""
+
+from __future__ import annotations
+
+from netlab.experiment.records import Record, Status, Value, from_json, to_json
+from netlab.measure.record import prefixed
+from netlab.remote.answers import Answers
+from netlab.remote.pending import fault_in
+from netlab.remote.protocol import RecordReader
+from netlab.results.contract import misfit
+from netlab.terminal import printable
+
+VERBS = ("receive", "send", "ask", "mirror", "hello", "clock", "facts", "lock")
+
+
+def one_input(data: bytes) -> None:
+    reader = RecordReader()
+    cut = len(data) * data[0] // 255 if data else 0
+    found = [*reader.feed(data[:cut]), *reader.feed(data[cut:] + b"\n")]
+    for record in found:
+        if isinstance(record, bytes):
+            continue
+        believed = Answers(VERBS[data[-1] % len(VERBS)], {}).checked(record, 0.0)
+        if believed is None:
+            continue
+        if believed["type"] == "error":
+            assert printable(said := str(fault_in("host", believed))) == said
+        elif believed["type"] == "result":
+            _journal(prefixed("receiver_", believed))
+
+
+def _journal(values: dict[str, Value]) -> None:
+    assert misfit(values) is None, misfit(values)
+    record = Record(
+        cell="LL",
+        trial=1,
+        attempt=1,
+        status=Status.OK,
+        pairing="LL",
+        server="a",
+        client="b",
+        test="stream",
+        started_at="",
+        settings={},
+        values=values,
+    )
+    assert from_json(to_json(record)) == record

@@ -1,0 +1,60 @@
+"""A short run of each fuzz target: its corpus, then mutations for a second (long: `make fuzz`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import fuzzing
+import pytest
+
+SECONDS = 1.0
+
+
+@pytest.mark.parametrize("name", fuzzing.names())
+def test_a_target_finds_nothing_in_a_short_run(name: str) -> None:
+    assert fuzzing.run_by_mutation(name, seconds=SECONDS, runs=100_000) >= len(fuzzing.seeds(name))
+
+
+@pytest.mark.parametrize("name", fuzzing.names())
+def test_a_corpus_is_small_and_has_more_than_one_file(name: str) -> None:
+    sizes = [len(seed) for seed in fuzzing.seeds(name)]
+    assert len(sizes) > 1
+    assert max(sizes) < fuzzing.LENGTH_MOST
+
+
+def test_a_seed_makes_the_same_inputs_again() -> None:
+    first, second = (islice(fuzzing.inputs("matrix", 7), 100) for _ in range(2))
+    assert list(first) == list(second)
+    assert len(set(islice(fuzzing.inputs("matrix", 8), 100))) > 90
+
+
+def test_a_finding_is_kept_and_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def planted(_name: str) -> fuzzing.OneInput:
+        def one_input(data: bytes) -> None:
+            if b"TCP" in data:
+                raise ZeroDivisionError
+
+        return one_input
+
+    monkeypatch.setattr(fuzzing, "target", planted)
+    monkeypatch.setattr(fuzzing, "FOUND", tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        fuzzing.run_by_mutation("import_table", seconds=1, runs=100)
+    (kept,) = tmp_path.iterdir()
+    assert b"TCP" in kept.read_bytes()
+    assert str(kept) in capsys.readouterr().out
+
+
+def test_the_program_says_how_many_inputs_there_were_and_the_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, fuzzing.__file__, "import_table", "--seconds", "30", "--runs", "20"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "20 inputs, no finding" in done.stdout or "number_of_executed_units" in done.stderr

@@ -1,0 +1,149 @@
+"""What a host's records must hold to be believed: every result ever recorded does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from folders import DOCS, FIXTURES, REPORTS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.remote import answers
+from netlab.remote.answers import Allowance, Answers, fault_in_record
+from netlab.results.contract import misfit
+from netlab.store.journal import read_journal
+
+JOURNALS = sorted([*REPORTS.glob("*/journal.jsonl"), *FIXTURES.glob("*/journal.jsonl")])
+OF_ASKER = ("transactions", "elapsed_ns", "lost_messages", "rtt_", "first_rtt_ns")
+
+
+def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The results in a journal as their probes said them, with their verbs."""
+    for line in read_journal(path)[0]:
+        values = line.data.get("values", {})
+        for flow in ("", "to_server_", "to_client_"):
+            for verb, side in (
+                ("receive", "receiver_"),
+                ("send", "sender_"),
+                ("ask", "client_"),
+                ("mirror", "server_"),
+            ):
+                said = {
+                    name.removeprefix(flow + side): value
+                    for name, value in values.items()
+                    if name.startswith(flow + side)
+                }
+                if "setup_ns" in said:
+                    own = {n: v for n, v in values.items() if n.startswith(OF_ASKER)}
+                    yield verb, said | (own if verb == "ask" else {})
+
+
+@pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.parent.name)
+def test_every_recorded_result_is_believed(path: Any) -> None:
+    for verb, said in recorded(path):
+        record = {"type": "result", "id": "1", **said}
+        assert Answers(verb, {"count": 1}).checked(record, 0.0) is record
+    for line in read_journal(path)[0]:
+        assert misfit(line.data.get("values", {}) | line.data.get("settings", {})) is None
+        facts = line.data.get("data", {}).get("facts", {})
+        if "boot_id" in facts:
+            assert fault_in_record({"type": "facts", "id": "1", **facts}) is None
+
+
+def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
+    text = (DOCS / "protocol.md").read_text("utf-8")
+    named = {name for _, names in answers._KINDS for name in names.split()}
+    documented = named - {"type", "id", "socket"}
+    missing = {name for name in documented if f"`{name}`" not in text and f"{name}`" not in text}
+    assert missing == set()
+
+
+@pytest.mark.parametrize(
+    ("verb", "record", "words"),
+    [
+        ("receive", {"type": "hello", "protocol": 1}, "it answered `receive` with `hello`"),
+        ("clock", {"type": "clock"}, "its clock has no monotonic_ns"),
+        ("clock", {"type": "clock", "monotonic_ns": 1.5}, "its clock has monotonic_ns 1.5"),
+        ("hello", {"type": "hello", "capabilities": ["tcp"]}, "its hello has capabilities ['tcp']"),
+        ("hello", {"type": "hello", "protocol": True}, "its hello has protocol True"),
+        ("facts", {"type": "facts", "interface_mtu_bytes": "1500"}, "interface_mtu_bytes '1500'"),
+        ("facts", {"type": "facts", "cpu_numbers": [0, "1"]}, "cpu_numbers [0, '1']"),
+        ("facts", {"type": "facts", "new_thing": [[1]]}, "new_thing [[1]]"),
+        ("facts", {"type": "facts", "new_ns": "soon"}, "new_ns 'soon'"),
+        ("receive", {"type": "ready", "port": 65536}, "its ready has port 65536"),
+        ("receive", {"type": "ready"}, "its ready has no port"),
+        ("receive", {"type": "ready", "port": 1, "ports": "1, 2"}, "ports '1, 2'"),
+        ("send", {"type": "progress", "bytes": -1}, "its progress has bytes -1"),
+        ("receive", {"type": "window", "elapsed_ns": "1"}, "its window has elapsed_ns '1'"),
+        ("receive", {"type": "result"}, "its result has no elapsed_ns"),
+        ("ask", {"type": "error"}, "its error has no error"),
+        ("ask", {"type": "error", "error": "\x1b[2J"}, "which should be a word"),
+        ("ask", {"type": "error", "error": "system", "errno": "EIO"}, "errno 'EIO'"),
+        ("facts", {"type": "facts", "x": 1 << 9000}, "x of 9001 bits"),
+        ("facts", {"type": "facts", "BIG KEY": 1}, "which is no name"),
+        ("facts", {"type": "facts"} | dict.fromkeys(map("k{}".format, range(600)), 1), "602 keys"),
+    ],
+)
+def test_what_is_not_believed_names_the_key_and_what_came(
+    verb: str, record: dict[str, Any], words: str
+) -> None:
+    said = Answers(verb, {}).checked({"id": "1", **record}, 0.0)
+    assert said is not None
+    assert (said["type"], said["error"], said["id"]) == ("error", "bad-answer", "1")
+    assert words in said["detail"]
+    assert said["detail"].isprintable()
+    assert len(said["detail"]) < 300
+
+
+def test_a_type_that_nobody_knows_is_passed_over_and_a_check_needs_no_figures() -> None:
+    assert Answers("receive", {}).checked({"type": "weather", "id": "1"}, 0.0) is None
+    result = {"type": "result", "id": "1", "role": "send"}
+    assert Answers("send", {"kind": "check"}).checked(result, 0.0) is result
+
+
+def test_a_count_of_messages_needs_no_throughput_and_a_time_does() -> None:
+    names = ("elapsed_ns", "received_bytes", "received_messages", "marks")
+    result = {"type": "result", "id": "1"} | dict.fromkeys(
+        (*names, "total_bytes", "total_messages"), 1
+    )
+    assert Answers("receive", {"count": 5}).checked(result, 0.0) is result
+    said = Answers("receive", {"seconds": "1"}).checked(result, 0.0)
+    assert said is not None
+    assert said["detail"] == "its result has no throughput_bit_per_s"
+
+
+@pytest.mark.parametrize("pairs", [[1], [2, 1, 1, 1], [1, -1]])
+def test_a_histogram_that_is_none_is_not_believed(pairs: list[int]) -> None:
+    record = {"type": "result", "id": "1", "rtt_histogram": pairs, "rtt_histogram_bits": 7}
+    assert "rtt_histogram" in (fault_in_record(record) or "")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["elapsed_ns", "throughput_bit_per_s", "x", "rtt_histogram", "port", "id"])
+
+
+@given(st.sampled_from(["send", "facts", "hello"]), st.dictionaries(NAMES | st.text(), JSON))
+def test_whatever_comes_is_believed_or_an_error_of_one_line(
+    verb: str, keys: dict[str, Any]
+) -> None:
+    for kind in ("result", "facts", "hello", "error", "\x1b"):
+        said = Answers(verb, {}).checked({**keys, "type": kind}, 0.0)
+        if said is not None and said.get("error") == "bad-answer":
+            assert str(said["detail"]).isprintable()
+            json.dumps(said["detail"])
+
+
+def test_an_allowance_fills_with_time() -> None:
+    allowance = Allowance(at_once=10, per_s=2)
+    assert allowance.takes(10, 0.0)
+    assert not allowance.takes(1, 0.0)
+    assert allowance.takes(4, 2.0)
+    assert not allowance.takes(11, 1000.0)
+    assert allowance.takes(10, 1000.0)
