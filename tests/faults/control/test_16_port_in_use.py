@@ -41,7 +41,7 @@ def server(ports: str) -> str:
 def test_the_range_is_measured_with_and_beside_it_without_a_difference(
     bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
-    bench.matrix(TESTS, server=server(f"{FIRST}-{LAST}"), repeats="3")
+    bench.matrix(TESTS, server=server(f"{FIRST}-{LAST}"), repeats="3", defaults="{duration: 500ms}")
     assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
     with taken():
         assert bench.run("run", "matrix.yaml", "--into", "faulty").returncode == 0
