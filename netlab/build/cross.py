@@ -109,7 +109,7 @@ def build_contract(sources: Path, target: Target, compiler: Compiler | None = No
     """The platform contract's test for a target, kept beside the probe that it speaks of."""
     compiler = compiler or compiler_for(target)
     name = target.file_name.replace("netprobe", "contract")
-    kept = _kept(sources, target, compiler, name, sorted((sources / "tests").glob("*.[ch]")))
+    kept = _kept(sources, target, compiler, name, sorted((sources / "tests").rglob("*.[ch]")))
     if kept.is_file():
         return Built(target, kept, compiler.name, None)
     seconds, said = _make(sources, target, compiler, "contract", kept)

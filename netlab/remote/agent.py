@@ -150,9 +150,11 @@ class Agent:
         """Send a request and wait for its answer; ProbeError or HostGone in place of one."""
         return self.start(verb, **keys).record(timeout_s)
 
-    def facts(self, to: str | None = None) -> Mapping[str, Any]:
-        """The host's facts, with ``to`` those of the route to that address."""
-        return self.ask("facts") if to is None else self.ask("facts", to=to)
+    def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
+        """The host's facts; with ``to`` those of the way to that address, by an interface or by
+        that of the route."""
+        words: dict[str, Any] = {"to": to, "interface": interface}
+        return self.ask("facts", **{key: word for key, word in words.items() if word is not None})
 
     def start_beside(self, argv: Sequence[str]) -> Process:
         """Start another program on the host. Over SSH the words must need no quoting."""

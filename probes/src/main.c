@@ -12,7 +12,8 @@
 static const char help[] =
     "netprobe measures what a network path carries, between two of its kind.\n"
     "\n"
-    "  netprobe agent [lease_s=12]     answer requests on standard input: ID VERB key=value ...\n"
+    "  netprobe agent                  answer requests on standard input: ID VERB key=value ...\n"
+    "    lease_s=12 silence_s=60       how long without a line: idle, and with tests running\n"
     "  netprobe VERB [key=value ...]   one request by hand; prints the same records\n"
     "  netprobe --help | --version\n"
     "\n"
@@ -24,7 +25,8 @@ static const char help[] =
     "  hello       who this is: protocol, version, build, os, clock, capabilities\n"
     "  heartbeat   nothing but an answer; every line renews the lease\n"
     "  clock       monotonic_ns, wall_ns\n"
-    "  facts       what this host is and how it is set; to=ADDRESS adds the route to that peer\n"
+    "  facts       what this host is and how it is set; to=ADDRESS adds the route to that peer,\n"
+    "              interface=NAME the way by that interface\n"
     "  lock        owner=TEXT: one controller at a time in this network namespace\n"
     "  unlock      gives the lock back\n"
     "  receive     takes a stream in, measures it; keys below\n"
@@ -79,16 +81,27 @@ static const char help[] =
     "(the receiver's window has closed), result, error (a word, errno, key, detail).\n"
     "All keys are explained in docs/protocol.md.\n";
 
-/* `lease_s=N`, whole seconds; false: not that. */
-static bool read_lease(const char *word, uint64_t *lease_ns)
+/* `NAME=SECONDS`; false: not that. */
+static bool read_seconds(const char *word, const char *name, uint64_t *nanoseconds)
 {
+    const char *value = word + strlen(name);
     char *end;
-    if (strncmp(word, "lease_s=", 8) != 0 || word[8] < '0' || word[8] > '9')
+    if (strncmp(word, name, strlen(name)) != 0 || value[0] < '0' || value[0] > '9')
         return false;
-    double seconds = strtod(word + 8, &end);
+    double seconds = strtod(value, &end);
     if (*end != 0 || !(seconds >= 0.1 && seconds <= 86400))
         return false;
-    *lease_ns = (uint64_t)(seconds * 1e9);
+    *nanoseconds = (uint64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool read_patience(int count, char **words, struct agent_patience *out)
+{
+    *out = (struct agent_patience){AGENT_LEASE_NS, AGENT_SILENCE_NS};
+    for (int i = 0; i < count; i++)
+        if (!read_seconds(words[i], "lease_s=", &out->lease_ns) &&
+            !read_seconds(words[i], "silence_s=", &out->silence_ns))
+            return false;
     return true;
 }
 
@@ -100,7 +113,7 @@ static int wrong(const char *what)
 
 int main(int count, char **words)
 {
-    uint64_t lease_ns = AGENT_LEASE_NS;
+    struct agent_patience patience;
     if (count < 2)
         return wrong("which verb?");
     if (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0)
@@ -113,7 +126,7 @@ int main(int count, char **words)
     calibration_start();
     if (strcmp(words[1], "agent") != 0)
         return agent_by_hand((unsigned)count - 1, words + 1);
-    if (count > 3 || (count == 3 && !read_lease(words[2], &lease_ns)))
-        return wrong("agent takes lease_s=SECONDS (0.1 to 86400) and nothing else");
-    return agent_run(lease_ns);
+    if (!read_patience(count - 2, words + 2, &patience))
+        return wrong("agent takes lease_s=SECONDS and silence_s=SECONDS (0.1 to 86400)");
+    return agent_run(&patience);
 }

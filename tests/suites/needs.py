@@ -95,6 +95,15 @@ def _chromium() -> bool:
     return program() is not None
 
 
+def _fuzzer_library() -> list[Path]:
+    """The library of clang's that drives fuzz targets; a package of its own on Debian."""
+    if not _program("clang")():
+        return []
+    argv = ["clang", "-print-resource-dir"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return list(Path(done.stdout.strip()).glob("lib/**/libclang_rt.fuzzer-*.a"))
+
+
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server")
 
 
@@ -144,6 +153,10 @@ NEEDS = {
         _program("x86_64-w64-mingw32-gcc"), "mingw-w64: apt-get install gcc-mingw-w64-x86-64"
     ),
     "clang": Need(_program("clang"), "clang: apt-get install clang"),
+    "libfuzzer": Need(
+        lambda: bool(_fuzzer_library()),
+        "libFuzzer: apt-get install clang libclang-rt-14-dev",
+    ),
     "nft": Need(_program("nft"), "nft: apt-get install nftables"),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
     "setpriv": Need(_program("setpriv"), "setpriv: apt-get install util-linux"),

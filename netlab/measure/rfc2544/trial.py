@@ -118,7 +118,8 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
         rate, source = ends.link_rate_bit_per_s, "link"
     if rate is None:
         peer = ends.address("server", setup)
-        rate, source = ends.client.facts(to=peer).get("interface_speed_bit_per_s"), "interface"
+        facts = ends.client.facts(to=peer, interface=setup.interface)
+        rate, source = facts.get("interface_speed_bit_per_s"), "interface"
     if not rate:
         detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
         raise ProbeError(ends.client.host.name, "capability-missing", detail=detail)

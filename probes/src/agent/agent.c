@@ -14,6 +14,10 @@
 #include "test/records.h"
 #include "version.h"
 
+#define LOOK_MS 200                        /* how often a waiting agent looks at what else there is */
+#define UNREAD_MAX_BYTES (1u << 20)        /* of answers, before more is asked for */
+#define LAST_WORDS_NS (2 * SECOND_NS)      /* for whoever has stopped reading */
+
 struct agent {
     bool by_hand, quitting;
     struct test *test[AGENT_TESTS_MAX];
@@ -137,7 +141,7 @@ static struct error do_facts(struct agent *agent, const struct request *request)
     if (request_flag(request, "cpu_times", &cpu_times) != NULL)
         return error_about("bad-value", "cpu_times", "0 or 1");
     json_begin(&record, "facts", request->id);
-    plat_facts(&record, text);
+    plat_facts(&record, text, request_value(request, "interface"));
     if (cpu_times)
         add_cpu_times(&record);
     record_print(&record);
@@ -217,7 +221,7 @@ static struct error do_quit(struct agent *agent, const struct request *request)
 }
 
 static const char *const no_keys[] = {NULL};
-static const char *const facts_keys[] = {"to", "cpu_times", NULL};
+static const char *const facts_keys[] = {"to", "interface", "cpu_times", NULL};
 static const char *const lock_keys[] = {"owner", NULL};
 static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
 
@@ -310,44 +314,61 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
     }
 }
 
-/* How long to wait for input: the lease; once it has run out, for the last test's own end. */
-static int patience_ms(struct agent *agent, uint64_t lease_until_ns)
+/* How long to wait for input: the lease; once it has run out, for the last test's own end, and no
+ * longer than a controller may be silent. */
+static int patience_ms(struct agent *agent, const struct agent_patience *patience,
+                       uint64_t silent_ns)
 {
-    uint64_t now = plat_now_ns();
-    if (now < lease_until_ns) {
-        uint64_t left_ms = (lease_until_ns - now) / MILLISECOND_NS + 1;
+    if (silent_ns < patience->lease_ns) {
+        uint64_t left_ms = (patience->lease_ns - silent_ns) / MILLISECOND_NS + 1;
         return left_ms > 60000 ? 60000 : (int)left_ms;
     }
     reap(agent);
-    return agent->count > 0 ? 200 : 0;
+    return agent->count > 0 && silent_ns < patience->silence_ns ? LOOK_MS : 0;
 }
 
-int agent_run(uint64_t lease_ns)
+/* Input, unless so much waits for whoever reads our output that he is to read first: then nothing
+ * is taken in, and so nothing renews the lease. */
+static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
+{
+    if (record_waiting_bytes() < UNREAD_MAX_BYTES)
+        return plat_input_read(into, capacity, wait_ms);
+    plat_sleep_ns(LOOK_MS * MILLISECOND_NS);
+    return PLAT_TIMED_OUT;
+}
+
+/* False: silence has ended it. */
+static bool obey(struct agent *agent, const struct agent_patience *patience)
 {
     static struct line_reader reader;
-    struct agent agent = {.quitting = false};
     char bytes[4096];
-    uint64_t lease_until_ns = plat_now_ns() + lease_ns;
-    while (!agent.quitting) {
-        int patience = patience_ms(&agent, lease_until_ns);
-        if (patience == 0) {
-            fprintf(stderr, "netprobe: nothing heard within the lease, leaving\n");
-            break;
-        }
-        ptrdiff_t got = plat_input_read(bytes, sizeof bytes, patience);
+    uint64_t heard_ns = plat_now_ns();
+    while (!agent->quitting) {
+        int wait_ms = patience_ms(agent, patience, plat_now_ns() - heard_ns);
+        if (wait_ms == 0)
+            return false;
+        ptrdiff_t got = read_more(bytes, sizeof bytes, wait_ms);
         if (got == 0)
             break;
-        if (got == PLAT_TIMED_OUT)
-            continue;
-        for (ptrdiff_t i = 0; i < got && !agent.quitting; i++) {
+        for (ptrdiff_t i = 0; i < got && !agent->quitting; i++) {
             if (bytes[i] == '\n')
-                lease_until_ns = plat_now_ns() + lease_ns;
-            take_byte(&agent, &reader, bytes[i]);
+                heard_ns = plat_now_ns();
+            take_byte(agent, &reader, bytes[i]);
         }
     }
+    return true;
+}
+
+int agent_run(const struct agent_patience *patience)
+{
+    struct agent agent = {.quitting = false};
+    bool heard = obey(&agent, patience);
     end_all(&agent);
     plat_lock_release();
     calibration_end();
+    record_finish(LAST_WORDS_NS);
+    if (!heard)
+        fprintf(stderr, "netprobe: nothing heard within the lease, leaving\n");
     return 0;
 }
 
@@ -364,5 +385,6 @@ int agent_by_hand(unsigned count, char **words)
     while (agent.count > 0)
         fine = test_join(agent.test[--agent.count]) && fine;
     calibration_end();
+    record_finish(NEVER_NS);
     return fine ? 0 : 1;
 }

@@ -6,10 +6,16 @@
 
 #define AGENT_TESTS_MAX 64
 #define AGENT_LEASE_NS (12 * UINT64_C(1000000000))
+#define AGENT_SILENCE_NS (60 * UINT64_C(1000000000))
 
-/* Answers requests on standard input until `quit`, its end, or the end of the lease.
+/* How long after the controller's last line an agent stays, and how long where tests are running. */
+struct agent_patience {
+    uint64_t lease_ns, silence_ns;
+};
+
+/* Answers requests on standard input until `quit`, its end, or the end of the patience.
  * Returns the process's exit code. */
-int agent_run(uint64_t lease_ns);
+int agent_run(const struct agent_patience *patience);
 
 /* One request by hand, its verb first: prints its records.
  * Returns 0, or 1 where the last was an error. */

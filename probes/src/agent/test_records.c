@@ -18,7 +18,7 @@ void record_progress(struct test *test, uint64_t now_ns)
     json_u64(&record, "bytes", bytes);
     json_u64(&record, "messages", messages);
     json_u64(&record, "elapsed_ns", now_ns - test->begun_ns);
-    record_print(&record);
+    record_print_news(&record);
 }
 
 void record_window(struct test *test)

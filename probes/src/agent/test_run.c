@@ -2,6 +2,7 @@
 #include "agent/test_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/calibration.h"
 #include "agent/methods.h"
@@ -49,6 +50,8 @@ static bool prepare_stream(struct stream *stream)
     /* Filled on the receiving side as well: its pages are to be there before the first message. */
     if (stream->buffer != NULL)
         dataport_fill(stream->buffer, size, stream->number);
+    if (stream->buffer != NULL && settings->role == ROLE_SEND && size < DATAPORT_BARE_MAX)
+        memcpy(stream->buffer, stream->bare, size);
     return stream->buffer != NULL &&
            (settings->method == METHOD_PLAIN || send_batch_prepare(stream)) &&
            (settings->role != ROLE_ASK || ask_prepare(stream)) &&
@@ -209,6 +212,7 @@ static struct test *make_test(const struct settings *settings, uint64_t requeste
         test->stream[i].number = i;
         test->stream[i].socket = PLAT_NO_SOCKET;
         test->stream[i].tag = dataport_tag(settings->token);
+        dataport_bare_fill(test->stream[i].bare, test->stream[i].tag, i);
         marks[i] = &test->stream[i].marks;
     }
     window_init(&test->window, &plan, marks);

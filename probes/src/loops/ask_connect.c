@@ -40,7 +40,7 @@ static bool report_end(struct stream *stream, int error)
 {
     if (test_halted(stream->test))
         return false;
-    if (error != 0 && !plat_is_peer_gone(error))
+    if (error != 0 && !traffic_tcp_gone(error))
         return report_failure(stream, error, "a connection");
     test_fail(stream->test, "peer-vanished", error, "the mirror ended a connection early");
     return false;
@@ -98,14 +98,19 @@ static bool transact(struct stream *stream, uint64_t due_ns)
     struct test *test = stream->test;
     struct ask *ask = stream->ask;
     const bool measured = due_ns >= ask->open_ns;
-    plat_socket fresh;
-    bool made = open_socket(test, &fresh);
-    test_swap_socket(stream, fresh);
-    if (!made || test_halted(test))
-        return false;
-    uint64_t begun_ns = plat_now_ns();
-    int error = plat_connect(fresh, &test->settings.to[0], begun_ns + OPEN_NS);
-    uint64_t connected_ns = plat_now_ns();
+    uint64_t begun_ns, connected_ns;
+    unsigned port = test->settings.port_first;
+    int error;
+    do {
+        plat_socket fresh;
+        bool made = open_socket_from(test, &fresh, &port);
+        plat_close(test_swap_socket(stream, fresh));
+        if (!made || test_halted(test))
+            return false;
+        begun_ns = plat_now_ns();
+        error = plat_connect(fresh, &test->settings.to[0], begun_ns + OPEN_NS);
+        connected_ns = plat_now_ns();
+    } while (error != 0 && open_next_port(test, error, &port));
     if (error != 0)
         return report_failure(stream, error, "connect");
     ask_sent(stream, begun_ns, measured);

@@ -79,7 +79,7 @@ static void take_tcp_answers(struct loop *loop, size_t length)
 
 static bool gone_tcp(struct loop *loop, int error)
 {
-    if (error == 0 || plat_is_peer_gone(error))
+    if (error == 0 || traffic_tcp_gone(error))
         test_fail(loop->stream->test, "peer-vanished", error, "the mirror ended the connection");
     else
         test_fail_system(loop->stream->test, error, "the connection");

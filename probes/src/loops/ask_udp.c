@@ -63,7 +63,7 @@ static bool give_up_refused(struct loop *loop, int error)
     stream->refused++;
     if (request != NULL)
         ask_lost(loop, request);
-    if (++stream->refusals < REFUSALS_OF_A_PEER)
+    if (!traffic_refused(stream))
         return true;
     if (loop->ask->answered == 0)
         test_fail_system(stream->test, error, "the peer's host");
@@ -80,6 +80,11 @@ static bool gone_udp(struct loop *loop, int error)
     }
     if (plat_is_peer_gone(error))
         return give_up_refused(loop, error);
+    if (plat_is_unreachable(error)) {
+        loop->stream->refused++; /* what was sent and got lost by it times out */
+        if (!traffic_unreachable(loop->stream))
+            return true;
+    }
     test_fail_system(loop->stream->test, error, "the way to the mirror");
     return false;
 }

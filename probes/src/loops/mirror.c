@@ -93,7 +93,8 @@ static bool respond(struct stream *stream, const struct dataport_data *data)
     stream->mirror->stamped--;
     stream->refused++;
     int error = (int)-put;
-    if (plat_is_transient(error) || plat_is_no_buffers(error) || plat_is_peer_gone(error))
+    if (plat_is_transient(error) || plat_is_no_buffers(error) || plat_is_peer_gone(error) ||
+        plat_is_unreachable(error))
         return !test_halted(stream->test);
     if (!test_halted(stream->test))
         test_fail_system(stream->test, error, "send");
@@ -119,13 +120,22 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     histogram_add(&mirror->stack, sent.ns - received->ns);
 }
 
+static void end_stamps(struct stream *stream)
+{
+    if (stream->mirror->card[0] != 0)
+        plat_stamps_off(stream->mirror->card);
+    stream->mirror->card[0] = 0;
+}
+
 static bool begin_stamps(struct stream *stream)
 {
     struct test *test = stream->test;
-    char interface[PLAT_INTERFACE_NAME];
-    bool known = plat_interface_between(&test->local, &test->peer, interface);
+    char *card = stream->mirror->card;
+    end_stamps(stream); /* those of the socket before */
+    if (!test_interface(test, card))
+        card[0] = 0;
     stream->mirror->stamped = 0;
-    int error = plat_stamps_on(stream->socket, known ? interface : NULL);
+    int error = plat_stamps_on(stream->socket, card[0] != 0 ? card : NULL);
     if (error != 0)
         test_fail_key(test, plat_word(error), error, "stamps");
     return error == 0;
@@ -213,10 +223,10 @@ static void mirror_tcp(struct stream *stream)
 void mirror_run(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
-    if (settings->stamps && !begin_stamps(stream))
-        return;
-    if (settings->udp)
+    const bool ready = !settings->stamps || begin_stamps(stream);
+    if (ready && settings->udp)
         mirror_udp(stream, traffic_room(settings));
-    else
+    else if (ready)
         mirror_tcp(stream);
+    end_stamps(stream);
 }

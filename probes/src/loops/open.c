@@ -66,12 +66,27 @@ static bool set_options(struct test *test, plat_socket socket)
     if (settings->udp) {
         plat_option_set(socket, PLAT_REPORT_DROPS, 1);
         plat_option_set(socket, PLAT_SEND_TIMEOUT_MS, NOTICE_NS / MILLISECOND_NS);
+    } else {
+        plat_option_set(socket, PLAT_GIVE_UP_S, GIVE_UP_S); /* those accepted inherit it */
     }
     return true;
 }
 
-/* The first port of the range that is free. */
-static bool bind_in_range(struct test *test, plat_socket socket)
+static void fail_bind(struct test *test, int error, const struct plat_address *address)
+{
+    const struct settings *settings = &test->settings;
+    char text[PLAT_ADDRESS_TEXT], call[PLAT_ADDRESS_TEXT + 40];
+    plat_address_text(address, text);
+    if (settings->port_first == settings->port_last)
+        snprintf(call, sizeof call, "bind to %s, port %u", text, settings->port_first);
+    else
+        snprintf(call, sizeof call, "bind to %s, ports %u to %u", text, settings->port_first,
+                 settings->port_last);
+    test_fail_system(test, error, call);
+}
+
+/* The first port that is free of the range from *from on, which it becomes. */
+static bool bind_in_range(struct test *test, plat_socket socket, unsigned *from)
 {
     const struct settings *settings = &test->settings;
     struct plat_address address = settings->bind;
@@ -82,18 +97,35 @@ static bool bind_in_range(struct test *test, plat_socket socket)
     }
     if (!settings->udp && settings->port_first != 0)
         plat_option_set(socket, PLAT_REUSE, 1);
-    for (unsigned port = settings->port_first; port <= settings->port_last; port++) {
+    for (unsigned port = *from; port <= settings->port_last; port++) {
         plat_address_set_port(&address, port);
+        *from = port;
         error = plat_bind(socket, &address);
         if (!plat_is_address_in_use(error))
             break;
     }
     if (error != 0)
-        test_fail_system(test, error, "bind");
+        fail_bind(test, error, &address);
     return error == 0;
 }
 
 bool open_socket(struct test *test, plat_socket *out)
+{
+    unsigned port = test->settings.port_first;
+    return open_socket_from(test, out, &port);
+}
+
+bool open_next_port(const struct test *test, int error, unsigned *port)
+{
+    const bool taken = plat_is_address_in_use(error) ||
+                       strcmp(plat_word(error), "address-not-available") == 0;
+    if (!taken || *port >= test->settings.port_last)
+        return false;
+    ++*port;
+    return true;
+}
+
+bool open_socket_from(struct test *test, plat_socket *out, unsigned *port)
 {
     const struct settings *settings = &test->settings;
     const struct plat_address *family =
@@ -107,7 +139,7 @@ bool open_socket(struct test *test, plat_socket *out)
     if (!set_options(test, *out))
         return false;
     bool bound = settings->bind.length > 0 || settings->port_first != 0;
-    return !bound || bind_in_range(test, *out);
+    return !bound || bind_in_range(test, *out, port);
 }
 
 bool open_streams(struct test *test)

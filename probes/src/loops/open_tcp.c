@@ -7,11 +7,16 @@
 static bool listen_for(struct test *test, plat_socket *listener)
 {
     struct plat_address address;
-    if (!open_socket(test, listener))
-        return false;
-    int error = plat_option_set(*listener, PLAT_BLOCKING, 0);
-    if (error == 0)
-        error = plat_listen(*listener, 128);
+    unsigned port_from = test->settings.port_first;
+    int error = 0;
+    do {
+        plat_close(*listener);
+        if (!open_socket_from(test, listener, &port_from))
+            return false;
+        error = plat_option_set(*listener, PLAT_BLOCKING, 0);
+        if (error == 0)
+            error = plat_listen(*listener, 128);
+    } while (error != 0 && open_next_port(test, error, &port_from));
     if (error == 0)
         error = plat_local_address(*listener, &address);
     if (error != 0) {
@@ -72,9 +77,14 @@ bool open_tcp_callers(struct test *test)
 static bool connect_stream(struct test *test, struct stream *stream, uint64_t until_ns)
 {
     unsigned char preface[DATAPORT_PREFACE];
-    if (!open_socket(test, &stream->socket))
-        return false;
-    int error = plat_connect(stream->socket, &test->settings.to[0], until_ns);
+    unsigned port = test->settings.port_first;
+    int error;
+    do {
+        plat_close(stream->socket);
+        if (!open_socket_from(test, &stream->socket, &port))
+            return false;
+        error = plat_connect(stream->socket, &test->settings.to[0], until_ns);
+    } while (error != 0 && open_next_port(test, error, &port));
     if (error != 0) {
         test_fail_system(test, error, "connect");
         return false;

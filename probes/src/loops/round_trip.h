@@ -32,6 +32,7 @@ struct mirror {
     struct histogram stack; /* receive stamp to transmit stamp of the same datagram */
     bool hardware;          /* those stamps are the network card's */
     uint32_t stamped;       /* datagrams sent since stamps are taken */
+    char card[PLAT_INTERFACE_NAME]; /* that was asked for stamps; empty: none */
 };
 
 /* Makes state and further buffers; the stream's own is there. False: no memory. */

@@ -64,28 +64,38 @@ static const struct work *work_of(const struct settings *settings)
 
 /* ---- the loop ---- */
 
-bool send_may_go_on(struct stream *stream, int error, uint64_t sent)
+static bool has_gone(struct stream *stream, int error)
+{
+    return stream->test->settings.udp ? plat_is_peer_gone(error) : traffic_tcp_gone(error);
+}
+
+bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t unsent)
 {
     struct test *test = stream->test;
     if (test_halted(test))
         return false;
-    if (plat_is_transient(error))
+    if (plat_is_transient(error)) {
+        /* Paced, they have had their turn; else the next call takes them. */
+        stream->pacing.skipped += test->settings.rate_numerator != 0 ? unsent : 0;
         return true;
-    stream->refused++;
+    }
+    stream->refused += unsent;
     if (plat_is_no_buffers(error)) {
-        stream->local_drops += sent > 0;
+        stream->local_drops += sent > 0 ? unsent : 0;
         if (sent > 0 || plat_now_ns() - stream->tried_ns < ALL_REFUSED_NS)
             return true;
         test_fail(test, "no-buffers", error, "every send call was refused");
-    } else if (plat_is_peer_gone(error)) {
+    } else if (has_gone(stream, error)) {
         /* After our window the receiver may have all it wants, and leave first. */
         if (atomic_load(&test->in_tail))
             return false;
-        if (test->settings.udp && ++stream->refusals < REFUSALS_OF_A_PEER)
+        if (test->settings.udp && !traffic_refused(stream))
             return true;
         test_fail(test, "peer-vanished", error, "the peer went away while we were sending");
-    } else {
+    } else if (!plat_is_unreachable(error) || traffic_unreachable(stream)) {
         test_fail_system(test, error, "send");
+    } else {
+        return true;
     }
     return false;
 }
@@ -160,7 +170,7 @@ void send_run(struct stream *stream)
         if (paced)
             pacing_sent(&stream->pacing, now_ns);
         if (put <= 0) {
-            if (!send_may_go_on(stream, (int)-put, sent))
+            if (!send_may_go_on(stream, (int)-put, sent, 1))
                 break;
             continue;
         }

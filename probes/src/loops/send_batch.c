@@ -126,15 +126,17 @@ static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
     return ready;
 }
 
-/* What a call refuses has had its turn, as a single message has. False: the loop ends. */
+/* What a call refuses has had its turn, as a single message has, and those behind it where they were
+ * due; unpaced, these are written anew. False: the loop ends. */
 static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
 {
+    const bool paced = stream->test->settings.rate_numerator != 0;
     struct send_batch *batch = stream->batch;
     const plat_socket socket = batch->frames != PLAT_NO_SOCKET ? batch->frames : stream->socket;
     for (unsigned done = 0; done < ready;) {
         ptrdiff_t put = plat_send_many(socket, &batch->places, done, ready - done);
         if (put <= 0)
-            return send_may_go_on(stream, (int)-put, *sent);
+            return send_may_go_on(stream, (int)-put, *sent, paced ? ready - done : 1);
         const bool first = *sent == 0;
         batch->calls++;
         done += (unsigned)put;

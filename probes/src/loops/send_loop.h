@@ -4,9 +4,9 @@
 
 #include "loops/traffic.h"
 
-/* What follows a send call that took nothing. False: the loop ends. Else the message was not sent,
- * and the next may be. */
-bool send_may_go_on(struct stream *stream, int error, uint64_t sent);
+/* What follows a send call that took nothing, and so left `unsent` messages that will not be sent any
+ * more, which are counted. False: the loop ends. Else the next may be sent. */
+bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t unsent);
 /* Sleeps while the next message's time is farther off than the worst sleep, then spins.
  * False: halted. */
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns);

@@ -79,10 +79,30 @@ bool traffic_nothing(struct stream *stream, int error)
     if (test_halted(stream->test))
         return false;
     stream->foreign += error == 0;
-    if (error == 0 || plat_is_transient(error) || plat_is_peer_gone(error))
+    if (error == 0 || plat_is_transient(error) || plat_is_peer_gone(error) ||
+        plat_is_unreachable(error))
         return true;
     test_fail_system(stream->test, error, "receive");
     return false;
+}
+
+bool traffic_refused(struct stream *stream)
+{
+    const uint64_t now = plat_now_ns();
+    if (now - stream->refused_ns > IN_A_ROW_NS)
+        stream->refusals = 0;
+    stream->refused_ns = now;
+    return ++stream->refusals >= REFUSALS_OF_A_PEER;
+}
+
+bool traffic_unreachable(struct stream *stream)
+{
+    const uint64_t now = plat_now_ns();
+    if (now - stream->unreachable_ns > IN_A_ROW_NS)
+        stream->unreachable_from_ns = now;
+    stream->unreachable_ns = now;
+    traffic_sleep(MILLISECOND_NS); /* a way that is not there refuses at once, and without end */
+    return now - stream->unreachable_from_ns >= UNREACHABLE_NS;
 }
 
 bool traffic_control(struct stream *stream, const unsigned char *datagram, size_t length,

@@ -7,6 +7,8 @@
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* no-buffers, when nothing has gone out by then */
 #define REFUSALS_OF_A_PEER 3 /* one may be the answer to a hello that came too early */
+#define IN_A_ROW_NS (4 * SECOND_NS) /* between two of these: hosts tell once a second, or in 3 s */
+#define UNREACHABLE_NS (5 * SECOND_NS) /* a way that is gone for so long does not come back */
 
 /* Room of the stream's buffer for one receive call; a datagram that is too long shows. */
 size_t traffic_room(const struct settings *settings);
@@ -34,6 +36,17 @@ ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const vo
 /* UDP: a receive call brought nothing, or (error 0) an empty datagram. Errors are of what we sent,
  * to a peer that has left: they pass. False: the loop ends. */
 bool traffic_nothing(struct stream *stream, int error);
+/* UDP: the peer's host says that nobody is there. True: it has said so too often in a row. A send call
+ * that succeeds in between means nothing: it is what is refused next. */
+bool traffic_refused(struct stream *stream);
+/* UDP: a host or a router on the way says that there is none. True: it has for too long. */
+bool traffic_unreachable(struct stream *stream);
+/* TCP: a connection's error that is its peer's end. A host that died is "unreachable" as well, where a
+ * router or its neighbours say so before its time is over. */
+static inline bool traffic_tcp_gone(int error)
+{
+    return plat_is_peer_gone(error) || plat_is_unreachable(error);
+}
 /* UDP: three end markers with the number of messages sent, for a queue may be full: by hand some
  * time apart, for then nobody else tells the peer. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);

@@ -61,9 +61,10 @@ struct plat_identity {
 };
 void plat_identify(struct plat_identity *out);
 
-/* Facts of this host as keys of a record that the caller has begun; `to` may be NULL. */
+/* Facts of this host as keys of a record that the caller has begun; those of the way to a peer, by the
+ * interface of that name or by that of the route. Both may be NULL. */
 struct json;
-void plat_facts(struct json *out, const char *to);
+void plat_facts(struct json *out, const char *to, const char *interface);
 
 /* The lock of docs/protocol.md, one a network namespace, gone with this process.
  * 0: taken (or ours already). PLAT_LOCKED: another holds it, `holder` has its owner line.
@@ -252,6 +253,7 @@ enum plat_option {
     PLAT_RECEIVE_TIMEOUT_MS, /* plat_receive gives up after about so long, or earlier */
     PLAT_RECEIVE_LOW_WATER,  /* bytes that plat_receive waits for, on TCP; Windows knows none */
     PLAT_RESET_ON_CLOSE,
+    PLAT_GIVE_UP_S,        /* TCP: a peer that answers nothing for so long is gone */
     PLAT_REPORT_DROPS      /* UDP: send calls fail where this host dropped the datagram */
 };
 int plat_option_set(plat_socket socket, enum plat_option option, int value);
@@ -283,7 +285,8 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out);
 /* Kinds of failure that the loops must tell apart. */
 bool plat_is_no_buffers(int error);       /* refused for want of memory or queue room, may pass */
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
-bool plat_is_peer_gone(int error);        /* reset, refused, or closed by our own plat_wake */
+bool plat_is_peer_gone(int error);        /* reset, refused, silent, or closed by our own plat_wake */
+bool plat_is_unreachable(int error);      /* a host or router says that there is no way; it may pass */
 bool plat_is_address_in_use(int error);
 
 /* ---- frames of our own, past the system's UDP and IP: capability "packet" ---- */
@@ -312,8 +315,10 @@ struct plat_stamp {
 };
 /* Stamps what arrives and what is sent on a UDP socket, from here on. `interface` is the network
  * card to ask for stamps of its own (NULL: none): where it has them and this process may switch
- * them on, and it stays so; else software's. 0 or an error, capability-missing for one. */
+ * them on; else software's. 0 or an error, capability-missing for one. */
 int plat_stamps_on(plat_socket socket, const char *interface);
+/* Once for each plat_stamps_on with that interface: the last puts the card back as it was found. */
+void plat_stamps_off(const char *interface);
 /* plat_receive of one datagram, with the time at which it came in. */
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received);

@@ -83,6 +83,11 @@ bool dataport_message_of(const unsigned char *bytes, size_t length, enum datapor
     return dataport_message_read(bytes, length < 16 ? length : 16, kind, dataport_tag(token), &data);
 }
 
+void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream)
+{
+    dataport_fill(into, DATAPORT_BARE_MAX, (uint64_t)tag << 32 | stream);
+}
+
 /* splitmix64 (Steele, Lea, Flood 2014) */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed)
 {

@@ -15,6 +15,7 @@
 #define DATAPORT_PREFACE 32
 #define DATAPORT_CONTROL 48
 #define DATAPORT_HEADER_MAX 24
+#define DATAPORT_BARE_MAX 16 /* shorter messages have no header */
 #define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* a greater one is not ours */
 
 enum dataport_kind {
@@ -129,6 +130,10 @@ static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
  * 16 are looked at. */
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
+
+/* What every message of a stream is that has no header: nothing else tells it from late ones of a test
+ * before, where both have the same ports. */
+void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream);
 
 /* Pseudo-random filling, the same for the same seed; compresses badly. */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed);

@@ -1,24 +1,117 @@
-/* Prints records, each by one write, and those of a listener and of an error. */
+/* Prints records, each by one write, and those of a listener and of an error. A thread of its own
+ * writes them: where nobody reads, a write blocks for as long as nobody does, and neither a test's
+ * deadline nor the lease nor the end of input may wait for that. */
 #include "test/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static plat_mutex output_lock;
+#define NEWS_MAX_BYTES 65536
+#define WAITING_MAX_BYTES (32u << 20)
+
+struct line {
+    struct line *next;
+    size_t length;
+    char bytes[];
+};
+
+static struct {
+    plat_mutex lock;
+    plat_cond changed;
+    struct line *first, *last;
+    size_t waiting_bytes; /* that of the line which is being written included */
+    uint64_t taken_ns;    /* when somebody last took something */
+    bool threaded;
+} output;
+
+/* The controller is gone, and with it the reason for all that runs here. */
+static void leave(void)
+{
+    _Exit(1);
+}
+
+static void write_lines(void *argument)
+{
+    (void)argument;
+    plat_mutex_lock(&output.lock);
+    for (;;) {
+        struct line *line = output.first;
+        if (line == NULL) {
+            plat_cond_wait(&output.changed, &output.lock, plat_now_ns() + 3600 * SECOND_NS);
+            continue;
+        }
+        output.first = line->next;
+        plat_mutex_unlock(&output.lock);
+        if (plat_output_write(line->bytes, line->length) != 0)
+            leave();
+        plat_mutex_lock(&output.lock);
+        output.waiting_bytes -= line->length;
+        output.taken_ns = plat_now_ns();
+        plat_cond_wake(&output.changed);
+        free(line);
+    }
+}
 
 void record_start(void)
 {
-    plat_mutex_init(&output_lock);
+    plat_thread writer;
+    plat_mutex_init(&output.lock);
+    plat_cond_init(&output.changed);
+    output.threaded = plat_thread_start(&writer, write_lines, NULL) == 0;
+}
+
+static void add_line(const struct json *record)
+{
+    struct line *line = malloc(sizeof *line + record->length);
+    if (line == NULL)
+        leave();
+    line->next = NULL;
+    line->length = record->length;
+    memcpy(line->bytes, record->line, record->length);
+    plat_mutex_lock(&output.lock);
+    if (output.first == NULL)
+        output.first = line;
+    else
+        output.last->next = line;
+    output.last = line;
+    output.waiting_bytes += line->length;
+    if (output.waiting_bytes > WAITING_MAX_BYTES)
+        leave();
+    plat_cond_wake(&output.changed);
+    plat_mutex_unlock(&output.lock);
 }
 
 void record_print(struct json *record)
 {
     json_end(record);
-    plat_mutex_lock(&output_lock);
-    int error = plat_output_write(record->line, record->length);
-    plat_mutex_unlock(&output_lock);
-    if (error != 0)
-        _Exit(1); /* the controller is gone, and with it the reason for all that runs here */
+    if (output.threaded)
+        add_line(record);
+    else if (plat_output_write(record->line, record->length) != 0)
+        leave();
+}
+
+size_t record_waiting_bytes(void)
+{
+    plat_mutex_lock(&output.lock);
+    size_t bytes = output.waiting_bytes;
+    plat_mutex_unlock(&output.lock);
+    return bytes;
+}
+
+void record_print_news(struct json *record)
+{
+    if (record_waiting_bytes() < NEWS_MAX_BYTES)
+        record_print(record);
+}
+
+void record_finish(uint64_t patience_ns)
+{
+    plat_mutex_lock(&output.lock);
+    output.taken_ns = plat_now_ns();
+    while (output.waiting_bytes > 0 && plat_now_ns() - output.taken_ns < patience_ns)
+        plat_cond_wait(&output.changed, &output.lock, plat_now_ns() + NOTICE_NS);
+    plat_mutex_unlock(&output.lock);
 }
 
 void record_ready(struct test *test, const unsigned *ports, unsigned count)

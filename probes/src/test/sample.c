@@ -90,7 +90,7 @@ void sample_opened(struct test *test, struct opened *opened)
         if (test->settings.kind != KIND_CONNECT || test->settings.role == ROLE_ASK)
             plat_tcp_info(socket, &opened->tcp); /* of a listener it says nothing */
     }
-    if (plat_interface_between(&test->local, &test->peer, opened->interface))
+    if (test_interface(test, opened->interface))
         opened->counted =
             plat_interface_bytes(opened->interface, &opened->interface_sent_bytes,
                                  &opened->interface_received_bytes);

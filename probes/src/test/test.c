@@ -51,6 +51,14 @@ bool test_halted(const struct test *test)
     return atomic_load_explicit(&test->halt, memory_order_relaxed);
 }
 
+bool test_interface(const struct test *test, char into[PLAT_INTERFACE_NAME])
+{
+    if (test->settings.interface[0] == 0)
+        return plat_interface_between(&test->local, &test->peer, into);
+    snprintf(into, PLAT_INTERFACE_NAME, "%s", test->settings.interface);
+    return true;
+}
+
 bool test_told_stop(struct test *test)
 {
     plat_mutex_lock(&test->lock);

@@ -40,6 +40,7 @@ struct stream {
     bool begun;   /* its first message has come */
     unsigned char *buffer;
     uint32_t tag;
+    unsigned char bare[DATAPORT_BARE_MAX]; /* what every message of a stream is that has no header */
 
     unsigned char apart_before[CACHE_LINE];
     /* Bytes and messages so far: first copies that came, or what send calls took. */
@@ -56,6 +57,7 @@ struct stream {
     uint64_t foreign, unexpected, local_drops, refused;
     uint64_t answers;  /* to hellos that came again */
     unsigned refusals; /* by the peer's host, in a row */
+    uint64_t refused_ns, unreachable_ns, unreachable_from_ns; /* of the last; of the first in a row */
     struct pacing pacing;
     struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
@@ -114,6 +116,8 @@ void test_fail_saying(struct test *test, const char *word, int error, const char
 void test_fail_key(struct test *test, const char *word, int error, const char *key);
 bool test_failed(struct test *test);
 bool test_halted(const struct test *test);
+/* The interface that the test was told to use, else that of the route to its peer. */
+bool test_interface(const struct test *test, char into[PLAT_INTERFACE_NAME]);
 bool test_told_stop(struct test *test);
 
 #endif

@@ -57,7 +57,7 @@ TEST(facts_are_a_record_that_names_the_kernel_and_the_way_to_a_peer)
     if (record == NULL)
         return;
     json_begin(record, "facts", "-");
-    plat_facts(record, "127.0.0.1");
+    plat_facts(record, "127.0.0.1", NULL);
     json_end(record);
     CHECK(record->length > 2 && record->line[record->length - 1] == '\n');
     CHECK_U64(record->left_out, 0);
@@ -66,7 +66,7 @@ TEST(facts_are_a_record_that_names_the_kernel_and_the_way_to_a_peer)
     CHECK(strstr(record->line, "\"cpu_count\":") != NULL);
     printf("  %s\n", record->line);
     json_begin(record, "facts", "-");
-    plat_facts(record, NULL);
+    plat_facts(record, NULL, NULL);
     json_end(record);
     record->line[record->length - 1] = 0;
     CHECK(strstr(record->line, "\"route_interface\":") == NULL);
@@ -169,7 +169,7 @@ TEST(words_and_sentences_stand_for_error_numbers)
     plat_describe(2, text, 8);
     CHECK(strlen(text) < 8);
     CHECK(!plat_is_no_buffers(0) && !plat_is_transient(0));
-    CHECK(!plat_is_peer_gone(0) && !plat_is_address_in_use(0));
+    CHECK(!plat_is_peer_gone(0) && !plat_is_address_in_use(0) && !plat_is_unreachable(0));
 }
 
 const struct unit_test contract_process_tests[] = {

@@ -160,8 +160,11 @@ TEST(options_are_set_and_read_back)
     CHECK_ERROR(plat_option_set(pair.caller, PLAT_RECEIVE_BUFFER, 32768));
     CHECK_ERROR(plat_option_get(pair.caller, PLAT_RECEIVE_BUFFER, &value));
     CHECK(value >= 32768);
+    int error = plat_option_set(pair.caller, PLAT_GIVE_UP_S, 10);
+    CHECK(error == 0 || strcmp(plat_word(error), "capability-missing") == 0);
+    CHECK(error == 0 || emulated);
     CHECK(plat_buffer_factor == 1 || plat_buffer_factor == 2);
-    int error = plat_congestion_get(pair.caller, name, sizeof name);
+    error = plat_congestion_get(pair.caller, name, sizeof name);
     CHECK((error == 0) == capable("congestion"));
     if (error == 0 && !emulated)
         CHECK_ERROR(plat_congestion_set(pair.caller, name));

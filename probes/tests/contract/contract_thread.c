@@ -65,6 +65,26 @@ TEST(a_wait_that_nobody_ends_ends_by_its_time)
     plat_mutex_destroy(&meeting.lock);
 }
 
+static void end_at_once(void *argument)
+{
+    *(_Atomic bool *)argument = true;
+}
+
+TEST(the_time_of_a_thread_that_has_ended_is_its_own_or_not_told)
+{
+    plat_thread thread;
+    _Atomic bool ends = false;
+    uint64_t used = 0;
+    CHECK_ERROR(plat_thread_start(&thread, end_at_once, (void *)&ends));
+    while (!ends)
+        plat_sleep_ns(MILLISECOND_NS);
+    for (uint64_t until = soon_ns(100); plat_now_ns() < until;)
+        ; /* it is gone by now, and this thread's time is another */
+    if (plat_thread_cpu_ns(thread, &used))
+        CHECK(used < 50 * MILLISECOND_NS);
+    plat_thread_join(thread);
+}
+
 static void pin_to_a_usable_cpu(void *argument)
 {
     int *error = argument;
@@ -128,6 +148,7 @@ TEST(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells)
 const struct unit_test contract_thread_tests[] = {
     ENTRY(threads_count_together_and_wait_for_each_other),
     ENTRY(a_wait_that_nobody_ends_ends_by_its_time),
+    ENTRY(the_time_of_a_thread_that_has_ended_is_its_own_or_not_told),
     ENTRY(a_thread_is_tied_to_a_cpu_where_the_system_does_that),
     ENTRY(two_threads_on_one_cpu_wait_for_each_other_where_the_system_tells),
     {NULL, NULL},

@@ -1,12 +1,9 @@
-/* Runs the process, and holds the host's lock, on macOS and FreeBSD. */
+/* Runs the process on macOS and FreeBSD. */
 #include "platform/bsd/bsd.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/select.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -48,7 +45,7 @@ void plat_identify(struct plat_identity *out)
     struct utsname name;
     memset(out, 0, sizeof *out);
     out->os = bsd_name;
-    out->clock = "CLOCK_MONOTONIC";
+    out->clock = bsd_clock;
     out->capabilities = bsd_capabilities;
     if (uname(&name) == 0) {
         snprintf(out->os_release, sizeof out->os_release, "%.127s", name.release);
@@ -60,52 +57,6 @@ void plat_identify(struct plat_identity *out)
     out->cpu_count = bsd_usable_cpus();
     if (out->cpu_count == 0)
         out->cpu_count = online > 0 ? (unsigned)online : 1;
-}
-
-/* ---- the lock: a file that the kernel locks for this process, and unlocks when it ends ---- */
-
-static const char lock_path[] = "/tmp/netlab-host.lock";
-static int lock_file = -1;
-
-static void read_holder(int file, char *holder, size_t capacity)
-{
-    ssize_t got = pread(file, holder, capacity - 1, 0);
-    holder[got > 0 ? got : 0] = 0;
-    holder[strcspn(holder, "\n")] = 0;
-}
-
-/* The file stays: whoever removed it would let two processes lock two files of one name. */
-int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
-{
-    char line[256];
-    if (lock_file >= 0)
-        return 0;
-    int fresh = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fresh < 0)
-        return errno;
-    fchmod(fresh, 0666); /* so that all users exclude each other */
-    if (flock(fresh, LOCK_EX | LOCK_NB) != 0) {
-        int error = errno;
-        if (error == EWOULDBLOCK)
-            read_holder(fresh, holder, holder_capacity);
-        close(fresh);
-        return error == EWOULDBLOCK ? PLAT_LOCKED : error;
-    }
-    int length = snprintf(line, sizeof line, "%.250s\n", owner);
-    if (ftruncate(fresh, 0) != 0 || pwrite(fresh, line, (size_t)length, 0) != length) {
-        int error = errno;
-        close(fresh);
-        return error;
-    }
-    lock_file = fresh;
-    return 0;
-}
-
-void plat_lock_release(void)
-{
-    if (lock_file >= 0)
-        close(lock_file);
-    lock_file = -1;
 }
 
 /* Nothing: neither system ends sleeps late on purpose. */

@@ -13,7 +13,7 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name);
 
 /* ---- given by each ---- */
 
-extern const char bsd_name[], bsd_capabilities[];
+extern const char bsd_name[], bsd_clock[], bsd_capabilities[];
 /* sysctl names of the processor's name and of the memory's size. */
 extern const char bsd_cpu_model[], bsd_memory[];
 /* Empty where there is none. */

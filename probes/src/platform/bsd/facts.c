@@ -110,7 +110,16 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
                             char into[PLAT_INTERFACE_NAME])
 {
     struct route_message message;
+    struct sockaddr_in6 v6;
+    char name[IF_NAMESIZE];
     (void)local;
+    memcpy(&v6, peer->at.bytes, sizeof v6);
+    if (plat_address_v6(peer) && v6.sin6_scope_id != 0) {
+        if (if_indextoname(v6.sin6_scope_id, name) == NULL)
+            return false;
+        snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
+        return true;
+    }
     return ask_route(peer, &message) && name_of_route(&message, into);
 }
 
@@ -139,19 +148,9 @@ static void route_address(struct json *out, const char *key, const struct sockad
     json_text(out, key, text[0] != 0 ? text : NULL);
 }
 
-static void route(struct json *out, const char *to)
+static void write_interface(struct json *out, const char *name)
 {
-    struct plat_address address;
-    struct route_message message;
     struct bsd_interface_counters counters;
-    char name[PLAT_INTERFACE_NAME];
-    if (!plat_address_parse(to, 0, &address) || !ask_route(&address, &message))
-        return;
-    route_address(out, "route_source", in_route(&message, RTA_IFA));
-    if (message.header.rtm_flags & RTF_GATEWAY)
-        route_address(out, "route_gateway", in_route(&message, RTA_GATEWAY));
-    if (!name_of_route(&message, name))
-        return;
     json_text(out, "route_interface", name);
     if (!bsd_interface_counters(name, &counters))
         return;
@@ -164,6 +163,24 @@ static void route(struct json *out, const char *to)
     json_u64(out, "interface_received_packets", counters.received_packets);
     json_u64(out, "interface_dropped_packets", counters.dropped);
     json_u64(out, "interface_errors", counters.errors);
+}
+
+static void route(struct json *out, const char *to, const char *interface)
+{
+    struct plat_address address;
+    struct route_message message;
+    char name[PLAT_INTERFACE_NAME];
+    if (interface != NULL) {
+        write_interface(out, interface);
+        return;
+    }
+    if (!plat_address_parse(to, 0, &address) || !ask_route(&address, &message))
+        return;
+    route_address(out, "route_source", in_route(&message, RTA_IFA));
+    if (message.header.rtm_flags & RTF_GATEWAY)
+        route_address(out, "route_gateway", in_route(&message, RTA_GATEWAY));
+    if (name_of_route(&message, name))
+        write_interface(out, name);
 }
 
 /* ---- the machine ---- */
@@ -192,10 +209,10 @@ static void machine(struct json *out)
     number_of(out, "tcp_timestamps", "net.inet.tcp.rfc1323");
 }
 
-void plat_facts(struct json *out, const char *to)
+void plat_facts(struct json *out, const char *to, const char *interface)
 {
     machine(out);
     if (to != NULL)
-        route(out, to);
+        route(out, to, interface);
     posix_facts_addresses(out);
 }

@@ -20,7 +20,7 @@
 #include <netinet6/ip6_var.h>
 #include <pthread_np.h>
 
-const char bsd_name[] = "freebsd";
+const char bsd_name[] = "freebsd", bsd_clock[] = "CLOCK_MONOTONIC";
 /* Absent: interface, for a socket cannot be bound to a device; queue-drops; raw-clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu,"
@@ -37,6 +37,17 @@ bool plat_raw_now_ns(uint64_t *out)
 {
     (void)out;
     return false;
+}
+
+/* The kernel leaves 1 for the number of a thread that has ended, which is no thread's. */
+bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return false;
+    *out = posix_in_ns(used);
+    return true;
 }
 
 int plat_pin(unsigned cpu)
@@ -92,6 +103,19 @@ int plat_interface_set(plat_socket socket, const char *name)
     (void)socket;
     (void)name;
     return ENOPROTOOPT;
+}
+
+/* tcp(4), from FreeBSD 14 on; before, a connection is given up by the count of its retransmissions. */
+int posix_set_unanswered(int socket, int seconds)
+{
+#if defined(TCP_MAXUNACKTIME)
+    return posix_failed(
+        setsockopt(socket, IPPROTO_TCP, TCP_MAXUNACKTIME, &seconds, sizeof seconds));
+#else
+    (void)socket;
+    (void)seconds;
+    return 0;
+#endif
 }
 
 bool plat_udp_receive_buffer_errors(uint64_t *out)

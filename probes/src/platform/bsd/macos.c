@@ -14,11 +14,11 @@
 #include <mach/mach.h>
 #include <uuid/uuid.h>
 
-const char bsd_name[] = "macos";
-/* Absent: pin, which macOS has none of; queue-drops, which it does not tell. */
+const char bsd_name[] = "macos", bsd_clock[] = "CLOCK_UPTIME_RAW";
+/* Absent: pin, which macOS has none of; queue-drops, which it does not tell; raw-clock, for its
+ * clock is the hardware's. */
 const char bsd_capabilities[] =
-    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,raw-clock,lock,facts,cpu,poll,"
-    "no-checksum";
+    "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,lock,facts,cpu,poll,no-checksum";
 
 void bsd_machine_id(char *into, size_t capacity)
 {
@@ -31,10 +31,18 @@ void bsd_machine_id(char *into, size_t capacity)
     snprintf(into, capacity, "%s", text);
 }
 
+/* CLOCK_MONOTONIC is the wall clock less the time of boot here, in whole microseconds: clock_gettime(3)
+ * has it "in the same manner as CLOCK_REALTIME", and both parts are set when the wall clock is
+ * adjusted. CLOCK_UPTIME_RAW counts the hardware's ticks, unaffected by that, in nanoseconds. */
+uint64_t plat_now_ns(void)
+{
+    return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
+}
+
 bool plat_raw_now_ns(uint64_t *out)
 {
-    *out = posix_clock_ns(CLOCK_MONOTONIC_RAW);
-    return true;
+    (void)out;
+    return false;
 }
 
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
@@ -118,6 +126,13 @@ int plat_interface_set(plat_socket socket, const char *name)
     return posix_failed(posix_is_v6((int)socket)
                       ? setsockopt((int)socket, IPPROTO_IPV6, IPV6_BOUND_IF, &index, sizeof index)
                       : setsockopt((int)socket, IPPROTO_IP, IP_BOUND_IF, &index, sizeof index));
+}
+
+/* tcp(4): the time after which a connection is dropped whose retransmissions nobody answers. */
+int posix_set_unanswered(int socket, int seconds)
+{
+    return posix_failed(setsockopt(socket, IPPROTO_TCP, TCP_RXT_CONNDROPTIME, &seconds,
+                                   sizeof seconds));
 }
 
 bool plat_udp_receive_buffer_errors(uint64_t *out)

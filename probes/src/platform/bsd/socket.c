@@ -163,6 +163,11 @@ int plat_stamps_on(plat_socket socket, const char *interface)
     return ENOPROTOOPT;
 }
 
+void plat_stamps_off(const char *interface)
+{
+    (void)interface;
+}
+
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received)
 {

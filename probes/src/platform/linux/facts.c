@@ -151,11 +151,11 @@ static void stack(struct json *out)
     facts_text(out, "default_qdisc", CORE "default_qdisc");
 }
 
-void plat_facts(struct json *out, const char *to)
+void plat_facts(struct json *out, const char *to, const char *interface)
 {
     machine(out);
     stack(out);
     if (to != NULL)
-        facts_route(out, to);
+        facts_route(out, to, interface);
     posix_facts_addresses(out);
 }

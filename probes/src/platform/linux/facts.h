@@ -24,6 +24,6 @@ void facts_cpu(struct json *out);
 void facts_bus(struct json *out, const char *bus);
 
 /* The route to a numeric address, and the interface that it leaves by. */
-void facts_route(struct json *out, const char *to);
+void facts_route(struct json *out, const char *to, const char *interface);
 
 #endif

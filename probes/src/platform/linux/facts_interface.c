@@ -28,13 +28,14 @@ static void route_address(struct json *out, const char *key, int family,
         json_text(out, key, text);
 }
 
-/* Index of the interface by which packets to that address leave; 0: no route. */
-static unsigned write_route(struct json *out, const struct plat_address *to)
+/* Index of the interface by which packets to that address leave, of which 0 or one may be asked for;
+ * 0: no route. */
+static unsigned write_route(struct json *out, const struct plat_address *to, unsigned by)
 {
     union netlink_answer answer;
     struct rtattr *found[RTA_MAX + 1];
     int family = plat_address_v6(to) ? AF_INET6 : AF_INET;
-    unsigned index = netlink_route(NULL, to, &answer, found);
+    unsigned index = netlink_route(NULL, to, by, &answer, found);
     if (index == 0)
         return 0;
     route_address(out, "route_source", family, found[RTA_PREFSRC]);
@@ -223,7 +224,7 @@ static void driver(struct json *out, const struct device *device)
     }
 }
 
-void facts_route(struct json *out, const char *to)
+void facts_route(struct json *out, const char *to, const char *interface)
 {
     struct plat_address address;
     struct device device;
@@ -231,7 +232,10 @@ void facts_route(struct json *out, const char *to)
     memset(&device, 0, sizeof device);
     if (!plat_address_parse(to, 0, &address))
         return;
-    unsigned index = write_route(out, &address);
+    const unsigned by = interface != NULL ? if_nametoindex(interface) : 0;
+    unsigned index = write_route(out, &address, by);
+    if (interface != NULL)
+        index = by; /* also where no route leads by it */
     if (index == 0 || if_indextoname(index, device.name) == NULL)
         return;
     json_text(out, "route_interface", device.name);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,9 +28,17 @@ ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
     return got;
 }
 
+/* getrandom came with Linux 3.17, and needs no file; a kernel that does not know it has the file. */
 int plat_random(void *into, size_t length)
 {
-    return getrandom(into, length, 0) == (ssize_t)length ? 0 : EIO;
+    if (getrandom(into, length, 0) == (ssize_t)length)
+        return 0;
+    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno;
+    ssize_t got = read(file, into, length);
+    close(file);
+    return got == (ssize_t)length ? 0 : EIO;
 }
 
 static void read_word(const char *path, char *into, size_t capacity)
@@ -44,16 +53,18 @@ static void read_word(const char *path, char *into, size_t capacity)
     fclose(file);
 }
 
-/* What an emulated Linux lacks, though its kernel has it, and what this account may not do, is found
- * by trying. */
+/* What an emulated or an old Linux lacks (SO_MEMINFO came with 4.12), and what this account may not
+ * do, is found by trying. */
 static char capabilities[256];
 
 static void name_capabilities(void)
 {
+    uint64_t drops;
     int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     snprintf(capabilities, sizeof capabilities,
              "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
-             "queue-drops,raw-clock,lock,facts,cpu,poll,batch%s%s%s",
+             "raw-clock,lock,facts,cpu,poll,batch%s%s%s%s",
+             trial >= 0 && plat_queue_drops(trial, &drops) ? ",queue-drops" : "",
              trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
              trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
              linux_frames_allowed() ? ",packet" : "");

@@ -1,6 +1,7 @@
 /* Holds the host's lock on Linux by a listening socket in the abstract namespace. That is of this
  * network namespace and gone with the process. */
 #define _GNU_SOURCE
+#include "platform/lock_text.h"
 #include "platform/plat.h"
 
 #include <errno.h>
@@ -39,6 +40,21 @@ static void answer_for_the_lock(void *argument)
     }
 }
 
+/* Any account of this host may hold the name: whose it is the kernel says, as it was when the holder
+ * began to listen (SO_PEERCRED), whatever the holder says himself. */
+static void add_account(int asker, char *holder, size_t capacity)
+{
+    struct ucred account;
+    socklen_t length = sizeof account;
+    const size_t used = strlen(holder);
+    if (getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &account, &length) == 0 &&
+        account.uid != geteuid())
+        snprintf(holder + used, capacity - used, "%s(user %u)", used > 0 ? " " : "",
+                 (unsigned)account.uid);
+}
+
+#define ACCOUNT_BYTES 24 /* " (user 4294967295)" and more */
+
 static void ask_the_holder(char *holder, size_t capacity)
 {
     socklen_t length;
@@ -51,9 +67,10 @@ static void ask_the_holder(char *holder, size_t capacity)
     setsockopt(asker, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(asker, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect(asker, (struct sockaddr *)&address, length) == 0) {
-        ssize_t got = recv(asker, holder, capacity - 1, 0);
+        ssize_t got = recv(asker, holder, capacity - ACCOUNT_BYTES, 0);
         holder[got > 0 ? got : 0] = 0;
-        holder[strcspn(holder, "\n")] = 0;
+        lock_text_clean(holder);
+        add_account(asker, holder, capacity);
     }
     close(asker);
 }

@@ -73,7 +73,7 @@ static unsigned char add_address(struct netlink_question *question, unsigned sho
     return (unsigned char)(size * 8);
 }
 
-unsigned netlink_route(const struct plat_address *from, const struct plat_address *to,
+unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
                        union netlink_answer *answer, struct rtattr *found[RTA_MAX + 1])
 {
     struct netlink_question question;
@@ -85,8 +85,10 @@ unsigned netlink_route(const struct plat_address *from, const struct plat_addres
     if (from != NULL)
         question.body.route.rtm_src_len = add_address(&question, RTA_SRC, from);
     memcpy(&v6, to->at.bytes, sizeof v6);
-    if (plat_address_v6(to) && v6.sin6_scope_id != 0)
-        add_attribute(&question, RTA_OIF, &v6.sin6_scope_id, sizeof v6.sin6_scope_id);
+    if (by == 0 && plat_address_v6(to))
+        by = v6.sin6_scope_id;
+    if (by != 0)
+        add_attribute(&question, RTA_OIF, &by, sizeof by);
     return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), found, RTA_MAX + 1) &&
                    netlink_u32(found[RTA_OIF], &index)
                ? index
@@ -99,7 +101,7 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
     union netlink_answer answer;
     struct rtattr *found[RTA_MAX + 1];
     char name[IF_NAMESIZE];
-    unsigned index = netlink_route(local, peer, &answer, found);
+    unsigned index = netlink_route(local, peer, 0, &answer, found);
     if (index == 0 || if_indextoname(index, name) == NULL)
         return false;
     snprintf(into, PLAT_INTERFACE_NAME, "%s", name);

@@ -30,9 +30,9 @@ bool netlink_ask(const struct netlink_question *question, union netlink_answer *
 /* False: the attribute is not there (NULL), or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
-/* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere); 0: no
- * route. `found` has the route's attributes, in `answer`. */
-unsigned netlink_route(const struct plat_address *from, const struct plat_address *to,
+/* Index of the interface by which packets leave for `to`, from `from` (NULL: from anywhere), by the
+ * interface `by` (0: by any); 0: no route. `found` has the route's attributes, in `answer`. */
+unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
                        union netlink_answer *answer, struct rtattr *found[RTA_MAX + 1]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tells how long a Linux thread waited for a CPU, and what a quota of CPU time has cost. */
+/* Tells what CPU time a Linux thread had and waited for, and what a quota of it has cost. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -8,22 +8,34 @@
 #define PATH_BYTES 1024
 
 /* The kernel's own number of a thread is a part of its clock (man 2 clock_getres): for processes and
- * threads, ~number with three bits behind it that say which clock. */
-static bool number_of_thread(plat_thread thread, int *out)
+ * threads, ~number with three bits behind it that say which clock. Of a thread that has ended musl
+ * makes the clock of number 0, which to the kernel is that of whoever asks. */
+static bool number_of_thread(plat_thread thread, clockid_t *clock, int *number)
+{
+    if (pthread_getcpuclockid(thread, clock) != 0)
+        return false;
+    *number = ~(*clock >> 3);
+    return *number > 0;
+}
+
+bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
 {
     clockid_t clock;
-    if (pthread_getcpuclockid(thread, &clock) != 0)
+    struct timespec used;
+    int number;
+    if (!number_of_thread(thread, &clock, &number) || clock_gettime(clock, &used) != 0)
         return false;
-    *out = ~(clock >> 3);
-    return *out > 0;
+    *out = posix_in_ns(used);
+    return true;
 }
 
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {
     char path[64];
     unsigned long long delay_ns;
+    clockid_t clock;
     int number;
-    if (!number_of_thread(thread, &number))
+    if (!number_of_thread(thread, &clock, &number))
         return false;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", number);
     FILE *file = fopen(path, "re"); /* not there where the kernel does not count it */

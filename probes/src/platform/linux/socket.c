@@ -5,6 +5,7 @@
 
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -101,6 +102,14 @@ int posix_get_dont_fragment(int socket, int *on)
 int posix_set_report_drops(int socket, bool on)
 {
     return set_of_ip(socket, IP_RECVERR, IPV6_RECVERR, on);
+}
+
+/* tcp(7): also of data that a full receiver does not let out. */
+int posix_set_unanswered(int socket, int seconds)
+{
+    unsigned milliseconds = (unsigned)seconds * 1000;
+    return posix_failed(setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+                                   sizeof milliseconds));
 }
 
 #define IPV4 "/proc/sys/net/ipv4/"

@@ -6,6 +6,7 @@
 
 #include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -151,19 +152,79 @@ static bool stamps_all(const struct hwtstamp_config *config)
     return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
 }
 
-/* Switching it on takes CAP_NET_ADMIN; where an administrator has, it takes nothing. */
-static bool card_stamps(int socket, const char *interface)
+/* Cards that this process has switched on, and how each was: others, a clock's daemon above all, may
+ * want it so again. */
+static struct card {
+    char name[IF_NAMESIZE];
+    unsigned users; /* 0: the place is free */
+    struct hwtstamp_config before;
+} cards[8];
+static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct card *find_card(const char *name)
 {
-    struct hwtstamp_config config;
-    if (interface == NULL || interface[0] == 0 || !card_offers(socket, interface))
+    for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
+        if (cards[i].users > 0 && strcmp(cards[i].name, name) == 0)
+            return &cards[i];
+    return NULL;
+}
+
+static void remember_card(const char *name, const struct hwtstamp_config *before)
+{
+    for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
+        if (cards[i].users == 0) {
+            memcpy(cards[i].name, name, strlen(name) + 1);
+            cards[i].before = *before;
+            cards[i].users = 1;
+            return;
+        }
+}
+
+/* Switching it on takes CAP_NET_ADMIN; where an administrator has, it takes nothing. One that does not
+ * say how it is would not be put back, and stays as it is. */
+static bool switch_card_on(int socket, const char *interface)
+{
+    struct hwtstamp_config config, before;
+    struct card *known = find_card(interface);
+    if (known != NULL) {
+        known->users++;
+        return true;
+    }
+    memset(&before, 0, sizeof before);
+    if (!request_of_card(socket, SIOCGHWTSTAMP, interface, &before))
         return false;
-    memset(&config, 0, sizeof config);
-    if (request_of_card(socket, SIOCGHWTSTAMP, interface, &config) && stamps_all(&config))
+    if (stamps_all(&before))
         return true;
     memset(&config, 0, sizeof config);
     config.tx_type = HWTSTAMP_TX_ON;
     config.rx_filter = HWTSTAMP_FILTER_ALL;
-    return request_of_card(socket, SIOCSHWTSTAMP, interface, &config) && stamps_all(&config);
+    if (!request_of_card(socket, SIOCSHWTSTAMP, interface, &config))
+        return false;
+    remember_card(interface, &before);
+    return stamps_all(&config);
+}
+
+static bool card_stamps(int socket, const char *interface)
+{
+    if (interface == NULL || interface[0] == 0 || strlen(interface) >= IF_NAMESIZE ||
+        !card_offers(socket, interface))
+        return false;
+    pthread_mutex_lock(&cards_lock);
+    bool on = switch_card_on(socket, interface);
+    pthread_mutex_unlock(&cards_lock);
+    return on;
+}
+
+void plat_stamps_off(const char *interface)
+{
+    int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    pthread_mutex_lock(&cards_lock);
+    struct card *known = find_card(interface);
+    if (known != NULL && --known->users == 0)
+        request_of_card(asker, SIOCSHWTSTAMP, interface, &known->before);
+    pthread_mutex_unlock(&cards_lock);
+    if (asker >= 0)
+        close(asker);
 }
 
 /* The kernel begins to stamp what arrives some time after it was asked to: a packet to ourselves

@@ -72,7 +72,12 @@ bool plat_is_transient(int error)
 bool plat_is_peer_gone(int error)
 {
     return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED || error == ENOTCONN ||
-           error == ECONNABORTED;
+           error == ECONNABORTED || error == ETIMEDOUT;
+}
+
+bool plat_is_unreachable(int error)
+{
+    return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN || error == ENETDOWN;
 }
 
 bool plat_is_address_in_use(int error)

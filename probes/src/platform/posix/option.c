@@ -48,6 +48,28 @@ static int set_time(int socket, int name, int milliseconds)
     return posix_failed(setsockopt(socket, SOL_SOCKET, name, &time, sizeof time));
 }
 
+/* macOS calls it otherwise, and has it in seconds as well. */
+#if !defined(TCP_KEEPIDLE)
+#define TCP_KEEPIDLE TCP_KEEPALIVE
+#endif
+
+/* Who only receives hears of a peer that died by asking whether it is there: after half of the time
+ * without a word, at most five times. */
+static int set_give_up(int socket, int seconds)
+{
+    const struct {
+        int level, name, value;
+    } options[] = {{IPPROTO_TCP, TCP_KEEPIDLE, seconds - seconds / 2},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, seconds / 10 > 0 ? seconds / 10 : 1},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 5},
+                   {SOL_SOCKET, SO_KEEPALIVE, 1}};
+    int error = posix_set_unanswered(socket, seconds);
+    for (size_t i = 0; error == 0 && i < sizeof options / sizeof options[0]; i++)
+        error = posix_failed(setsockopt(socket, options[i].level, options[i].name,
+                                        &options[i].value, sizeof options[i].value));
+    return error;
+}
+
 int plat_option_set(plat_socket given, enum plat_option option, int value)
 {
     int socket = (int)given, level, name;
@@ -65,6 +87,8 @@ int plat_option_set(plat_socket given, enum plat_option option, int value)
     }
     if (option == PLAT_DONT_FRAGMENT)
         return posix_set_dont_fragment(socket, value != 0);
+    if (option == PLAT_GIVE_UP_S)
+        return set_give_up(socket, value);
     if (option == PLAT_REPORT_DROPS)
         return posix_set_report_drops(socket, value != 0);
     if (!plain_option(socket, option, &level, &name))

@@ -53,11 +53,6 @@ bool plat_process_cpu_ns(uint64_t *user, uint64_t *system)
 
 /* ---- clocks ---- */
 
-uint64_t plat_now_ns(void)
-{
-    return posix_clock_ns(CLOCK_MONOTONIC);
-}
-
 uint64_t plat_wall_ns(void)
 {
     return posix_clock_ns(CLOCK_REALTIME);
@@ -152,14 +147,9 @@ void plat_cond_wake(plat_cond *cond)
 /* ---- what macOS does in another way: bsd/macos.c ---- */
 
 #if !defined(__APPLE__)
-bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
+uint64_t plat_now_ns(void)
 {
-    clockid_t clock;
-    struct timespec used;
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return false;
-    *out = posix_in_ns(used);
-    return true;
+    return posix_clock_ns(CLOCK_MONOTONIC);
 }
 
 void plat_cond_init(plat_cond *cond)

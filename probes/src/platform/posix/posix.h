@@ -56,5 +56,7 @@ int posix_receive_timeout_ms(int asked_ms);
 int posix_set_dont_fragment(int socket, bool on);
 int posix_get_dont_fragment(int socket, int *on);
 int posix_set_report_drops(int socket, bool on);
+/* PLAT_GIVE_UP_S, of what was sent and is not acknowledged; idle connections are posix/option.c's. */
+int posix_set_unanswered(int socket, int seconds);
 
 #endif

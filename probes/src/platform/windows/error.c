@@ -77,7 +77,13 @@ bool plat_is_peer_gone(int error)
 {
     return error == WSAECONNRESET || error == WSAECONNABORTED || error == WSAENETRESET ||
            error == WSAECONNREFUSED || error == WSAENOTCONN || error == WSAESHUTDOWN ||
-           error == WSAEDISCON;
+           error == WSAEDISCON || error == WSAETIMEDOUT;
+}
+
+bool plat_is_unreachable(int error)
+{
+    return error == WSAEHOSTUNREACH || error == WSAENETUNREACH || error == WSAEHOSTDOWN ||
+           error == WSAENETDOWN;
 }
 
 /* Ports that the system keeps for others, Hyper-V above all, and ports whose holder wants them for

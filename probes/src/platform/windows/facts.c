@@ -154,12 +154,12 @@ static void stack(struct json *out)
     ip_counters(out);
 }
 
-void plat_facts(struct json *out, const char *to)
+void plat_facts(struct json *out, const char *to, const char *device)
 {
     struct plat_address address;
     machine(out);
     stack(out);
     if (to != NULL && plat_address_parse(to, 0, &address))
-        windows_facts_route(out, &address);
+        windows_facts_route(out, &address, device);
     windows_facts_addresses(out);
 }

@@ -174,7 +174,7 @@ static void counters(struct json *out, const MIB_IF_ROW2 *row)
     json_u64(out, "interface_errors", row->InErrors + row->OutErrors);
 }
 
-void windows_facts_route(struct json *out, const struct plat_address *to)
+void windows_facts_route(struct json *out, const struct plat_address *to, const char *device)
 {
     MIB_IPFORWARD_ROW2 route;
     MIB_IF_ROW2 row;
@@ -182,7 +182,10 @@ void windows_facts_route(struct json *out, const struct plat_address *to)
     char text[256];
     NET_IFINDEX index;
     DWORD best;
-    if (best_route(NULL, to, &route, &source)) {
+    if (device != NULL) {
+        if (!index_of_name(device, &index))
+            return;
+    } else if (best_route(NULL, to, &route, &source)) {
         index = route.InterfaceIndex;
         if (!is_nowhere(&source))
             address_text(out, "route_source", &source, sizeof source);

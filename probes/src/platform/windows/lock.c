@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "platform/lock_text.h"
+
 static const wchar_t lock_name[] = L"\\\\.\\pipe\\netlab-host";
 static const DWORD patience_ms = 200;
 
@@ -52,24 +54,50 @@ static void answer_for_the_lock(void *argument)
     CloseHandle(call.hEvent);
 }
 
+/* Reads what the holder says, no longer than our patience: whoever made a pipe of this name may have
+ * nothing to say. */
+static void read_holder(HANDLE pipe, char *holder, size_t capacity)
+{
+    OVERLAPPED call;
+    DWORD got = 0;
+    memset(&call, 0, sizeof call);
+    call.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL);
+    if (call.hEvent == NULL)
+        return;
+    if (ReadFile(pipe, holder, (DWORD)capacity - 1, NULL, &call) ||
+        GetLastError() == ERROR_IO_PENDING) {
+        if (WaitForSingleObject(call.hEvent, patience_ms) != WAIT_OBJECT_0)
+            CancelIoEx(pipe, &call);
+        if (!GetOverlappedResult(pipe, &call, &got, TRUE))
+            got = 0;
+    }
+    CloseHandle(call.hEvent);
+    holder[got] = 0;
+    lock_text_clean(holder);
+}
+
+/* Who made the pipe may take on the rights of whoever opens it, if that is not forbidden: he may
+ * learn who we are (Impersonation Levels; CreateFile, SECURITY_SQOS_PRESENT). */
+static HANDLE open_pipe(void)
+{
+    return CreateFileW(lock_name, GENERIC_READ, 0, NULL, OPEN_EXISTING,
+                       FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, NULL);
+}
+
 /* False: there is no such pipe (any more). */
 static bool ask_the_holder(char *holder, size_t capacity)
 {
-    DWORD got = 0;
     holder[0] = 0;
     for (int attempt = 0; attempt < 3; attempt++) {
-        HANDLE pipe = CreateFileW(lock_name, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+        HANDLE pipe = open_pipe();
         if (pipe == INVALID_HANDLE_VALUE) {
             if (GetLastError() == ERROR_FILE_NOT_FOUND)
                 return false;
             WaitNamedPipeW(lock_name, patience_ms); /* another one is asking */
             continue;
         }
-        if (!ReadFile(pipe, holder, (DWORD)capacity - 1, &got, NULL))
-            got = 0;
+        read_holder(pipe, holder, capacity);
         CloseHandle(pipe);
-        holder[got] = 0;
-        holder[strcspn(holder, "\n")] = 0;
         return true;
     }
     return true;
@@ -105,6 +133,10 @@ int plat_lock_take(const char *owner, char *holder, size_t holder_capacity)
     if (error == 0)
         error = plat_thread_start(&lock_thread, answer_for_the_lock, event);
     if (error != 0) {
+        if (event != NULL)
+            CloseHandle(event);
+        if (lock_over != NULL)
+            CloseHandle(lock_over);
         CloseHandle(fresh);
         lock_pipe = INVALID_HANDLE_VALUE;
     }

@@ -14,12 +14,13 @@
 #define WSA_FLAG_NO_HANDLE_INHERIT 0x80
 #endif
 
+#define AT_ONCE_NS 20000 /* a wait that took no longer found something there */
+
 /* ---- opening and closing ---- */
 
 /* Takes the socket over, also where it fails. */
 static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
 {
-    const DWORD timeout_ms = WINDOWS_RECEIVE_TIMEOUT_MS;
     struct windows_socket *made = calloc(1, sizeof *made);
     if (made == NULL) {
         closesocket(fresh);
@@ -28,7 +29,6 @@ static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
     made->socket = fresh;
     made->udp = udp;
     made->v6 = is_v6;
-    setsockopt(fresh, SOL_SOCKET, SO_RCVTIMEO, (const char *)&timeout_ms, sizeof timeout_ms);
     *out = (plat_socket)made;
     return 0;
 }
@@ -250,15 +250,25 @@ ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity)
     return receive_now(socket, into, capacity, MSG_PEEK);
 }
 
+/* Winsock's SO_RCVTIMEO is not for this: "if a send or receive operation times out on a socket, the
+ * socket state is indeterminate, and should not be used", and of TCP "can result in data loss"
+ * (SOL_SOCKET Socket Options). So each receive waits for data first, and reads what is there. Where
+ * datagrams come faster than they are read, the wait is spared. */
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
 {
     struct windows_socket *own = windows_socket(socket);
-    int error = windows_set_mode(own, false);
-    if (error != 0)
-        return -error;
-    ptrdiff_t got = received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
-    /* Our own time-out, or a connection that is dead: only another look tells. */
-    return got == -WSAETIMEDOUT ? plat_receive_now(socket, into, capacity) : got;
+    const unsigned wait_ms =
+        own->receive_wait_ms > 0 ? own->receive_wait_ms : WINDOWS_RECEIVE_WAIT_MS;
+    if (own->flowing) {
+        ptrdiff_t got = plat_receive_now(socket, into, capacity);
+        if (got != -WSAEWOULDBLOCK)
+            return got;
+    }
+    const uint64_t begun_ns = plat_now_ns();
+    ptrdiff_t got = plat_receive_within(socket, into, capacity, wait_ms * MILLISECOND_NS);
+    own->flowing = own->udp && got > 0 && plat_now_ns() - begun_ns < AT_ONCE_NS;
+    /* `shutdown` may leave a socket that is not readable: reading it tells. */
+    return got == -WSAEWOULDBLOCK ? plat_receive_now(socket, into, capacity) : got;
 }
 
 /* `select` takes microseconds, and waits for as many milliseconds as the timer knows. What it calls
@@ -277,8 +287,7 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
         return -WSAGetLastError();
     if (ready == 0)
         return -WSAEWOULDBLOCK;
-    ptrdiff_t got = received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
-    return got == -WSAETIMEDOUT && own->udp ? -WSAEWOULDBLOCK : got;
+    return received(own, recv(own->socket, into, clamped(capacity), 0), capacity);
 }
 
 /* No call here takes more than one. */

@@ -14,9 +14,8 @@
 #include "platform/plat.h"
 #include "pure/nanoseconds.h"
 
-/* A blocked receive looks up this often. plat_wake ends it at once; this is for the call that a
- * thread was about to make just then. */
-#define WINDOWS_RECEIVE_TIMEOUT_MS 250
+/* A receive that waits looks up this often, where plat_wake is not sure to end a wait. */
+#define WINDOWS_RECEIVE_WAIT_MS 50
 
 /* What stands behind a plat_socket. Winsock has no call that does not block on a socket that does:
  * the mode is the socket's, and it is switched where a call needs the other one. */
@@ -24,6 +23,8 @@ struct windows_socket {
     SOCKET socket;
     bool udp, v6;
     bool listening;            /* accept without blocking */
+    bool flowing;              /* UDP: the last receive found something there already */
+    unsigned receive_wait_ms;  /* 0: WINDOWS_RECEIVE_WAIT_MS */
     _Atomic bool nonblocking; /* its mode now */
 };
 
@@ -65,7 +66,7 @@ void *windows_native(const char *name);
 
 struct json;
 /* Keys of `facts` about the way to a peer and about all interfaces' addresses. */
-void windows_facts_route(struct json *out, const struct plat_address *to);
+void windows_facts_route(struct json *out, const struct plat_address *to, const char *device);
 void windows_facts_addresses(struct json *out);
 
 #endif

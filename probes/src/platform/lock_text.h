@@ -1,0 +1,37 @@
+/* Makes what the holder of a host's lock says fit for a person's terminal. */
+#ifndef PLAT_LOCK_TEXT_H
+#define PLAT_LOCK_TEXT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Bytes of the character at `at` that would move a terminal's cursor or turn its text around:
+ * controls of ASCII and of Unicode (U+0080 to U+009F), directions (U+200E, U+200F, U+202A to
+ * U+202E, U+2066 to U+2069); else 0. */
+static inline size_t lock_text_control(const unsigned char *at)
+{
+    if (at[0] < 0x20 || at[0] == 0x7f)
+        return 1;
+    if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
+        return 2;
+    if (at[0] != 0xe2)
+        return 0;
+    const unsigned char low = at[1] == 0x80 || at[1] == 0x81 ? at[2] : 0;
+    const bool direction = at[1] == 0x80 ? low == 0x8e || low == 0x8f || (low >= 0xaa && low <= 0xae)
+                                         : low >= 0xa6 && low <= 0xa9;
+    return direction ? 3 : 0;
+}
+
+/* Whoever may hold the lock may say what he likes: the first line of it stays, and question marks
+ * stand for its controls. */
+static inline void lock_text_clean(char *text)
+{
+    text[strcspn(text, "\n")] = 0;
+    for (unsigned char *at = (unsigned char *)text; *at != 0;) {
+        size_t length = lock_text_control(at);
+        memset(at, '?', length);
+        at += length > 0 ? length : 1;
+    }
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* Loaded before the C library of a probe that is linked with it: system calls as another kernel, a
+ * busy host or a network card would answer them. FAULTY names those that do, with commas. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+
+static int faulty(const char *name)
+{
+    const char *named = getenv("FAULTY");
+    return named != NULL && strstr(named, name) != NULL;
+}
+
+static void *real(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* A port that somebody else has begun to listen on since it was bound. */
+int listen(int socket, int backlog)
+{
+    static int calls;
+    if (faulty("listen") && calls++ == 0) {
+        errno = EADDRINUSE;
+        return -1;
+    }
+    return ((int (*)(int, int))real("listen"))(socket, backlog);
+}
+
+/* A host whose queues are full at every third call, or whose socket stays full for longer than a send
+ * waits. */
+int sendmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags)
+{
+    static unsigned calls;
+    if ((faulty("full") || faulty("slow")) && ++calls % 3 == 0) {
+        errno = faulty("full") ? ENOBUFS : EAGAIN;
+        return -1;
+    }
+    return ((int (*)(int, struct mmsghdr *, unsigned, int))real("sendmmsg"))(socket, messages,
+                                                                             count, flags);
+}
+
+/* Linux before 3.17. */
+ssize_t getrandom(void *into, size_t length, unsigned flags)
+{
+    if (faulty("getrandom")) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return ((ssize_t (*)(void *, size_t, unsigned))real("getrandom"))(into, length, flags);
+}
+
+/* Linux before 4.12. */
+int getsockopt(int socket, int level, int name, void *value, socklen_t *length)
+{
+    if (faulty("meminfo") && level == SOL_SOCKET && name == 55) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return ((int (*)(int, int, int, void *, socklen_t *))real("getsockopt"))(socket, level, name,
+                                                                             value, length);
+}
+
+/* A card that stamps, and stamps some of what arrives by now: each change of it is a line of
+ * FAULTY_LOG. */
+int ioctl(int file, unsigned long request, ...)
+{
+    static int tx = HWTSTAMP_TX_OFF, rx = HWTSTAMP_FILTER_PTP_V2_EVENT;
+    va_list more;
+    va_start(more, request);
+    void *argument = va_arg(more, void *);
+    va_end(more);
+    struct ifreq *asked = argument;
+    if (!faulty("card") || (request != SIOCETHTOOL && request != SIOCGHWTSTAMP &&
+                            request != SIOCSHWTSTAMP))
+        return ((int (*)(int, unsigned long, void *))real("ioctl"))(file, request, argument);
+    if (request == SIOCETHTOOL) {
+        struct ethtool_ts_info *info = (void *)asked->ifr_data;
+        if (info->cmd != ETHTOOL_GET_TS_INFO)
+            return ((int (*)(int, unsigned long, void *))real("ioctl"))(file, request, argument);
+        info->so_timestamping = 0x7f;
+        info->tx_types = 1 << HWTSTAMP_TX_OFF | 1 << HWTSTAMP_TX_ON;
+        info->rx_filters = 1 << HWTSTAMP_FILTER_ALL;
+        return 0;
+    }
+    struct hwtstamp_config *config = (void *)asked->ifr_data;
+    if (request == SIOCSHWTSTAMP) {
+        tx = config->tx_type;
+        rx = config->rx_filter;
+        FILE *log = fopen(getenv("FAULTY_LOG"), "a");
+        fprintf(log, "%s %d %d\n", asked->ifr_name, tx, rx);
+        fclose(log);
+    }
+    config->tx_type = tx;
+    config->rx_filter = rx;
+    return 0;
+}

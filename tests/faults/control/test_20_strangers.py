@@ -1,0 +1,116 @@
+"""Strangers on the data ports change no result: they are never answered, and are counted.
+
+A thousand and more TCP connections with wrong tokens, random bytes, half a token and silence; UDP
+datagrams with wrong tokens, of the test's own shape, empty and long, before and during each trial.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import pytest
+from fault_runs import Bench, bench, by_status, wrong_ok
+
+__all__ = ["bench"]
+
+pytestmark = pytest.mark.alone
+
+PORTS = range(21630, 21632)
+"""All that the server may listen on: two, so that strangers know where."""
+TESTS = (
+    "{test: stream, protocol: [TCP, UDP], message_size: 1000, rate: 20Mbit}, "
+    "{test: round_trip, protocol: UDP, message_size: 64, message_rate: 500}"
+)
+
+
+@dataclass
+class Strangers:
+    """Who they were, and what they heard."""
+
+    connections: int = 0
+    datagrams: int = 0
+    heard: list[bytes] = field(default_factory=list)
+
+
+def call(port: int, found: Strangers, open_still: list[socket.socket]) -> None:
+    for attack in (bytes(32), secrets.token_bytes(64), b"slow", b""):
+        caller = socket.socket()
+        caller.settimeout(0.2)
+        open_still.append(caller)
+        with suppress(OSError):
+            caller.connect(("127.0.0.1", port))
+            found.connections += 1
+            caller.sendall(attack)
+        if attack not in (b"slow", b""):
+            caller.close()
+    for old in open_still[:-12]:
+        old.close()
+    del open_still[:-12]
+
+
+def spray(caller: socket.socket, port: int, found: Strangers) -> None:
+    hello = struct.pack(">4sBBH16s24x", b"NLPH", 1, 0, 0, secrets.token_bytes(16))
+    data = struct.pack(">IBBHQQ976x", secrets.randbits(32), 16, 0, 0, 7, 7)
+    request = struct.pack(">IBBHQQ40x", secrets.randbits(32), 18, 0, 0, 7, 7)
+    for attack in (hello, data, request, b"", os.urandom(48), os.urandom(1400)):
+        with suppress(OSError):
+            caller.sendto(attack, ("127.0.0.1", port))
+            found.datagrams += 1
+    with suppress(OSError):
+        found.heard.append(caller.recv(4096))
+
+
+@contextmanager
+def strangers() -> Iterator[Strangers]:
+    """They come for as long as this lasts, some hundred a second each."""
+    found, stop = Strangers(), threading.Event()
+    open_still: list[socket.socket] = []
+
+    def come() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
+            caller.setblocking(False)
+            while not stop.wait(0.005):
+                for port in PORTS:
+                    call(port, found, open_still)
+                    spray(caller, port, found)
+
+    thread = threading.Thread(target=come)
+    thread.start()
+    try:
+        yield found
+    finally:
+        stop.set()
+        thread.join()
+        for caller in open_still:
+            caller.close()
+
+
+def test_results_are_those_of_a_run_without_them(
+    bench: Bench, record_property: Callable[[str, object], None]
+) -> None:
+    server = f"{{local: true, port_range: {PORTS[0]}-{PORTS[-1]}}}"
+    bench.matrix(TESTS, server=server, repeats="3", defaults="{duration: 500ms}")
+    assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
+    with strangers() as found:
+        assert bench.run("run", "matrix.yaml", "--into", "faulty").returncode == 0
+    clean, faulty = bench.load("clean"), bench.load("faulty")
+    assert by_status(faulty) == {"ok": 9}
+    assert wrong_ok(clean, faulty) == []
+    assert found.connections + found.datagrams > 1000
+    assert found.heard == []
+    counted = sum(
+        value
+        for record in faulty.latest.values()
+        for key, value in record.values.items()
+        if key.endswith("strangers") and isinstance(value, int)
+    )
+    assert counted > 5
+    record_property("figure", f"{counted} counted, 0 answered, {len(faulty.latest)} trials ok")
+    record_property("n", found.connections + found.datagrams)

@@ -1,0 +1,75 @@
+"""Two mirrors that a forged datagram sets against each other exchange one answer and no more.
+
+Whoever forges it knows the token, and sends from the one mirror's own address and port.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from netprobe_agents import Agent, build
+from round_trip_peers import TOKEN
+
+pytestmark = [pytest.mark.needs("root"), pytest.mark.alone]
+
+SIZE = 1000
+
+
+def udp_datagrams() -> int:
+    """What all of this machine has sent over UDP and IPv4 so far."""
+    rows = [row.split() for row in Path("/proc/net/snmp").read_text().splitlines()]
+    names, values = (row for row in rows if row[0] == "Udp:")
+    return int(dict(zip(names, values, strict=True))["OutDatagrams"])
+
+
+def request(number: int) -> bytes:
+    first, second, third, fourth = struct.unpack(">4I", bytes.fromhex(TOKEN))
+    head = struct.pack(">IBBHQQ", first ^ second ^ third ^ fourth, 18, 0, 0, number, 0)
+    return head + bytes(SIZE - len(head))
+
+
+def forge(source: int, to: int, payload: bytes) -> None:
+    """A datagram from a port of 127.0.0.1 that another program has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP) as raw:
+        raw.sendto(
+            struct.pack(">HHHH", source, to, 8 + len(payload), 0) + payload, ("127.0.0.1", 0)
+        )
+
+
+def test_a_mirror_never_answers_an_answer(record_property: Callable[[str, object], None]) -> None:
+    binary = build()
+    keys = {"proto": "udp", "message": SIZE, "token": TOKEN, "deadline": 20}
+    with ExitStack() as stack:
+        one, other = (stack.enter_context(Agent(binary)) for _ in range(2))
+        first = one.start("mirror", bind="127.0.0.1", **keys)
+        port = one.next(first)["port"]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            own = free.getsockname()[1]
+        second = other.start("mirror", to=f"127.0.0.1:{port}", port=own, **keys)
+        time.sleep(0.5)
+        before = udp_datagrams()
+        for number in range(100):
+            forge(own, port, request(number))
+        time.sleep(1)
+        told = []
+        for agent, name in ((one, first), (other, second)):
+            agent.ask("stop", test=name)
+            told.append(agent.next(name, "result", "error"))
+        sent = udp_datagrams() - before
+    assert [each["type"] for each in told] == ["result", "result"], told
+    assert (told[0]["received_messages"], told[0]["answered_messages"]) == (100, 100)
+    assert (told[1]["received_messages"], told[1]["answered_messages"]) == (0, 0)
+    assert told[1]["foreign_messages"] == 100
+    assert told[0]["response_bytes"] <= told[0]["message_bytes"]
+    assert sent >= 100
+    record_property(
+        "figure", "1 answer a forged request, 0 to an answer; 1.0 bytes out per byte in"
+    )
+    record_property("n", 100)

@@ -1,0 +1,52 @@
+"""The probe needs nothing of its host but a kernel: no library, no shell, no /proc, no /dev.
+
+It measures in a folder where nothing else is, and says what it cannot read by leaving it out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from netprobe_agents import Agent, build, trial
+from round_trip_peers import done
+from runners import script
+
+pytestmark = [pytest.mark.needs("root"), pytest.mark.alone]
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """What starts the probe with that folder for its root, as an account without rights."""
+    root = tmp_path / "root"
+    root.mkdir()
+    shutil.copy2(build(), root / "netprobe")
+    tmp_path.chmod(0o755)
+    return script(tmp_path / "netprobe", "chroot", "--userspec=31999:31999", str(root), "/netprobe")
+
+
+def test_everything_is_measured(bare: Path, record_property: Callable[[str, object], None]) -> None:
+    with Agent(bare) as one, Agent(bare) as other:
+        both = (one, other)
+        hello = one.ask("hello")
+        assert {"stream", "tcp", "udp", "round_trip", "connect"} <= set(
+            hello["capabilities"].split(",")
+        )
+        assert "machine_id" not in hello
+        assert one.ask("facts", to="127.0.0.1")["route_interface"] == "lo"
+        assert one.ask("lock", owner="nobody")["type"] in ("lock", "error")
+        ran = 0
+        for protocol in ("tcp", "udp"):
+            tried = trial(both, proto=protocol, seconds=0.3, message=1000, message_rate=2000)
+            assert tried.received["throughput_bit_per_s"] > 0
+            assert tried.received["interface"] == "lo"
+            answered = done(
+                both, proto=protocol, message=64, seconds=0.3, ask={"message_rate": 300}
+            )
+            assert answered.asked["transactions"] > 30
+            ran += 2
+        assert done(both, kind="connect", message=64, count=30).asked["transactions"] == 30
+    record_property("figure", f"{ran + 1} of {ran + 1} kinds measured in an empty root")
+    record_property("n", ran + 1)

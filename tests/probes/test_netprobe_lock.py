@@ -1,0 +1,185 @@
+"""The lock of a host: who may hold it, and what a holder can make others believe or see."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import PROBES
+from netprobe_agents import netprobe
+
+__all__ = ["netprobe"]
+
+pytestmark = pytest.mark.needs("namespaces")
+
+
+def test_one_controller_at_a_time_holds_the_lock(netprobe: Path) -> None:
+    script = f"""
+        (echo '1 lock owner=first%20one'; sleep 1; echo '2 unlock'; sleep 0.3) |
+            {netprobe} agent >/dev/null &
+        sleep 0.4
+        (echo '1 lock owner=second'; sleep 0.9; echo '2 lock owner=second'; sleep 0.1) |
+            {netprobe} agent
+        wait
+    """
+    done = subprocess.run(
+        ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
+    )
+    refused, taken = (json.loads(line) for line in done.stdout.splitlines())
+    assert (refused["error"], refused["detail"]) == ("locked", "first one")
+    assert taken["type"] == "lock"
+
+
+def refusal(script: str) -> dict[str, str]:
+    """What an agent is told that asks for the lock after a script, in a network of its own."""
+    done = subprocess.run(
+        ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
+    )
+    record: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    assert record["error"] == "locked", record
+    return record
+
+
+@pytest.mark.needs("setpriv")
+def test_the_account_that_holds_the_lock_is_named_by_the_kernel(netprobe: Path) -> None:
+    """Beside what its holder says, who may say that he is somebody else."""
+    script = f"""
+        (echo '1 lock owner=root%20himself'; sleep 1) |
+            setpriv --reuid 31999 --regid 31999 --clear-groups {netprobe} agent >/dev/null &
+        sleep 0.4
+        echo '1 lock owner=second' | {netprobe} agent
+        kill %1
+    """
+    assert refusal(script)["detail"] == "root himself (user 31999)"
+
+
+IMPOSTOR = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as name:
+    name.bind(chr(0) + "netlab/host")
+    name.listen()
+    asker, _ = name.accept()
+    asker.send(bytes.fromhex(sys.argv[1]))
+    asker.recv(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "seen"),
+    [
+        (b"\x1b[2Jhello\a\r\x7f", "?[2Jhello???"),
+        (b"a\xc2\x9b31mb", "a??31mb"),
+        (b"one\xe2\x80\xaeowt\xe2\x81\xa6", "one???owt???"),
+        ("für Zoë".encode(), "für Zoë"),
+        (b"two\nlines", "two"),
+        (b"", ""),
+        (b"endless " * 5000, "endless " * 22),
+    ],
+)
+def test_what_a_holder_says_is_a_short_line_that_moves_no_cursor(
+    netprobe: Path, tmp_path: Path, says: bytes, seen: str
+) -> None:
+    (tmp_path / "impostor.py").write_text(IMPOSTOR)
+    script = f"""
+        {sys.executable} {tmp_path}/impostor.py {says.hex()} &
+        sleep 0.4
+        echo '1 lock owner=second' | timeout 5 {netprobe} agent
+    """
+    assert refusal(script).get("detail", "") == seen
+
+
+def test_a_holder_that_says_nothing_is_not_waited_for(netprobe: Path, tmp_path: Path) -> None:
+    silent = IMPOSTOR.replace("asker, _ = name.accept()", "import time; time.sleep(5); sys.exit()")
+    (tmp_path / "impostor.py").write_text(silent)
+    script = f"""
+        {sys.executable} {tmp_path}/impostor.py 00 &
+        sleep 0.4
+        echo '1 lock owner=second' | timeout 2 {netprobe} agent
+        kill %1
+    """
+    assert "detail" not in refusal(script)
+
+
+# ---- macOS and FreeBSD, whose lock is a file: its source, compiled and run here ----
+
+PLACE = Path("/tmp/netlab-host.lock")  # noqa: S108 - the name is what is tested
+DRIVER = """
+#include <stdio.h>
+#include "platform/plat.h"
+int main(int count, char **words)
+{
+    char holder[200] = "";
+    int error = count > 1 ? plat_lock_take(words[1], holder, sizeof holder) : 0;
+    printf("%d %s\\n", error, holder);
+    fflush(stdout);
+    if (count > 2)
+        getchar();
+    if (count > 3)
+        plat_lock_release();
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def file_lock() -> Iterator[Path]:
+    """``file_lock OWNER [wait [release]]`` takes that lock and says what came of it."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="netlab-lock-"))
+    (folder / "driver.c").write_text(DRIVER)
+    words = ["gcc", "-Wall", "-Werror", f"-I{PROBES}/src", "-o", str(folder / "lock")]
+    source = PROBES / "src/platform/bsd/lock.c"
+    subprocess.run([*words, str(folder / "driver.c"), str(source)], check=True)
+    folder.chmod(0o755)
+    yield folder / "lock"
+    shutil.rmtree(folder)
+
+
+def in_own_tmp(file_lock: Path, script: str) -> list[str]:
+    """A script of `LOCK`s in a /tmp of its own; the lines that it says."""
+    script = "mount -t tmpfs -o mode=1777 none /tmp; cd /tmp; " + script.replace(
+        "OTHER", "setpriv --reuid 31999 --regid 31999 --clear-groups"
+    ).replace("LOCK", str(file_lock)).replace("FILE", str(PLACE))
+    done = subprocess.run(
+        ["unshare", "--mount", "bash", "-c", script],
+        capture_output=True, check=True, text=True, timeout=20,
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+def test_a_file_lock_is_taken_once_and_names_its_holder(file_lock: Path) -> None:
+    lines = in_own_tmp(
+        file_lock,
+        "(sleep 0.6 | LOCK 'the first one' wait release) &sleep 0.3; LOCK second; wait; LOCK third",
+    )
+    assert lines == ["0 ", "-2 the first one", "0 "]
+
+
+def test_users_exclude_each_other_by_a_file_that_neither_takes_over(file_lock: Path) -> None:
+    lines = in_own_tmp(
+        file_lock,
+        "OTHER LOCK theirs; stat -c '%a %u' FILE; cat FILE;"
+        "(sleep 0.6 | LOCK ours wait) & sleep 0.3;"
+        "OTHER LOCK again; wait; cat FILE; stat -c '%a %u' FILE",
+    )
+    pid = lines[3]
+    assert lines == ["0 ", "666 31999", "theirs", pid, "0 ", "-2 another user", "theirs", pid,
+                     "666 31999"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "made", ["ln -s /tmp/own FILE", "ln /tmp/own FILE", "mkfifo FILE", "mkdir FILE"]
+)
+def test_what_is_no_lock_file_is_left_as_it_is(file_lock: Path, made: str) -> None:
+    """Not truncated, not opened up, not waited for."""
+    lines = in_own_tmp(
+        file_lock,
+        f"echo precious >own; chmod 600 own; {made}; LOCK ours; cat own; stat -c '%a' own",
+    )
+    assert lines[0].split()[0] not in ("0", "-2")
+    assert lines[1:] == ["precious", "600"]

@@ -1,0 +1,120 @@
+"""What the probe does where a system call is refused: by an old kernel, a busy host, a card."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from faulty_probe import faulty_probe
+from netprobe_agents import Agent, agents, netprobe, trial
+from round_trip_peers import TOKEN, done
+
+__all__ = ["agents", "faulty_probe", "netprobe"]
+
+pytestmark = pytest.mark.needs("cc")
+
+PTP_FILTER, ALL_FILTER = 12, 1
+"""What a clock's daemon wants of a card, and what a measurement does (linux/net_tstamp.h)."""
+
+
+def test_a_kernel_without_counters_of_sockets_promises_none(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTY", "meminfo")
+    with Agent(faulty_probe) as receiver, Agent(faulty_probe) as sender:
+        words = receiver.ask("hello")["capabilities"].split(",")
+        received = trial((receiver, sender), proto="udp", count=30, message_rate=300).received
+    assert "queue-drops" not in words
+    assert "batch" in words
+    assert "queue_drops" not in received
+
+
+def test_a_kernel_that_knows_no_getrandom_has_random_bytes(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTY", "getrandom")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as echo:
+        echo.bind(("127.0.0.1", 0))
+        with Agent(faulty_probe) as agent:  # its own token, which no echo knows, is such bytes
+            to = f"127.0.0.1:{echo.getsockname()[1]}"
+            asking = agent.start("ask", peer="echo", proto="udp", to=to, count=1, message=64)
+            echo.settimeout(10)
+            sent, back = echo.recvfrom(100)
+            echo.sendto(sent, back)
+            assert agent.next(asking, "result", "error")["transactions"] == 1
+
+
+@pytest.mark.parametrize(("host", "counter"), [("full", "refused"), ("slow", "skipped")])
+def test_a_batch_that_is_refused_counts_every_message_that_it_did_not_send(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch, host: str, counter: str
+) -> None:
+    """A third of the calls takes none of the messages that are due by then."""
+    monkeypatch.setenv("FAULTY", host)
+    with Agent(faulty_probe) as receiver, Agent(faulty_probe) as sender:
+        monkeypatch.setenv("FAULTY", "")
+        sent = trial(
+            (receiver, sender), proto="udp", count=30_000, message=100, message_rate=60_000,
+            send={"method": "batch", "burst": 1000},
+        ).sent  # fmt: skip
+    due = 60_000 * (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
+    told = sent["sent_messages"] + sent["refused_messages"] + sent["skipped_messages"]
+    assert due * 0.95 <= told <= due + 40  # a thread that is kept waiting sends its last ones late
+    assert sent[f"{counter}_messages"] > due * 0.2
+    assert sent["local_drops"] <= sent["refused_messages"]
+
+
+def test_a_port_that_another_listens_on_meanwhile_is_not_the_end_of_a_range(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTY", "listen")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        first = min(free.getsockname()[1], 60000)
+    with Agent(faulty_probe) as agent:
+        keys = {"bind": "127.0.0.1", "token": TOKEN, "port": f"{first}-{first + 50}"}
+        ready = agent.ask("receive", **keys)
+        assert ready["type"] == "ready", ready
+        assert first < ready["port"] <= first + 50
+
+
+def test_parallel_connections_take_a_port_each_of_a_local_range(
+    agents: tuple[Agent, Agent],
+) -> None:
+    """All of them to one port of the peer: one local port would be one connection."""
+    ports = "22000-22063"
+    done_ = trial(agents, streams=6, count=60, send={"port": ports})
+    assert 22000 <= done_.sent["local_port"] <= 22063
+    assert done_.received["total_messages"] == 60
+    both = done(agents, kind="connect", count=40, message=64, ask={"port": ports})
+    assert both.asked["transactions"] == 40
+
+
+@pytest.mark.needs("namespaces")
+def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
+    faulty_probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two mirrors use the card; the second to end puts it back."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("FAULTY", "card")
+    monkeypatch.setenv("FAULTY_LOG", str(log))
+    with ExitStack() as stack:
+        mirror, asker = (stack.enter_context(Agent(faulty_probe)) for _ in range(2))
+        keys = {"bind": "127.0.0.1", "proto": "udp", "message": 64, "stamps": 1}
+        tests = []
+        for _ in range(2):
+            token = secrets.token_hex(16)
+            name = mirror.start("mirror", token=token, **keys)
+            port = mirror.next(name)["port"]
+            asked = asker.start(
+                "ask", proto="udp", to=f"127.0.0.1:{port}", token=token, message=64, count=3
+            )
+            assert asker.next(asked, "result", "error")["transactions"] == 3
+            tests.append(name)
+        assert log.read_text().split("\n") == [f"lo 1 {ALL_FILTER}", ""]
+        for name in tests:
+            mirror.ask("stop", test=name)
+            assert mirror.next(name, "result", "error")["type"] == "result"
+    assert log.read_text().split("\n") == [f"lo 1 {ALL_FILTER}", f"lo 0 {PTP_FILTER}", ""]

@@ -1,0 +1,118 @@
+"""An agent whose output nobody reads: no deadline, no lease and no end waits for that."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from netprobe_agents import PATIENCE_S, netprobe
+from round_trip_peers import TOKEN
+
+__all__ = ["netprobe"]
+
+PIPE_BYTES = 4096
+"""The smallest that Linux makes a pipe: four answers and it is full."""
+
+
+@contextmanager
+def unread(netprobe: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """An agent with a full output, and where that could be read."""
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    with subprocess.Popen([netprobe, "agent", *words], stdin=subprocess.PIPE, stdout=write) as own:
+        os.close(write)
+        try:
+            say(own, *["f facts"] * 8)
+            time.sleep(0.3)
+            yield own, read
+        finally:
+            own.kill()
+            os.close(read)
+
+
+def say(agent: subprocess.Popen[bytes], *lines: str) -> None:
+    assert agent.stdin is not None
+    agent.stdin.write("".join(line + "\n" for line in lines).encode())
+    agent.stdin.flush()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_the_end_of_input_is_the_end(netprobe: Path) -> None:
+    with unread(netprobe) as (agent, _):
+        assert agent.stdin is not None
+        agent.stdin.close()
+        assert agent.wait(PATIENCE_S / 4) == 0
+
+
+def test_the_lease_runs_out(netprobe: Path) -> None:
+    with unread(netprobe, "lease_s=0.5") as (agent, _):
+        assert agent.wait(PATIENCE_S / 4) == 0
+
+
+def test_a_test_ends_at_its_deadline(netprobe: Path) -> None:
+    port = free_port()
+    with unread(netprobe) as (agent, _):
+        say(agent, f"t receive bind=127.0.0.1 port={port} token={TOKEN} deadline=1")
+        until = time.monotonic() + 5
+        while not listens(port):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        time.sleep(1.2)
+        assert not listens(port)
+
+
+def test_a_sender_stops_when_it_is_told(netprobe: Path) -> None:
+    """Progress that was not read is not kept: what waits is answers and the result."""
+    with socket.socket() as sink, unread(netprobe) as (agent, read):
+        sink.bind(("127.0.0.1", 0))
+        sink.listen()
+        sink.settimeout(5)
+        to = f"127.0.0.1:{sink.getsockname()[1]}"
+        say(agent, f"t send to={to} token={TOKEN} seconds=30 message_rate=100")
+        peer, _ = sink.accept()
+        with peer:
+            peer.settimeout(5)
+            assert peer.recv(65536)
+            say(agent, "s stop test=t")
+            while peer.recv(65536):
+                pass
+            time.sleep(0.3)
+        assert agent.stdin is not None
+        agent.stdin.close()
+        with os.fdopen(os.dup(read), "rb") as output:
+            said = list(iter(output.readline, b""))
+    kinds = [json.loads(line)["type"] for line in said]
+    assert kinds == ["facts"] * 8 + ["stop", "result"]
+
+
+def test_an_agent_that_is_asked_without_being_read_takes_in_no_more(netprobe: Path) -> None:
+    """What waits is bounded, and so is what it costs: it leaves by its lease."""
+    with unread(netprobe, "lease_s=1") as (agent, _):
+        assert agent.stdin is not None
+        os.set_blocking(agent.stdin.fileno(), False)
+        asked = 0
+        until = time.monotonic() + PATIENCE_S
+        while agent.poll() is None and time.monotonic() < until:
+            try:
+                asked += os.write(agent.stdin.fileno(), b"f facts\n" * 100)
+            except (BlockingIOError, BrokenPipeError):
+                time.sleep(0.05)
+        assert agent.poll() == 0
+    assert 500 < asked < 2_000_000

@@ -1,0 +1,165 @@
+"""The way to a peer goes, comes back, or is another than the route's: two cables."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+import pytest
+from netprobe_agents import Agent, Trial, netprobe, open_trial
+from round_trip_peers import TOKEN
+from two_networks import HERE, THERE, Networks, networks
+
+__all__ = ["netprobe", "networks"]
+
+pytestmark = [pytest.mark.needs("namespaces"), pytest.mark.alone]
+
+
+def cut(networks: Networks, side: int, seconds: float) -> None:
+    """A cable that is pulled out at one side, whose routes go with it."""
+    networks.ip(side, "link set one down")
+    time.sleep(seconds)
+    networks.ip(side, "link set one up")
+
+
+# ---- one "unreachable", or a second of them, does not end a UDP test ----
+
+
+@pytest.mark.parametrize("method", ["plain", "batch"])
+def test_a_sender_outlives_a_way_that_is_gone_for_a_second(networks: Networks, method: str) -> None:
+    with networks.agent(0) as receiver, networks.agent(1) as sender:
+        opened = open_trial(
+            (receiver, sender), address=HERE, proto="udp", seconds=2.5, message=200,
+            message_rate=2000, send={"method": method},
+        )  # fmt: skip
+        time.sleep(0.5)
+        cut(networks, 1, 1.0)
+        done = opened.finish()
+    assert done.sent["type"] == "result", done.sent
+    assert done.received["type"] == "result", done.received
+    assert done.received["longest_gap_ns"] > 800e6
+    check_due(done, 2000)
+    assert done.sent["refused_messages"] > 100
+
+
+def check_due(done: Trial, rate: float) -> None:
+    """Every message that was due was sent, refused, or passed over: no other becomes of one."""
+    sent = done.sent
+    due = rate * (sent["last_send_ns"] - sent["first_send_ns"]) / 1e9
+    told = sent["sent_messages"] + sent["refused_messages"] + sent["skipped_messages"]
+    assert told == pytest.approx(due, abs=40 + due * 0.002)
+    assert sent["local_drops"] <= sent["refused_messages"]
+
+
+def test_a_sender_gives_up_a_way_that_does_not_come_back(networks: Networks) -> None:
+    with networks.agent(0) as receiver, networks.agent(1) as sender:
+        opened = open_trial(
+            (receiver, sender), address=HERE, proto="udp", seconds=30, message_rate=2000
+        )
+        time.sleep(0.3)
+        networks.ip(1, "link set one down")
+        began = time.monotonic()
+        assert sender.next(opened.sample, "error")["error"] == "unreachable"
+        assert 4 < time.monotonic() - began < 8
+        receiver.ask("stop", test=opened.receiving, abort=1)
+
+
+def ask_across(
+    networks: Networks, stack: ExitStack, **keys: object
+) -> tuple[Agent, str, Agent, str]:
+    mirror, asker = (stack.enter_context(networks.agent(side)) for side in (0, 1))
+    keys |= {"proto": "udp", "token": TOKEN, "message": 100}
+    mirroring = mirror.start("mirror", bind=HERE, **keys)
+    to = f"{HERE}:{mirror.next(mirroring)['port']}"
+    asking = asker.start("ask", to=to, seconds=2.5, message_rate=500, timeout=0.2, **keys)
+    return mirror, mirroring, asker, asking
+
+
+def test_an_asker_outlives_a_way_that_is_gone_for_a_second(networks: Networks) -> None:
+    with ExitStack() as stack:
+        mirror, mirroring, asker, asking = ask_across(networks, stack)
+        time.sleep(0.5)
+        cut(networks, 1, 1.0)
+        asked = asker.next(asking, "result", "error")
+        assert asked["type"] == "result", asked
+        assert asked["refused_messages"] > 0
+        assert asked["sent_messages"] == pytest.approx(1250, abs=2)
+        assert asked["rtt_max_ns"] > 800e6  # counted from when it was due
+        mirror.ask("stop", test=mirroring)
+        assert mirror.next(mirroring, "result", "error")["type"] == "result"
+
+
+def test_a_mirror_outlives_a_way_back_that_is_gone_for_a_second(networks: Networks) -> None:
+    with ExitStack() as stack:
+        mirror, mirroring, asker, asking = ask_across(networks, stack)
+        time.sleep(0.5)
+        networks.ip(0, f"route add unreachable {THERE}/32")
+        time.sleep(1)
+        networks.ip(0, f"route del unreachable {THERE}/32")
+        asked = asker.next(asking, "result", "error")
+        assert asked["type"] == "result", asked
+        assert asked["lost_messages"] >= 3
+        mirror.ask("stop", test=mirroring)
+        mirrored = mirror.next(mirroring, "result", "error")
+        assert mirrored["type"] == "result", mirrored
+        assert mirrored["refused_messages"] >= 3
+
+
+# ---- a host that died ----
+
+
+def test_a_tcp_peer_whose_host_died_has_vanished(networks: Networks) -> None:
+    """Nobody says a word: the far end of the cable is out. A sender hears of it by what is not
+    acknowledged, a receiver by asking."""
+    with networks.agent(0) as receiver, networks.agent(1) as sender:
+        both = (receiver, sender)
+        opened = open_trial(both, address=HERE, seconds=60, message_rate=500)
+        time.sleep(0.3)
+        networks.tc(0, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
+        networks.tc(1, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
+        began = time.monotonic()
+        for agent, name in ((sender, opened.sample), (receiver, opened.receiving)):
+            assert agent.next(name, "error")["error"] == "peer-vanished"
+        assert 8 < time.monotonic() - began < 14
+
+
+# ---- the interface that was named ----
+
+
+def test_the_named_interface_is_the_one_that_is_recorded(networks: Networks) -> None:
+    """Its peer's address is another network's: the route says ``one``."""
+    networks.ip(0, "addr add 10.78.9.1/32 dev lo")
+    networks.ip(1, f"route add 10.78.9.1/32 via {HERE} dev one")
+    networks.ip(1, "route add 10.78.9.1/32 via 10.78.2.1 dev two metric 9")
+    networks.ip(1, "link set two mtu 1400")
+    with networks.agent(0) as receiver, networks.agent(1) as sender:
+        for protocol in ("tcp", "udp"):
+            opened = open_trial(
+                (receiver, sender), address="10.78.9.1", proto=protocol, seconds=0.3,
+                message=1000, message_rate=2000, send={"interface": "two"},
+            )  # fmt: skip
+            done = opened.finish()
+            assert done.sent["type"] == "result", done.sent
+            assert done.sent["interface"] == "two"
+            assert done.sent["interface_sent_bytes"] > done.sent["total_bytes"]
+        facts = sender.ask("facts", to="10.78.9.1")
+        assert (facts["route_interface"], facts["interface_mtu_bytes"]) == ("one", 1500)
+        facts = sender.ask("facts", to="10.78.9.1", interface="two")
+        assert (facts["route_interface"], facts["interface_mtu_bytes"]) == ("two", 1400)
+        assert facts["route_gateway"] == "10.78.2.1"
+
+
+def test_the_scope_of_an_address_is_the_interface_that_is_recorded(networks: Networks) -> None:
+    """fe80::1 is at the end of either cable."""
+    with networks.agent(0) as receiver, networks.agent(1) as sender:
+        for device in ("one", "two"):
+            opened = open_trial(
+                (receiver, sender), address=f"fe80::1%25{device}", proto="udp", seconds=0.3,
+                message=1000, message_rate=2000,
+            )  # fmt: skip
+            done = opened.finish()
+            for side, kind in ((done.sent, "sent"), (done.received, "received")):
+                assert side["type"] == "result", side
+                assert side["interface"] == device
+                assert side[f"interface_{kind}_bytes"] > side["total_bytes"]
+            assert sender.ask("facts", to=f"fe80::1%25{device}")["route_interface"] == device
