@@ -16,6 +16,7 @@ from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
 from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
+from netlab.cli.streams import guard_streams, settle_streams, write_bytes
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.version import VERSION
@@ -35,6 +36,7 @@ Exit codes
 
 def main() -> NoReturn:
     """Run the command line; every expected error is one line and an exit code of its own."""
+    guard_streams()
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as wish:
@@ -51,14 +53,11 @@ def main() -> NoReturn:
         for line in str(error).splitlines():
             click.echo(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
-    except BrokenPipeError:
-        sys.stdout = None  # nobody reads it any more
-        _leave(1)
     _leave(0)
 
 
 def _leave(code: int) -> NoReturn:
-    sys.exit(code)
+    sys.exit(settle_streams(code))
 
 
 @contextmanager
@@ -196,9 +195,10 @@ def plan(
 @click.option("--json", "as_json", is_flag=True)
 def status(folder: Path, as_json: bool) -> None:
     """Say how far the run in FOLDER is, also while it goes on."""
+    from netlab.results.value_types import RUN_CHECK
     from netlab.store.status import status_of
 
-    state = status_of(folder)
+    state = status_of(folder, RUN_CHECK)
     click.echo(state.as_json() if as_json else state.as_text())
 
 
@@ -254,14 +254,13 @@ def export(folder: Path, form: str, output: Path | None) -> None:
     from netlab.results.export import export as export_run
     from netlab.store.files import write_output
 
+    if output is None and form == "parquet":
+        raise UsageError("parquet is binary: name a file with --output FILE")
     written = export_run(folder, form)
     if output is not None:
         write_output("--output", output, written)
-    elif form == "parquet":
-        raise UsageError("parquet is binary: name a file with --output FILE")
     else:
-        sys.stdout.buffer.write(written)
-        sys.stdout.buffer.flush()
+        write_bytes(written)
 
 
 @cli.command()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from netlab.cli.options import FILE, FOLDER
+from netlab.cli.streams import write_bytes
 from netlab.errors import UsageError
 
 
@@ -154,5 +154,4 @@ def _write(text: str, output: Path | None) -> None:
 
         write_output("--output", output, data)
         return
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    write_bytes(data)
