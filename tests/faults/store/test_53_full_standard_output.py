@@ -73,7 +73,7 @@ def test_so_is_a_reader_that_has_gone_and_a_closed_descriptor(
 
 
 def test_a_run_goes_on_when_nobody_can_be_told(bench: Bench) -> None:
-    words = ("run", str(bench.matrix()), "--into", "out", "--json", "--no-report")
+    words = ("run", str(bench.matrix()), "--into", "out", "--json", "--no-report", "--wait", "60")
     with Path("/dev/full").open("wb") as full:
         child = bench.start(*words, stdout=full, stderr=full)
         assert child.wait(60) == 1
@@ -81,7 +81,7 @@ def test_a_run_goes_on_when_nobody_can_be_told(bench: Bench) -> None:
 
 
 def test_a_closed_output_is_not_taken_by_the_journal(bench: Bench) -> None:
-    words = ("run", str(bench.matrix()), "--into", "out", "--no-report")
+    words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
     child = bench.start(*words, stdout=None, preexec_fn=lambda: os.closerange(0, 2))
     child.communicate(timeout=60)
     assert child.returncode == 0
