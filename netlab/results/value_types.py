@@ -56,9 +56,9 @@ def check_values(values: Mapping[str, Value]) -> None:
     for name, value in values.items():
         kind = _kind(name)
         if not _fits(value, kind):
-            shown = str(value)
+            shown = repr(value)
             shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
-            raise ValueError(f"{name} is {shown!r}, and should be {kind}")
+            raise ValueError(f"{name} is {shown}, and should be {kind}")
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from refusing_disk import refusals
 
 __all__ = ["bench"]
 
-TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}"
+TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 2Mbit}"
 TRIALS = 12
 
 
@@ -33,7 +33,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 def test_a_run_stops_and_is_resumed_on_a_larger_disk(
     bench: Bench, small: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    matrix = str(bench.matrix(TESTS, repeats=str(TRIALS)))
+    matrix = str(bench.matrix(TESTS, repeats=str(TRIALS), defaults="{duration: 300ms}"))
     full = bench.run("run", matrix, "--into", "small/run", "--no-report", "--wait", "60")
     assert full.returncode == 1
     last = full.stderr.splitlines()[-1]
