@@ -16,7 +16,12 @@ from pathlib import Path
 
 from netlab.errors import StoreError, UsageError
 
+_LINK = (
+    "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
+)
 _ADVICE = {
+    errno.ELOOP: _LINK,
+    errno.EMLINK: _LINK,  # FreeBSD's word for a link that is not to be followed
     errno.ENOSPC: "free some space, then give the same command again",
     errno.EDQUOT: "your quota is used up; free some space, then give the same command again",
     errno.EROFS: "the file system is read-only; make it writable or choose another folder",
@@ -24,9 +29,6 @@ _ADVICE = {
     errno.EPERM: "change its permissions or choose another folder",
     errno.EIO: "the disk may be failing; copy the folder to another one and go on there",
 }
-_LINK = (
-    "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
-)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
