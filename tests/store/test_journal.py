@@ -177,3 +177,24 @@ def test_a_missing_journal_is_damage_of_its_own() -> None:
     lines, damage = read_journal(Path("/nowhere/journal.jsonl"))
     assert lines == ()
     assert [each.message for each in damage] == ["the journal is missing"]
+
+
+def test_a_line_without_end_is_damage_of_which_only_the_beginning_is_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("netlab.store.journal.MAX_LINE_BYTES", 1000)
+    lines, damage = decode(file_of(1) + b"x" * 10_000 + b"\n" + file_of(1) + b"y" * 5000)
+    assert len(lines) == 2
+    assert [str(each) for each in damage] == [
+        f"line {number}: damaged: more than 1000 bytes without a line feed" for number in (2, 4)
+    ]
+    assert not any(each.torn for each in damage)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_of_json_is_damage(number: str) -> None:
+    lines, damage = decode(encode_line(f'{{"kind":"weather","at":"now","data":{{"n":{number}}}}}'))
+    assert lines == ()
+    assert [each.message for each in damage] == [
+        "damaged: what follows its checksum is no JSON object"
+    ]
