@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 import threading
 from collections.abc import Callable
@@ -74,13 +75,28 @@ def _startable(path: Path) -> Path:
         return path
     binary = path.read_bytes()
     copy = cross.cache_folder() / "probes" / hashlib.sha256(binary).hexdigest()[:16] / path.name
-    if not (copy.is_file() and copy.read_bytes() == binary and os.access(copy, os.X_OK)):
+    is_there = copy.is_file() and copy.read_bytes() == binary and os.access(copy, os.X_OK)
+    if not is_there:
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (copy.parent, copy.parent.parent, cross.cache_folder()):
+        _refuse_of_others(folder)
+    if not is_there:
         with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as aside:
             aside.write(binary)
         Path(aside.name).chmod(0o700)
         Path(aside.name).replace(copy)
     return copy
+
+
+def _refuse_of_others(folder: Path) -> None:
+    """NetlabError for a folder in which somebody else could exchange what is started from it."""
+    seen = folder.lstat()
+    own = stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid()
+    if not own or seen.st_mode & stat.S_IWOTH:
+        raise NetlabError(
+            f"{folder}: not a folder of this user alone, and no program is started from there; "
+            "remove it, or name another cache with XDG_CACHE_HOME"
+        )
 
 
 def _built(on_event: OnEvent) -> Path:

@@ -18,6 +18,7 @@ from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
 from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
 from netlab.cli.output import show, show_usage, tell, write_bytes
+from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.version import VERSION
@@ -37,6 +38,7 @@ Exit codes
 
 def main() -> NoReturn:
     """Run the command line; every expected error is one line and an exit code of its own."""
+    guard_streams()
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as wish:
@@ -53,9 +55,6 @@ def main() -> NoReturn:
         for line in str(error).splitlines():
             show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
-    except BrokenPipeError:
-        sys.stdout = None  # nobody reads it any more
-        _leave(1)
     except Exception:
         # A defect: its traceback may quote anything.
         show(traceback.format_exc().rstrip("\n"), err=True)
@@ -64,7 +63,7 @@ def main() -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    sys.exit(code)
+    sys.exit(settle_streams(code))
 
 
 @contextmanager
@@ -202,9 +201,10 @@ def plan(
 @click.option("--json", "as_json", is_flag=True)
 def status(folder: Path, as_json: bool) -> None:
     """Say how far the run in FOLDER is, also while it goes on."""
+    from netlab.results.value_types import RUN_CHECK
     from netlab.store.status import status_of
 
-    state = status_of(folder)
+    state = status_of(folder, RUN_CHECK)
     show(state.as_json() if as_json else state.as_text())
 
 
@@ -260,11 +260,11 @@ def export(folder: Path, form: str, output: Path | None) -> None:
     from netlab.results.export import export as export_run
     from netlab.store.files import write_output
 
+    if output is None and form == "parquet":
+        raise UsageError("parquet is binary: name a file with --output FILE")
     written = export_run(folder, form)
     if output is not None:
         write_output("--output", output, written)
-    elif form == "parquet":
-        raise UsageError("parquet is binary: name a file with --output FILE")
     else:
         write_bytes(written)
 

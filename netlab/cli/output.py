@@ -32,5 +32,6 @@ def write_bytes(data: bytes) -> None:
     """Write to standard output what programs read, byte by byte; a terminal gets it cleaned."""
     if sys.stdout.isatty():
         data = printable_lines(data.decode("utf-8", "replace")).encode()
+    sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

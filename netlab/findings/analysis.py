@@ -16,8 +16,7 @@ from netlab.findings.kinds.kind import FindingRule
 from netlab.findings.limits import limits
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
-from netlab.results.run import Run
-from netlab.store.reader import read
+from netlab.results.run import Run, read_checked
 from netlab.store.source_facts import Stated, stated_of
 
 
@@ -37,7 +36,7 @@ class Analysis(Run):
 
 def load(path: Path) -> Analysis:
     """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
-    return Analysis(read(path))
+    return Analysis(read_checked(path))
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:

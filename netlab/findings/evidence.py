@@ -89,7 +89,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         if throughput is None or not isinstance(size, int):
             continue
         sender, receiver = _hosts(record, prefix)
-        protocol = str(settings["protocol"])
+        protocol = str(settings.get("protocol", ""))
         others = {name: value for name, value in settings.items() if name != "message_bytes"}
         offered = _offered_bit_per_s(settings, size)
         yield StreamSample(

@@ -5,6 +5,7 @@ It reads the run and nothing else; the same run gives the same bytes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Report:
         from netlab.report.page import Contents, cells_json, page
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
-        from netlab.store.files import write_file
+        from netlab.store.files import write_inside
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         diagrams, left_out = charts(self.layout, link)
@@ -101,19 +102,19 @@ class Report:
             files |= {f"{CHARTS}/{name}": data for name, data in each.files().items()}
         _clear(run.path, keep=frozenset(files))
         for name, data in files.items():
-            write_file(run.path / name, data, mode=0o644)
+            write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
         shown = Contents(run, self.readings, means, tabled, further, pictures, left_out, cells)
         html = page(shown, worded)
-        write_file(run.path / PAGE, reloading(html, reload_s).encode("utf-8"), mode=0o644)
+        write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
 
     def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
         from netlab.report.write import text
 
-        files = {"tables.csv": text.comma_separated(tables).encode("utf-8")}
+        files = {"tables.csv": _utf8(text.comma_separated(tables))}
         if any(part.sheets or part.details for part in self.parts):
-            files[FIGURES] = text.figures(self.parts).encode("utf-8")
+            files[FIGURES] = _utf8(text.figures(self.parts))
         return files
 
     def _for_people(self, tables: Sequence[GridTable], further: Sequence[Part]) -> dict[str, bytes]:
@@ -126,8 +127,8 @@ class Report:
             *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
         )
         return {
-            "tables.md": text.markdown(title, tables, notes, further).encode("utf-8"),
-            "tables.tex": set_in_latex.encode("utf-8"),
+            "tables.md": _utf8(text.markdown(title, tables, notes, further)),
+            "tables.tex": _utf8(set_in_latex),
         }
 
     def overview_text(self) -> str:
@@ -175,6 +176,11 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
     return [table for section in sections for table in section.tables]
 
 
+def _utf8(text: str) -> bytes:
+    """Half a surrogate pair, which a host's answer may hold, is no text that a file could hold."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def in_tables(readings: Iterable[Reading]) -> list[Reading]:
     """Those laid out as tables of throughput: the streams, but for those of hosts by name."""
     from netlab.experiment.pairings import is_by_name
@@ -183,16 +189,19 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
-    """Make the charts' folders, and remove what an earlier report wrote and this one does not."""
-    from netlab.store.files import refused
+    """Make the charts' folders, and remove what an earlier report wrote and this one does not.
 
-    charts = folder / CHARTS
+    A folder of charts that is a link is refused: what it leads to is not the report's.
+    """
+    from netlab.store.files import folder_inside, refused
+
     try:
-        for each in (charts, charts / COLUMN):
-            each.mkdir(exist_ok=True)
-            for path in each.iterdir():
-                if path.suffix in _PICTURES and str(path.relative_to(folder)) not in keep:
-                    path.unlink(missing_ok=True)
+        for below in ((CHARTS,), (CHARTS, COLUMN)):
+            with folder_inside(folder, *below, make=0o777) as charts:
+                for name in os.listdir(charts):  # noqa: PTH208
+                    drawn = name.endswith(_PICTURES)
+                    if drawn and "/".join((*below, name)) not in keep:
+                        os.unlink(name, dir_fd=charts)
         if FIGURES not in keep:
             (folder / FIGURES).unlink(missing_ok=True)
     except OSError as error:

@@ -13,8 +13,9 @@ from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
-from netlab.store.files import read_file, refused, write_file
-from netlab.store.reader import JOURNAL, StoredRun, holder_of, read
+from netlab.results.run import read_checked
+from netlab.store.files import read_inside, refused, write_inside
+from netlab.store.reader import JOURNAL, StoredRun, holder_of
 
 LOOKS_S = 0.5
 """Between two looks at the journal."""
@@ -22,6 +23,7 @@ LEAST_PAUSE_S = 2.0
 """Between two reports at least."""
 SHARE = 0.2
 """Of the time at most goes into making reports: the run is on the same machine, maybe."""
+_MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
 """A reader is not interrupted more often."""
 
@@ -66,12 +68,12 @@ def watch(
                 say(wording.text(_("{page}: {left} to go", page=str(page), left=left)))
             sleep(LOOKS_S)
     finally:
-        _settle(page)
+        _settle(folder)
 
 
 def _read(folder: Path, *, under_way: bool) -> Analysis:
     """The run; a line that is being written is no damage."""
-    stored = read(folder)
+    stored = read_checked(folder)
     damage = tuple(each for each in stored.damage if not (each.torn and under_way))
     return Analysis(replace(stored, damage=damage))
 
@@ -107,10 +109,12 @@ def _size_bytes(folder: Path) -> int:
         raise refused(error, journal, "read the journal") from None
 
 
-def _settle(page: Path) -> None:
+def _settle(folder: Path) -> None:
     """Take the wish to be loaded again off the page, where one stands there."""
-    if page.exists():
-        html = read_file(page)
-        quiet = reloading(html.decode("utf-8"), None).encode("utf-8")
+    page = folder / PAGE
+    if page.is_file() and not page.is_symlink():
+        # Whatever it is, only the wish goes: a page of somebody else may be no UTF-8.
+        html = read_inside(page, _MAX_PAGE_BYTES).decode("utf-8", "surrogateescape")
+        quiet = reloading(html, None)
         if quiet != html:
-            write_file(page, quiet, mode=0o644)
+            write_inside(folder, PAGE, quiet.encode("utf-8", "surrogateescape"), mode=0o644)

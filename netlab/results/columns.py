@@ -279,6 +279,19 @@ COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
 }
 """Test → the columns that a frame has besides wherever the plan has such a test."""
 
+SERIES = (
+    *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),
+    *("probed_message_bytes", "probed_passed"),
+    *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
+    *("captured_frame_bytes", "captured_next_frame_bytes"),
+    *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
+    *("loss_sent_frames", "loss_received_frames"),
+    *(f"latency_{name}_ns" for name in ("min", "p50", "mean", "p99", "max")),
+    *("latency_found_share", "latency_count", "latency_lost_requests", "latency_lost_frames"),
+    *("latency_failed_share", "back_to_back_each_frames"),
+)
+"""Values that are lists of numbers."""
+
 PERCENTILES: Mapping[str, Fraction] = {
     name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in _PERCENTILES
 }
@@ -333,6 +346,11 @@ _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 def is_documented(name: str) -> bool:
     """Whether a column is one of the lists above, and not one that follows them."""
     return name in _KNOWN
+
+
+def is_listed(name: str) -> bool:
+    """Whether a column is documented by its name, be it in every frame or in some."""
+    return name in _KNOWN or name in _SOMETIMES or _of_a_host(name) is not None
 
 
 def describe(name: str) -> Column:

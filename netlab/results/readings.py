@@ -12,22 +12,10 @@ import pandas as pd
 from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import REASONS, Value
 from netlab.messages import _
+from netlab.results.columns import SERIES
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
-
-SERIES = (
-    *("rtt_histogram", "server_stack_histogram", "first_rtt_ns"),
-    *("probed_message_bytes", "probed_passed"),
-    *("sweep_message_bytes", "sweep_throughput_bit_per_s", "sweep_failed_message_bytes"),
-    *("captured_frame_bytes", "captured_next_frame_bytes"),
-    *("trial_line_share", "trial_verdict", "loss_line_share", "loss_verdict"),
-    *("loss_sent_frames", "loss_received_frames"),
-    *(f"latency_{name}_ns" for name in ("min", "p50", "mean", "p99", "max")),
-    *("latency_found_share", "latency_count", "latency_lost_requests", "latency_lost_frames"),
-    *("latency_failed_share", "back_to_back_each_frames"),
-)
-"""Values that are lists of numbers."""
 
 FLOWS: Mapping[str, str] = {
     "": "",

@@ -12,6 +12,7 @@ import pandas as pd
 
 from netlab.experiment.records import Record
 from netlab.results.frame import frame_of
+from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage
 from netlab.store.plan import Plan
 from netlab.store.reader import Note, StoredRun, read
@@ -77,4 +78,9 @@ class Run:
 
 def load(path: Path) -> Run:
     """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
-    return Run(read(path))
+    return Run(read_checked(path))
+
+
+def read_checked(path: Path) -> StoredRun:
+    """A run folder as it was read; what is not of the types that its names stand for is damage."""
+    return read(path, RUN_CHECK)

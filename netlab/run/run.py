@@ -13,6 +13,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import Matrix, expand
+from netlab.results.value_types import RUN_CHECK
 from netlab.run.host_pool import HostPool
 from netlab.run.plan import chosen_of
 from netlab.run.progress import Progress
@@ -72,7 +73,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
     chosen = chosen_of(cells, options.only)
     into = options.into or _new_folder(options.matrix)
-    with RunFolder.open_for_writing(into, plan_of(matrix, cells)) as folder:
+    with RunFolder.open_for_writing(into, plan_of(matrix, cells), check=RUN_CHECK) as folder:
         _check_redo(options.redo, chosen)
         trials = outstanding(folder, chosen, options.redo)
         trials = tuple(dict.fromkeys((*trials, *disturbed(folder, chosen, matrix.quiet))))

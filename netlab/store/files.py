@@ -1,4 +1,8 @@
-"""Disk: the few ways in which netlab writes files, durable, and a refusal as one sentence."""
+"""Disk: the few ways in which netlab writes files, durable, and a refusal as one sentence.
+
+What is below a run folder is reached from a descriptor of that folder, name by name, and no name
+may be a link: a folder that came from elsewhere never leads out of itself.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,18 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from netlab.errors import StoreError, UsageError
 
+_LINK = (
+    "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
+)
 _ADVICE = {
+    errno.ELOOP: _LINK,
+    errno.EMLINK: _LINK,  # FreeBSD's word for a link that is not to be followed
     errno.ENOSPC: "free some space, then give the same command again",
     errno.EDQUOT: "your quota is used up; free some space, then give the same command again",
     errno.EROFS: "the file system is read-only; make it writable or choose another folder",
@@ -18,6 +29,7 @@ _ADVICE = {
     errno.EPERM: "change its permissions or choose another folder",
     errno.EIO: "the disk may be failing; copy the folder to another one and go on there",
 }
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
 def refused(error: OSError, path: Path, doing: str) -> StoreError:
@@ -29,27 +41,92 @@ def refused(error: OSError, path: Path, doing: str) -> StoreError:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder that only its owner may enter (0700), with its parents; durable."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700)
-    except OSError as error:
-        raise refused(error, path, "create the folder") from None
-    sync_folder(path.parent)
+    """Create a folder that only its owner may enter (0700), with its parents; all names durable.
+
+    One that another process created meanwhile is as good.
+    """
+    missing = [path]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, 0o700 if each == path else 0o777)  # noqa: PTH102
+        except OSError as error:
+            if error.errno == errno.EEXIST and each.is_dir():
+                continue
+            raise refused(error, each, "create the folder") from None
+        sync_folder(each.parent)
 
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable: fsync of the folder itself."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(path, _FOLDER)
         try:
-            os.fsync(descriptor)
+            _sync_names(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
+        raise refused(error, path, "make the folder durable") from None
+
+
+def _sync_names(folder: int) -> None:
+    try:
+        os.fsync(folder)
+    except OSError as error:
         # Some file systems (vfat, some network ones) have no such call for folders.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise refused(error, path, "make the folder durable") from None
+            raise
+
+
+@contextlib.contextmanager
+def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder, or of the one that is ``below`` it; made there with the mode
+    ``make``, where that is given and it is missing.
+
+    Raises StoreError where a name below is a link or no folder, OSError where the disk refuses.
+    """
+    descriptor = os.open(root, _FOLDER)
+    path = root
+    try:
+        for name in below:
+            path = path / name
+            if make is not None:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, make, dir_fd=descriptor)
+            try:
+                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            except OSError as error:
+                _refuse_link(path)
+                raise error from None
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_inside(path: Path) -> int:
+    """A descriptor to read a plain file of a run folder; OSError where the disk refuses.
+
+    Raises StoreError for a link, and for a pipe or a device, which might never end.
+    """
+    # A pipe without a writer would hold a blocking open for ever.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        _refuse_link(path)
+        raise error from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path}: no plain file; restore it from a copy")
+    return descriptor
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise StoreError(f"{path}: {_LINK}")
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -64,21 +141,31 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
     Raises StoreError; then the old file, where there was one, stands unchanged.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    write_inside(path.parent, path.name, data, mode=mode)
+
+
+def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
+    """The same for a file below a folder, such as ``charts/a.svg``, whose folders are there."""
+    *below, last = name.split("/")
+    temporary = f".{last}.{secrets.token_hex(4)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        descriptor = os.open(temporary, flags, mode)
-        try:
-            write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(temporary, path)  # noqa: PTH105 - the fault tests count calls of os
+        with folder_inside(root, *below) as folder:
+            try:
+                descriptor = os.open(temporary, flags, mode, dir_fd=folder)
+                try:
+                    write_all(descriptor, data)
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+                os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+            _sync_names(folder)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise refused(error, path, "write the file") from None
-    sync_folder(path.parent)
+        raise refused(error, root / name, "write the file") from None
 
 
 def write_output(option: str, path: Path, data: bytes) -> None:
@@ -99,3 +186,17 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise refused(error, path, "read the file") from None
+
+
+def read_inside(path: Path, most_bytes: int) -> bytes:
+    """All bytes of a plain file of a run folder; StoreError where it is a link, longer than
+    ``most_bytes``, or the disk refuses.
+    """
+    try:
+        with os.fdopen(open_inside(path), "rb") as file:
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        raise refused(error, path, "read the file") from None
+    if len(data) > most_bytes:
+        raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB, which no run writes")
+    return data

@@ -13,17 +13,18 @@ import io
 import json
 import os
 import re
+import stat
 import sys
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from netlab.errors import StoreError
 from netlab.messages import _, counted
-from netlab.store.files import refused, sync_folder, write_all
+from netlab.store.files import open_inside, refused, sync_folder, write_all
 
 MAX_LINE_BYTES = 16 * 2**20
 """A longer line is taken for damage and not looked into."""
@@ -68,7 +69,7 @@ def encode_line(json_text: str) -> bytes:
 
 def decode(data: bytes) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """All whole lines of a journal's bytes, and every damaged place with its line number."""
-    return _apart(_scan(io.BytesIO(data)))
+    return _apart(_scan(_pieces(io.BytesIO(data))))
 
 
 def _apart(
@@ -77,6 +78,17 @@ def _apart(
     each = list(found)
     lines = tuple(one for one in each if isinstance(one, JournalLine))
     return lines, tuple(one for one in each if isinstance(one, Damage))
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """Pieces that end with their line feed; of one too long its beginning, as if it ended there."""
+    while piece := file.readline(MAX_LINE_BYTES + 1):
+        if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
+            yield piece
+            continue
+        yield piece + b"\n"
+        while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+            pass
 
 
 def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
@@ -107,17 +119,19 @@ def _whole(piece: bytes, number: int) -> JournalLine | None:
     if not _LINE_START.match(piece) or len(piece) > MAX_LINE_BYTES:
         return None
     body = piece[9:]
-    if int(piece[:8], 16) != zlib.crc32(body):
+    if not _agrees(piece):
         return None
     try:
-        data = json.loads(body, object_pairs_hook=_with_shared_names)
+        text = body.decode("utf-8")
+        data = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
-    return (
-        JournalLine(number, data, body.decode("ascii", "replace"))
-        if isinstance(data, dict)
-        else None
-    )
+    return JournalLine(number, data, text) if isinstance(data, dict) else None
+
+
+def _agrees(piece: bytes) -> bool:
+    """Whether a piece has the checksum of what follows it."""
+    return int(piece[:8], 16) == zlib.crc32(piece[9:])
 
 
 def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -125,12 +139,18 @@ def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {sys.intern(name): value for name, value in pairs}
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=_refuse_constant)
+
+
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
     """Whole lines inside of a damaged one: a lost line feed glues two lines to one."""
     if len(piece) > MAX_LINE_BYTES:
         return
     text = piece.decode("latin-1")  # one character a byte, so that positions agree
-    decoder = json.JSONDecoder()
     end = tried = 0
     for match in _LINE_START.finditer(piece):
         if match.start() < end:
@@ -139,7 +159,7 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
         if tried > MAX_SALVAGED:
             return
         try:
-            data, stop = decoder.raw_decode(text, match.start() + 9)
+            data, stop = _DECODER.raw_decode(text, match.start() + 9)
         except (ValueError, RecursionError):
             continue
         body = piece[match.start() + 9 : stop]
@@ -158,9 +178,11 @@ def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
     if torn:
         return _("torn: the file ends after {size} bytes of it", size=len(piece))
     if len(piece) > MAX_LINE_BYTES:
-        return _("damaged: {size} bytes without a line feed", size=len(piece))
+        return _("damaged: more than {size} bytes without a line feed", size=MAX_LINE_BYTES)
     if not _LINE_START.match(piece):
         return _("damaged: it does not begin with a checksum and a JSON object")
+    if _agrees(piece):
+        return _("damaged: what follows its checksum is no JSON object")
     return _("damaged: the checksum does not agree")
 
 
@@ -189,12 +211,13 @@ class Journal:
                 descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 descriptor = os.open(path, flags)
-            size = os.fstat(descriptor).st_size
-            fresh = size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+            try:
+                return cls(path, descriptor, fresh=_is_fresh(path, descriptor))
+            except BaseException:
+                os.close(descriptor)
+                raise
         except OSError as error:
             raise refused(error, path, "open the journal") from None
-        sync_folder(path.parent)
-        return cls(path, descriptor, fresh=fresh)
 
     def append(self, json_text: str, *, durable: bool = True) -> None:
         """Write one line; with ``durable`` it is on the disk when this returns.
@@ -233,6 +256,20 @@ class Journal:
                     os.close(self._descriptor)
 
 
+def _is_fresh(path: Path, descriptor: int) -> bool:
+    """Whether a journal just opened ends with a line feed, or is empty; all of it is durable then.
+
+    A process that was killed may have left a line that only the page cache has, and whoever
+    resumes the run counts on every line that is read.
+    """
+    seen = os.fstat(descriptor)
+    if not stat.S_ISREG(seen.st_mode):
+        raise StoreError(f"{path}: no plain file; restore it from a copy")
+    os.fsync(descriptor)
+    sync_folder(path.parent)
+    return seen.st_size == 0 or os.pread(descriptor, 1, seen.st_size - 1) == b"\n"
+
+
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """Whole lines and damages of a journal file; no lock is needed, a writer may be at work."""
     return _apart(scan_journal(path))
@@ -241,8 +278,8 @@ def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...
 def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
     """The same one by one, as they stand in the file: a large journal is never in memory twice."""
     try:
-        with path.open("rb") as file:
-            yield from _scan(file)
+        with os.fdopen(open_inside(path), "rb") as file:
+            yield from _scan(_pieces(file))
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise refused(error, path, "read the journal") from None

@@ -19,6 +19,9 @@ _PAUSE_S = 0.05
 """``holder`` takes the lock for an instant to see whether it is free: that must not turn a
 writer away, so a writer asks more than once."""
 
+_MOST_SHOWN = 400
+"""Characters of a holder's description."""
+
 
 class WriterLock:
     """Held until ``release``, or until the process ends, however it ends."""
@@ -44,10 +47,10 @@ class WriterLock:
                 os.close(descriptor)
                 raise refused(error, path, "lock the folder") from None
         else:
+            described = _describe(descriptor)
             os.close(descriptor)
             raise LockedError(
-                f"{path.parent}: {_describe(path)} is writing here; "
-                "wait until it is done, or stop it"
+                f"{path.parent}: {described} is writing here; wait until it is done, or stop it"
             )
         try:
             # Only for the message of those who come later; the kernel holds the lock itself.
@@ -78,25 +81,28 @@ class WriterLock:
 def holder(path: Path) -> str | None:
     """Who writes, in words, such as ``netlab with pid 71 on lab1 since …``; ``None``: nobody."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        # Not of a pipe: an open that waits for its writer would never end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except OSError:
-        return _describe(path)
+        return _describe(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _describe(path: Path) -> str:
+def _describe(descriptor: int) -> str:
     try:
-        data = json.loads(path.read_bytes()[:4096])
+        data = json.loads(os.pread(descriptor, 4096, 0))
         boot = "" if data["boot"] == _boot() else " (another machine or an earlier boot)"
-        return f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
-    except (OSError, ValueError, KeyError, TypeError):
+        words = f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another netlab"
+    # The file may come from elsewhere, and this goes to a terminal.
+    return words if words.isprintable() and len(words) < _MOST_SHOWN else "another netlab"
 
 
 def _boot() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import SCHEMA, Value, check_schema
@@ -15,7 +15,10 @@ from netlab.version import VERSION
 
 _FORMAT = "netlab-run"
 _ABSENT = object()
-_UNTIL = tuple(field.name for field in fields(StopRule))
+_MAX_TRIALS = 10**6
+"""As many as a matrix may have."""
+_LARGEST = 2**53
+FieldType = TypeVar("FieldType")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +87,80 @@ def to_text(plan: Plan, created_at: str) -> str:
 
 def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     """The plan in a run.json, and when the folder was made. ValueError with a sentence."""
-    data = json.loads(text)
+    data = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise ValueError("not the header of a netlab run")
     check_schema(data.get("schema"))
     checksum = data.pop("checksum", None)
     if checksum != _checksum(data):
         raise ValueError("its checksum does not agree: it was damaged, or changed by hand")
+    # The checksum finds accidents. A file from elsewhere may have one and be wrong all the same.
     link, until = data.get("link"), data.get("until")
-    try:
-        plan = Plan(
-            title=data["title"],
-            content=data["content"],
-            content_hash=data["content_hash"],
-            matrix_text=matrix_text,
-            link=_link(link) if link else None,
-            cells=tuple(
-                PlannedCell(c["key"], c["pairing"], c["test"], c["settings"], c.get("repeats"))
-                for c in data["cells"]
-            ),
-            repeats=data["repeats"],
-            until=StopRule(**{name: until[name] for name in _UNTIL}) if until else None,
-            source=data.get("source"),
-        )
-        return plan, data["created_at"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"a field is missing or of the wrong type: {error}") from None
+    plan = Plan(
+        title=_typed(data, "title", str),
+        content=_typed(data, "content", dict),
+        content_hash=_typed(data, "content_hash", str),
+        matrix_text=matrix_text,
+        link=_link(_typed(data, "link", dict)) if link else None,
+        cells=tuple(map(_cell, _typed(data, "cells", list))),
+        repeats=_count(data, "repeats"),
+        until=_until(_typed(data, "until", dict)) if until else None,
+        source=_typed(data, "source", str) if "source" in data else None,
+    )
+    trials = sum(map(plan.most_of, plan.cells))
+    if trials > _MAX_TRIALS:
+        raise ValueError(f"{trials:,} trials are too many; a run has {_MAX_TRIALS:,} at most")
+    if plan.until is not None and plan.until.at_most > plan.repeats:
+        raise ValueError(f"until.at_most is more than the {plan.repeats} repeats")
+    return plan, _typed(data, "created_at", str)
+
+
+def _typed(data: object, name: str, kind: type[FieldType]) -> FieldType:
+    """A field of the header; ValueError where it is missing or of another type."""
+    value = data.get(name, _ABSENT) if isinstance(data, dict) else _ABSENT
+    if type(value) is not kind:
+        wrong = "is missing" if value is _ABSENT else f"is {_show(value)}"
+        raise ValueError(f"a field is missing or of the wrong type: {name} {wrong}")
+    if isinstance(value, str):
+        value.encode()  # half a surrogate pair is no text that a file could hold
+    return value
+
+
+def _count(data: object, name: str, least: int = 1, most: int = _MAX_TRIALS) -> int:
+    value = _typed(data, name, int)
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {_show(value)}, and should be {least} to {most}")
+    return value
+
+
+def _positive(data: object, name: str) -> float:
+    whole = isinstance(data, dict) and type(data.get(name)) is int
+    value = _typed(data, name, int if whole else float)
+    if not 0 < value < _LARGEST:
+        raise ValueError(f"{name} is {_show(value)}, and should be a number above 0")
+    return float(value)
+
+
+def _cell(data: object) -> PlannedCell:
+    own = _count(data, "repeats") if isinstance(data, dict) and "repeats" in data else None
+    key, pairing, test = (_typed(data, name, str) for name in ("key", "pairing", "test"))
+    return PlannedCell(key, pairing, test, _typed(data, "settings", dict), own)
+
+
+def _until(data: object) -> StopRule:
+    confidence = _positive(data, "confidence")
+    if confidence >= 1:
+        raise ValueError(f"confidence is {confidence}, and should be below 1")
+    return StopRule(
+        within=_positive(data, "within"),
+        confidence=confidence,
+        at_least=_count(data, "at_least", 2),
+        at_most=_count(data, "at_most", 2),
+    )
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _link_data(link: Link) -> dict[str, Any]:
@@ -117,8 +168,10 @@ def _link_data(link: Link) -> dict[str, Any]:
     return data | ({"hops": link.hops} if link.hops else {})
 
 
-def _link(data: Mapping[str, Any]) -> Link:
-    return Link(data["rate_bit_per_s"], data["mtu_bytes"], data["vlan"], data.get("hops", 0))
+def _link(data: dict[str, Any]) -> Link:
+    hops = _count(data, "hops", 0, 255) if "hops" in data else 0
+    rate, mtu = _positive(data, "rate_bit_per_s"), _count(data, "mtu_bytes", 1, 1 << 20)
+    return Link(rate, mtu, _typed(data, "vlan", bool), hops)
 
 
 def _cell_data(cell: PlannedCell) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,21 +11,39 @@ from types import MappingProxyType
 from typing import Any
 
 from netlab.errors import StoreError, UsageError
-from netlab.experiment.records import Record, from_data
+from netlab.experiment.records import Record, Value, from_data
 from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.messages import _
-from netlab.store.files import read_file
+from netlab.store.files import read_inside
 from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.lock import holder
 from netlab.store.plan import Plan, PlannedCell, from_text
+from netlab.store.source_facts import stated_of
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 
+MAX_HEADER_BYTES = 128 << 20
+MAX_MATRIX_BYTES = 16 << 20
+"""A longer file is none that netlab wrote."""
+MAX_NOTE_DEPTH = 16
+"""Deepest nesting of a note's data."""
+MAX_NUMBER = 2**31
+"""Trials and attempts are numbered below it."""
+
 TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """Looks at what a file says, and raises ValueError, with a sentence, for what cannot be."""
+
+    settings: Callable[[str, Mapping[str, Value]], None]
+    """Of a test of that name."""
+    values: Callable[[Mapping[str, Value]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +135,8 @@ def _as_it_is(record: Record) -> Record:
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether the folder has a run's header."""
-    return (path / HEADER).is_file()
+    """Whether the folder has a run's header, be it readable or not."""
+    return os.path.lexists(path / HEADER)
 
 
 def holder_of(path: Path) -> str | None:
@@ -124,23 +144,31 @@ def holder_of(path: Path) -> str | None:
     return holder(path / LOCK)
 
 
-def read(path: Path, keep: Keep = _as_it_is) -> StoredRun:
+def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> StoredRun:
     """Read a run folder; takes no lock, another process may be writing.
 
-    ``keep`` says what of each record is kept.
-    Raises UsageError where there is no run folder, StoreError where its header cannot be read.
-    Damaged lines of the journal are no error: they stand in ``damage``.
+    ``check`` looks at the settings and values of cells and records, which come from a file and
+    may be anything; ``keep`` says what of each record is kept. Raises UsageError where there is no
+    run folder, StoreError where its header cannot be read or a file of it is a link. Damaged lines
+    of the journal are no error: they stand in ``damage``.
     """
     if not is_run_folder(path):
         missing = "there is no such folder" if not path.exists() else f"it has no {HEADER}"
         raise UsageError(f"{path}: not a run folder: {missing}")
     matrix = path / MATRIX
-    matrix_text = read_file(matrix).decode("utf-8", "replace") if matrix.exists() else ""
+    matrix_text = ""
+    if os.path.lexists(matrix):
+        matrix_text = read_inside(matrix, MAX_MATRIX_BYTES).decode("utf-8", "replace")
+    header = read_inside(path / HEADER, MAX_HEADER_BYTES)
     try:
-        plan, created_at = from_text(read_file(path / HEADER).decode("utf-8"), matrix_text)
+        plan, created_at = from_text(header.decode("utf-8"), matrix_text)
+        stated_of(plan)
+        if check is not None:
+            for cell in plan.cells:
+                check.settings(cell.test, cell.settings)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
-    gathered = gather(path, plan, keep)
+    gathered = gather(path, plan, check, keep)
     return StoredRun(
         path=path,
         plan=plan,
@@ -154,8 +182,10 @@ def read(path: Path, keep: Keep = _as_it_is) -> StoredRun:
     )
 
 
-def gather(path: Path, plan: Plan, keep: Keep = _as_it_is) -> Gathered:
-    """Read the journal of a run folder with that plan; ``keep`` as of ``read``."""
+def gather(
+    path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = _as_it_is
+) -> Gathered:
+    """Read the journal of a run folder with that plan; ``check`` and ``keep`` as of ``read``."""
     gathered = Gathered()
     planned = planned_trials(plan)
     begun = None
@@ -164,11 +194,12 @@ def gather(path: Path, plan: Plan, keep: Keep = _as_it_is) -> Gathered:
             gathered.damage.append(line)
             continue
         if line.data.get("kind") == "record":
-            _gather_record(line, planned, gathered, keep)
+            _gather_record(line, planned, gathered, check, keep)
             continue
-        note = _note(line)
-        if note is None:
-            gathered.damage.append(Damage(line.number, _("neither a record nor a note")))
+        try:
+            note = _note(line)
+        except ValueError as error:
+            gathered.damage.append(Damage(line.number, str(error)))
             continue
         gathered.add_note(note, planned)
         if note.kind == "journal":
@@ -181,10 +212,22 @@ def gather(path: Path, plan: Plan, keep: Keep = _as_it_is) -> Gathered:
 
 
 def _gather_record(
-    line: JournalLine, planned: frozenset[TrialKey], gathered: Gathered, keep: Keep
+    line: JournalLine,
+    planned: frozenset[TrialKey],
+    gathered: Gathered,
+    check: RunCheck | None,
+    keep: Keep,
 ) -> None:
     try:
-        record = keep(from_data(line.data))
+        record = from_data(line.data)
+        if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
+            raise ValueError("trial and attempt count from 1")
+        for name in (record.cell, record.pairing, record.server, record.client, record.test):
+            name.encode()  # half a surrogate pair is no name
+        if check is not None:
+            check.settings(record.test, record.settings)
+            check.values(record.values)
+        record = keep(record)
     except ValueError as error:
         gathered.damage.append(
             Damage(line.number, _("no record of this format: {error}", error=error))
@@ -200,11 +243,28 @@ def _gather_record(
     )
 
 
-def _note(line: JournalLine) -> Note | None:
+def _note(line: JournalLine) -> Note:
+    """The note in a line; ValueError, with a sentence, where there is none."""
     kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
-    if isinstance(kind, str) and isinstance(at, str) and isinstance(data, dict):
-        return Note(kind, at, data, line.number)
-    return None
+    if not isinstance(kind, str) or not isinstance(at, str) or not isinstance(data, dict):
+        raise ValueError(_("neither a record nor a note"))
+    _check_note(data, MAX_NOTE_DEPTH)
+    if kind == "facts" and not isinstance(data.get("facts", {}), dict):
+        raise ValueError(_("a note of facts without a mapping of them"))
+    return Note(kind, at, data, line.number)
+
+
+def _check_note(value: object, depth: int) -> None:
+    """ValueError for what a page cannot show."""
+    if isinstance(value, dict | list):
+        if not depth:
+            raise ValueError(_("a note nested more than {depth} deep", depth=MAX_NOTE_DEPTH))
+        for each in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_note(each, depth - 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(_("a note with a number that is not finite"))
+    elif isinstance(value, str) and not value.isascii():
+        value.encode()
 
 
 def planned_trials(plan: Plan) -> frozenset[TrialKey]:

@@ -27,6 +27,7 @@ from netlab.store.reader import (
     MATRIX,
     Gathered,
     Note,
+    RunCheck,
     StoredRun,
     TrialKey,
     gather,
@@ -85,16 +86,18 @@ class RunFolder:
         beside: frozenset[str] = frozenset(),
         clock: Callable[[], str] = utc_now,
         run_id: str | None = None,
+        check: RunCheck | None = None,
     ) -> RunFolder:
         """Create the folder (0700) or go on in one that holds a part of the same plan.
 
         ``beside`` names the files that may stand in a folder that is not yet a run's;
-        ``run_id`` names a new run in its journal, at random by default.
+        ``run_id`` names a new run in its journal, at random by default; a record that ``check``
+        refuses (see ``read``) is none, and its trial is measured again.
         Raises UsageError (not a run folder and not empty; another matrix, with the difference),
         LockedError (another writer) and StoreError (the disk).
         """
         _check_folder(path, beside)
-        if not path.exists():
+        if not path.is_dir():
             make_folder(path)
         lock = WriterLock.acquire(path / LOCK)
         journal = None
@@ -103,7 +106,7 @@ class RunFolder:
             if created:
                 _refuse_headless(path)
             else:
-                _refuse_another(path, read(path, outline).plan, plan)
+                _refuse_another(path, read(path, check, outline).plan, plan)
             journal = Journal.open(path / JOURNAL)
             if created:
                 created_at = clock()
@@ -113,7 +116,8 @@ class RunFolder:
                     write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
                 # The header comes last: with it the folder is a run's, and whole.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
-            return cls(path, plan, lock, journal, gather(path, plan, outline), clock)
+            gathered = gather(path, plan, check, outline)
+            return cls(path, plan, lock, journal, gathered, clock)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -244,6 +248,8 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
         names = {each.name for each in path.iterdir()}
     except OSError as error:
         raise refused(error, path, "read the folder") from None
+    if HEADER in names:
+        return  # another process made it one meanwhile
     own = {MATRIX, JOURNAL, LOCK}
     strange = {name for name in names - own - beside if not name.endswith(".tmp")}
     if strange:

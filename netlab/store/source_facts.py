@@ -19,6 +19,8 @@ STATED = "stated"
 """``when`` of a note of a host's facts that a document states."""
 
 FactValue = str | int | float | bool
+_FLAT = (str, int, float, bool)
+_LONGEST_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +78,50 @@ class Stated:
 
 
 def stated_of(plan: Plan) -> Stated:
-    """The facts of a plan; none where it has none. ValueError where it was damaged."""
+    """The facts of a plan; none where it has none. ValueError where they are no such facts."""
     data = plan.content.get(KEY)
     if data is None:
         return Stated()
     try:
         return Stated(
-            durations=tuple(
-                StatedDuration(**{**each, "pairings": tuple(each["pairings"])})
-                for each in data.get("durations", ())
-            ),
-            hosts=tuple(StatedHost(**each) for each in data.get("hosts", ())),
+            durations=tuple(map(_duration, data.get("durations", ()))),
+            hosts=tuple(map(_host, data.get("hosts", ()))),
             remarks=tuple(
-                Remark(**{**each, "pairings": tuple(each["pairings"])})
+                Remark(
+                    text=_text(each["text"]),
+                    pairings=_texts(each["pairings"]),
+                    source=_text(each["source"]),
+                )
                 for each in data.get("remarks", ())
             ),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"what a document states is damaged in the plan: {error}") from None
+
+
+def _duration(data: Mapping[str, Any]) -> StatedDuration:
+    seconds = {name: data[name] for name in ("asked_s", "shortest_s", "longest_s")}
+    for name, value in seconds.items():
+        if type(value) not in (int, float) or not 0 < value < _LONGEST_S:
+            raise TypeError(f"{name} is no time")
+    pairings, source = _texts(data["pairings"]), _text(data["source"])
+    return StatedDuration(pairings=pairings, source=source, **seconds)
+
+
+def _host(data: Mapping[str, Any]) -> StatedHost:
+    facts = data["facts"]
+    if not isinstance(facts, Mapping) or not all(type(each) in _FLAT for each in facts.values()):
+        raise TypeError("facts are no mapping of words to plain values")
+    return StatedHost(name=_text(data["name"]), facts=facts, source=_text(data["source"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is no text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{value!r:.60} is no list")
+    return tuple(map(_text, value))

@@ -12,7 +12,7 @@ from typing import Any
 from netlab.experiment.records import Record, Status
 from netlab.experiment.stopping import StealRule, StopRule
 from netlab.store.journal import Damage
-from netlab.store.reader import StoredRun, holder_of, read
+from netlab.store.reader import RunCheck, StoredRun, holder_of, read
 
 _SHOWN = 5
 
@@ -148,10 +148,10 @@ def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
         yield f"  and {len(keys) - _SHOWN} more"
 
 
-def status_of(path: Path) -> RunStatus:
-    """How far the run in ``path`` is. UsageError where there is none, StoreError as ``read``."""
+def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
+    """How far the run in ``path`` is; ``check`` and errors as ``read``."""
     writer = holder_of(path)
-    stored = read(path)
+    stored = read(path, check)
     counts = _counts(stored)
     quiet = _quiet_of(stored)
     those = [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folders import FIXTURES, MADE
+from folders import FIXTURES
 from made_runs import (
     LL,
     LL_LARGE,
@@ -21,14 +18,13 @@ from made_runs import (
     made_plan,
     made_record,
     open_folder,
-    ticking,
 )
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Status, Value
 from netlab.experiment.stopping import StopRule
-from netlab.store.run_folder import RunFolder, read
+from netlab.store.run_folder import read
 
 # A folder and its plan
 
@@ -120,28 +116,6 @@ def test_names_with_spaces_umlauts_and_emoji_are_read_back(tmp_path: Path) -> No
         folder.append(made_record(detail="Rechner „Käfer“ 🐞"))
     assert read(path).records[0].detail == "Rechner „Käfer“ 🐞"
     assert all(line.isascii() for line in lines_of(path))
-
-
-@pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8", "tr_TR.UTF-8"])
-def test_the_journal_is_the_same_bytes_in_every_locale(tmp_path: Path, locale: str) -> None:
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[2])\n"
-        "from pathlib import Path\n"
-        "from made_runs import *\n"
-        "from netlab.store.run_folder import RunFolder\n"
-        "f = RunFolder.open_for_writing(\n"
-        "    Path(sys.argv[1]), made_plan(), clock=ticking(), run_id='0')\n"
-        "f.append(made_record(detail='I\\u0131\\xdf')); f.close()\n"
-    )
-    environment = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
-    command = [sys.executable, "-c", program, str(tmp_path / "run"), str(MADE)]
-    subprocess.run(command, env=environment, check=True, timeout=60)
-    with RunFolder.open_for_writing(
-        tmp_path / "here", made_plan(), clock=ticking(), run_id="0"
-    ) as here:
-        here.append(made_record(detail="Iıß"))
-    for name in ("journal.jsonl", "run.json", "matrix.yaml"):
-        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
 # Resume
@@ -266,34 +240,3 @@ def test_a_refused_record_leaves_no_line_behind(tmp_path: Path) -> None:
             folder.note("record", cell=LL.key)
         assert len(lines_of(tmp_path / "run")) == before
         assert folder.latest == {}
-
-
-# The format's history
-
-
-def test_a_run_folder_of_format_version_1_stays_readable() -> None:
-    stored = read(FIXTURES / "run-v1")
-    assert stored.plan.title == "Recorded by format version 1"
-    assert stored.plan.link is not None
-    assert stored.plan.link.rate_bit_per_s == 1e8
-    assert stored.created_at == "2026-01-31T12:00:00.000000Z"
-    statuses = [(str(record.status), record.reason) for record in stored.records]
-    assert statuses == [
-        ("ok", None),
-        ("failed", "no-peer"),
-        ("ok", None),
-        ("impossible", "no-buffers"),
-        ("pending", "host-away"),
-    ]
-    assert stored.records[3].errno == 105
-    assert [note.kind for note in stored.notes] == [
-        "journal",
-        "session",
-        "facts",
-        "attempt",
-        "attempt",
-        "session-end",
-    ]
-    assert [str(each) for each in stored.damage] == [
-        "line 10: damaged: the checksum does not agree"
-    ]

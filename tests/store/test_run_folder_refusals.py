@@ -180,53 +180,6 @@ def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_pat
 # What is damaged, and what is no run folder
 
 
-def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
-    other = made_plan(cells=(made_cell("WW"), LL))
-    with open_folder(tmp_path / "one") as folder:
-        folder.append(made_record(LL))
-    with open_folder(tmp_path / "two", other) as folder:
-        folder.append(made_record(made_cell("WW")))
-    joined = tmp_path / "one" / "journal.jsonl"
-    joined.write_bytes(joined.read_bytes() + (tmp_path / "two" / "journal.jsonl").read_bytes())
-    stored = read(tmp_path / "one")
-    assert len(stored.records) == 2
-    assert stored.latest.keys() == {(LL.key, 1)}
-    assert [str(each) for each in stored.damage] == [
-        "line 3: the journal of another run begins",
-        f"line 4: a record of {made_cell('WW').key}, trial 1, which the plan has not",
-    ]
-
-
-def test_records_of_a_newer_and_of_no_format_are_reported_with_their_lines(tmp_path: Path) -> None:
-    from netlab.store.journal import encode_line
-
-    with open_folder(tmp_path / "run") as folder:
-        folder.append(made_record())
-    journal = tmp_path / "run" / "journal.jsonl"
-    line = lines_of(tmp_path / "run")[1][9:].decode()
-    for version in ("99", "0"):
-        text = line.replace('"schema":1', f'"schema":{version}').strip()
-        journal.write_bytes(journal.read_bytes() + encode_line(text))
-    journal.write_bytes(journal.read_bytes() + encode_line('{"kind":7}'))
-    stored = read(tmp_path / "run")
-    assert len(stored.records) == 1
-    assert [each.line for each in stored.damage] == [3, 4, 5]
-    assert "use a newer netlab" in stored.damage[0].message
-    assert "never existed" in stored.damage[1].message
-
-
-@pytest.mark.parametrize("version", [0, 99])
-def test_a_header_of_another_format_version_is_refused_with_a_sentence(
-    tmp_path: Path, version: int
-) -> None:
-    open_folder(tmp_path / "run").close()
-    header = tmp_path / "run" / "run.json"
-    header.write_text(header.read_text().replace('"schema": 1', f'"schema": {version}'))
-    sentence = "use a newer netlab" if version else "never existed"
-    with pytest.raises(StoreError, match=rf"run\.json: .*{sentence}"):
-        read(tmp_path / "run")
-
-
 def test_every_flipped_bit_of_the_header_is_noticed(tmp_path: Path) -> None:
     plan = made_plan(cells=(LL,))
     open_folder(tmp_path / "run", plan).close()

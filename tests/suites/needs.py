@@ -159,6 +159,10 @@ NEEDS = {
     ),
     "nft": Need(_program("nft"), "nft: apt-get install nftables"),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
+    "locales": Need(
+        lambda: _program("localedef")() and Path("/usr/share/i18n/locales/tr_TR").exists(),
+        "locales to make: apt-get install locales",
+    ),
     "setpriv": Need(_program("setpriv"), "setpriv: apt-get install util-linux"),
     "chromium": Need(_chromium, "Chromium: apt-get install chromium-headless-shell"),
     "axe": Need(AXE.exists, "axe-core: npm install --prefix .venv/axe axe-core"),

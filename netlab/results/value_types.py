@@ -1,0 +1,101 @@
+"""Types of settings and values: whether each is what its column is documented to hold. Pure.
+
+A run folder may come from elsewhere: what reads it later counts on a number where a number is due.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING
+from functools import lru_cache
+from typing import Literal
+
+from netlab.experiment.kinds import SETUPS
+from netlab.experiment.records import HEADLINE_ENDINGS, Value
+from netlab.results.columns import SERIES, describe, is_listed
+from netlab.store.reader import RunCheck
+
+ValueKind = Literal[
+    "a truth value",
+    "a number",
+    "a number of 0 or more",
+    "a text",
+    "a list of numbers",
+    "a list of sizes",
+    "anything flat",
+]
+
+_LARGEST = 2**64
+"""Whole numbers are below it: counters have 64 bits."""
+_LARGEST_SHOWN = 2**1000
+"""Of a value that nobody counts on; a float takes it."""
+_MOST_SHOWN = 60
+_SIZES = ("message_bytes", "frame_bytes")
+"""Of what is sent; an imported table may be silent about it."""
+_SERIES = frozenset(SERIES)
+_HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
+"""Figures that a report shows and compares: none is below 0."""
+
+
+def check_settings(test: str, settings: Mapping[str, Value]) -> None:
+    """ValueError for settings that no cell of that kind of test can have; see ``check_values``."""
+    needed = SETUPS[test].defaults().items() if test in SETUPS else ()
+    for name, default in needed:
+        if default is MISSING and name not in (*settings, *_SIZES):
+            raise ValueError(f"a cell of {test} without {name}")
+    for name in _SIZES:
+        size = settings.get(name, 1)
+        if type(size) is not int or size < 1:
+            raise ValueError(f"{name} is {size!r:.60}, and should be a whole number above 0")
+    check_values(settings)
+
+
+def check_values(values: Mapping[str, Value]) -> None:
+    """ValueError, with a sentence, for the first value that its column cannot hold."""
+    for name, value in values.items():
+        kind = _kind(name)
+        if not _fits(value, kind):
+            shown = repr(value)
+            shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
+            raise ValueError(f"{name} is {shown}, and should be {kind}")
+
+
+@lru_cache(maxsize=4096)
+def _kind(name: str) -> ValueKind:
+    """What a column holds; of one that is not documented nobody counts on more than flat data."""
+    column = describe(name)
+    if name in _SERIES or name.startswith("trial_"):
+        return "a list of sizes" if name.endswith("_bytes") else "a list of numbers"
+    if column.dtype == "string":
+        return "a text" if is_listed(name) and not column.unit else "anything flat"
+    if name.endswith(_HEADLINES):
+        return "a number of 0 or more"
+    if not is_listed(name):
+        return "anything flat"
+    return "a truth value" if column.dtype == "boolean" else "a number"
+
+
+def _fits(value: object, kind: ValueKind) -> bool:
+    if isinstance(value, list):
+        if kind == "a list of sizes":
+            return all(type(each) is int and 0 < each < _LARGEST for each in value)
+        plain = (each for each in value if not isinstance(each, bool))
+        return kind in ("a list of numbers", "anything flat") and all(map(_is_number, plain))
+    if isinstance(value, bool) or (kind == "a truth value" and value in (0, 1)):
+        return kind in ("a truth value", "anything flat")
+    if isinstance(value, str):
+        return kind in ("a text", "anything flat")
+    above = kind != "a number of 0 or more" or (isinstance(value, int | float) and value >= 0)
+    most = _LARGEST_SHOWN if kind == "anything flat" else _LARGEST
+    return kind.startswith(("a number", "anything")) and _is_number(value, most) and above
+
+
+def _is_number(value: object, most: int = _LARGEST) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else -most < value < most
+
+
+RUN_CHECK = RunCheck(settings=check_settings, values=check_values)
+"""What is looked at when a run folder is read."""

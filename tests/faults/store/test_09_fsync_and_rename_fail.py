@@ -1,0 +1,68 @@
+"""Where the n-th fsync, rename, write or open fails, a run stops with a sentence and is resumed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_runs import open_folder
+from refusing_disk import refusals, refusing, write_a_run
+
+from netlab.errors import StoreError
+from netlab.store.files import write_file
+from netlab.store.run_folder import read
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace", "write", "open"])
+def test_the_nth_refusal_loses_nothing_that_was_acknowledged(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    record_property: Callable[[str, object], None],
+) -> None:
+    tried = 0
+    for path in refusals(monkeypatch, tmp_path, name, errno.EIO):
+        tried += 1
+        assert all(each.message for each in read(path).damage)
+        left = [each.name for each in path.iterdir() if each.name.endswith(".tmp")]
+        assert not left or name in ("replace", "fsync", "write")
+    assert tried > 1
+    record_property("n", f"every {name}: {tried}")
+
+
+def test_a_derived_file_is_whole_or_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "averages.csv"
+    write_file(path, b"old")
+    for name in ("write", "fsync", "replace"):
+        with refusing(monkeypatch, name, 1, errno.EIO), pytest.raises(StoreError, match="EIO"):
+            write_file(path, b"new and much longer than before")
+        assert path.read_bytes() == b"old"
+        assert [each.name for each in tmp_path.iterdir()] == ["averages.csv"]
+    write_file(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_the_runs_own_files_are_not_overwritten_by_derived_ones(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "run") as folder, pytest.raises(ValueError, match="run's own"):
+        folder.write_file("journal.jsonl", b"")
+
+
+def test_a_file_system_without_fsync_of_folders_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):  # noqa: PTH112
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        true(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    told: list[str] = []
+    write_a_run(tmp_path / "run", told)
+    assert len(told) == 8

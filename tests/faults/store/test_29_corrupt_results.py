@@ -1,0 +1,203 @@
+"""A journal that is cut, flipped, glued or false loses no whole record, and each damage has a line.
+
+Records and notes of wrong types are damage as well: no command ends in a traceback for them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_runs import Bench, bench
+from folders import FIXTURES
+from made_runs import LL, made_cell, made_plan, made_record, open_folder
+
+from netlab.errors import StoreError
+from netlab.findings.analysis import load
+from netlab.report import Report
+from netlab.report.language.wording import Wording
+from netlab.results.export import export
+from netlab.store.journal import decode, encode_line
+from netlab.store.plan import _checksum
+from netlab.store.status import status_of
+
+__all__ = ["bench"]
+
+SEED = 29
+FALSE: tuple[Any, ...] = (
+    *(None, True, "", "x", "12 34", "\ud800", 0, -1, 2**70, 10**400, 1e308, -0.5),
+    *([], [1, 2], ["a"], [[1]], {}, {"a": {"b": []}}),
+)
+SOURCES = ("run-v1", "run-v1-until")
+
+
+def file_of(count: int) -> bytes:
+    lines = (
+        {"kind": "made-up", "at": "now", "data": {"n": n, "f": "x" * 20}} for n in range(count)
+    )
+    return b"".join(encode_line(json.dumps(line)) for line in lines)
+
+
+def numbers(data: bytes) -> list[int]:
+    return [line.data["data"]["n"] for line in decode(data)[0]]
+
+
+def test_cut_at_every_byte_all_whole_records_come_back_and_the_torn_one_is_reported() -> None:
+    data = file_of(40)
+    ends = [index for index, byte in enumerate(data) if byte == 0x0A]
+    for cut in range(len(data) + 1):
+        lines, damage = decode(data[:cut])
+        # A record that lacks only its line feed is whole.
+        whole = sum(end <= cut for end in ends)
+        assert [line.data["data"]["n"] for line in lines] == list(range(whole))
+        in_between = cut > 0 and cut not in ends and (cut - 1) not in ends
+        assert [each.line for each in damage] == ([whole + 1] if in_between else []), cut
+        assert all(each.torn for each in damage)
+
+
+def test_1000_records_cut_anywhere_all_come_back(
+    record_property: Callable[[str, object], None],
+) -> None:
+    data = file_of(1000)
+    cuts = random.Random(SEED).sample(range(len(data)), 150)  # noqa: S311
+    for cut in cuts:
+        assert numbers(data[:cut]) == list(range(data.count(b"\n", 0, cut + 1)))
+    record_property("n", f"{len(cuts)} cuts of 1,000 records")
+    record_property("seed", SEED)
+
+
+def test_a_flip_of_any_bit_of_one_record_loses_no_other_and_changes_none() -> None:
+    before, victim, after = file_of(3), file_of(78)[-90:].split(b"\n", 1)[1], file_of(2)
+    originals = {line.text for line in decode(before + victim + after)[0]}
+    for bit in range(len(victim) * 8):
+        flipped = bytearray(victim)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        lines, damage = decode(before + bytes(flipped) + after)
+        assert {line.text for line in lines} <= originals
+        assert sum(line.data["data"]["n"] != 77 for line in lines) == 5, bit
+        assert {each.line for each in damage} <= {4, 5}
+        assert damage, bit
+
+
+def test_a_hole_in_the_middle_is_one_damaged_line() -> None:
+    data = file_of(10)
+    middle = len(data) // 2
+    lines, damage = decode(data[: middle - 150] + data[middle + 150 :])
+    found = [line.data["data"]["n"] for line in lines]
+    assert (found[:2], found[-2:]) == ([0, 1], [8, 9])
+    assert [each.torn for each in damage] == [False]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_another_encoding_is_reported_line_by_line(encoding: str) -> None:
+    lines, damage = decode(file_of(3).decode("ascii").encode(encoding))
+    assert lines == ()
+    assert [each.line for each in damage] == [1, 2, 3, 4]
+
+
+def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    strange = made_cell("WW")
+    with open_folder(tmp_path / "one") as folder:
+        folder.append(made_record(LL))
+    with open_folder(tmp_path / "two", made_plan(cells=(strange, LL))) as folder:
+        folder.append(made_record(strange))
+    joined = tmp_path / "one" / "journal.jsonl"
+    joined.write_bytes(joined.read_bytes() + (tmp_path / "two" / "journal.jsonl").read_bytes())
+    status = status_of(tmp_path / "one")
+    assert (status.ok, status.total) == (1, 8)
+    assert [str(each) for each in status.damage] == [
+        "line 3: the journal of another run begins",
+        f"line 4: a record of {strange.key}, trial 1, which the plan has not",
+    ]
+
+
+# False types
+
+
+def places(data: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        yield (*above, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*above, key))
+
+
+def falsified(data: Any, chance: random.Random) -> Any:
+    """The same with one value replaced or taken away."""
+    false = json.loads(json.dumps(data))
+    *above, last = chance.choice([*places(data)])
+    inner = false
+    for key in above:
+        inner = inner[key]
+    if chance.random() < 0.2 and isinstance(inner, dict):
+        del inner[last]
+    else:
+        inner[last] = chance.choice(FALSE)
+    return false
+
+
+def read_by_all(folder: Path) -> None:
+    """Whatever reads a run folder and draws nothing; StoreError is an answer."""
+    status_of(folder)
+    export(folder, "csv")
+    export(folder, "json")
+    run = load(folder)
+    assert run.findings is not None
+    Report(run, Wording()).overview_text()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("part", ["journal", "header"])
+def test_what_is_of_a_false_type_is_damage_and_never_a_traceback(
+    tmp_path: Path, source: str, part: str, record_property: Callable[[str, object], None]
+) -> None:
+    chance = random.Random(f"{SEED} {source} {part}")  # noqa: S311
+    folder = shutil.copytree(FIXTURES / source, tmp_path / "run")
+    header, journal = folder / "run.json", folder / "journal.jsonl"
+    lines = [line.data for line in decode(journal.read_bytes())[0]]
+    plan, refused = json.loads(header.read_text()), 0
+    for _ in range(tries := 20):
+        if part == "journal":
+            victim = chance.randrange(len(lines))
+            told = [*lines[:victim], falsified(lines[victim], chance), *lines[victim + 1 :]]
+            journal.write_bytes(b"".join(encode_line(json.dumps(each)) for each in told))
+        else:
+            false = falsified(plan, chance)
+            false.pop("checksum", None)
+            header.write_text(json.dumps(false | {"checksum": _checksum(false)}))
+        try:
+            read_by_all(folder)
+        except StoreError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused == 0 or part == "header"
+    record_property("n", f"{tries} falsified values of {source}'s {part}")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("throughput_bit_per_s", "fast", "'fast', and should be a number of 0 or more"),
+        ("throughput_bit_per_s", -1, "-1, and should be a number of 0 or more"),
+        ("lost_messages", [1], "[1], and should be a number"),
+        ("same_host", "no", "'no', and should be a truth value"),
+        ("connected_by", 7, "7, and should be a text"),
+    ],
+)
+def test_the_damage_says_which_value_of_which_line(
+    bench: Bench, name: str, value: Any, words: str
+) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+    journal = folder / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    record = json.loads(lines[4][9:])
+    record["values"][name] = value
+    lines[4] = encode_line(json.dumps(record))
+    journal.write_bytes(b"".join(lines))
+    done = bench.run("status", "out")
+    assert done.returncode == 0
+    assert f"journal, line 5: no record of this format: {name} is {words}\n" in done.stdout

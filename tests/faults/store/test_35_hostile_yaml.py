@@ -1,0 +1,109 @@
+"""YAML that only an attacker writes is refused with file and line, in under 1 s and 200 MB.
+
+Alias bombs, deep nesting, scalars of 10 MB, 10^9 cells by product, Python objects, a device that
+never ends: as a matrix, as an inventory, as the matrix of a run folder from elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+from fault_runs import Bench, bench
+from folders import FIXTURES
+
+__all__ = ["bench"]
+
+MOST_CPU_S, MOST_MB = 1.0, 200
+"""CPU time beyond that of a small matrix, the program's start; memory of the whole process."""
+
+STARTS_S: list[float] = []
+"""CPU time of a small matrix, measured once."""
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9)
+)
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(200))
+HUNDRED = f"[{', '.join(map(str, range(1, 101)))}]"
+PRODUCT = f"""pairings: [LL]
+tests:
+  - test: stream
+    protocol: UDP
+    message_size: {{from: 1, to: 1000, step: 1}}
+    socket_buffer: {{from: 1, to: 1000, step: 1}}
+    duration: {HUNDRED}
+    warm_up: {HUNDRED}
+"""
+HOSTILE = {
+    "alias bomb": (BOMB, ":5:", "more than 20,000 values"),
+    "alias chain": (CHAIN, ":31:", "nested more than 32 deep"),
+    "flow": ("a: " + "[" * 500_000, ":1:", "nested more than 32 deep"),
+    "sequence": ("- " * 400_000, ":1:", "nested more than 32 deep"),
+    "block": ("\n".join(" " * n + "a:" for n in range(500)), ":33:", "nested more than 32 deep"),
+    "10 MB": ("a: " + "x" * (10 << 20), ":1:", "larger than 1 MiB"),
+    "values": ("a: [" + "1," * 200_000 + "]", ":1:", "more than 20,000 values"),
+    "digits": ("a: " + "9" * 5000, ":1:", "a number of 5000 characters is too long"),
+    "same key": ("title: a\ntitle: b\n", ":2:", "the key stands twice"),
+    "object": ("title: !!python/object/apply:os.system [id]\n", ":1:", "is not taken"),
+    "product": (PRODUCT, ":3:", "cells are too many"),
+}
+
+
+def cost_of(bench: Bench, *words: str) -> tuple[int, str, float, float]:
+    """Exit code, what was said, CPU seconds and MB of a command."""
+    said = bench.folder / "said"
+    with said.open("wb") as file:
+        child = bench.start(*words, stdout=file, stderr=file)
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    text = said.read_text("utf-8")
+    assert "Traceback" not in text
+    return child.returncode, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_matrix_is_a_line_at_little_cost(
+    bench: Bench, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    text, place, words = HOSTILE[name]
+    hostile = bench.folder / "hostile.yaml"
+    hostile.write_text(text)
+    if not STARTS_S:
+        STARTS_S.append(cost_of(bench, "plan", str(bench.matrix()))[2])
+    code, said, cpu_s, memory_mb = cost_of(bench, "plan", "hostile.yaml")
+    assert code == 2
+    assert f"hostile.yaml{place}" in said
+    assert words in said
+    assert len(said) < 4096
+    assert cpu_s - STARTS_S[0] < MOST_CPU_S
+    assert memory_mb < MOST_MB
+    record_property("figure", f"{name}: {max(cpu_s - STARTS_S[0], 0):.1f} s, {memory_mb:.0f} MB")
+
+
+@pytest.mark.parametrize("command", ["plan", "hosts"])
+def test_a_file_that_never_ends_is_not_read_to_its_end(bench: Bench, command: str) -> None:
+    code, said, _, memory_mb = cost_of(bench, command, "/dev/zero")
+    assert code == 2
+    assert said.startswith("/dev/zero:1:1: ")
+    assert memory_mb < MOST_MB
+
+
+def test_a_hostile_inventory_is_a_line(bench: Bench) -> None:
+    (bench.folder / "hosts.yaml").write_text(BOMB)
+    code, said, _, memory_mb = cost_of(bench, "hosts", "hosts.yaml")
+    assert code == 2
+    assert "hosts.yaml:5:" in said
+    assert memory_mb < MOST_MB
+
+
+@pytest.mark.parametrize("name", ["alias bomb", "flow", "10 MB", "object"])
+def test_the_matrix_of_a_run_folder_from_elsewhere_does_no_harm(bench: Bench, name: str) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+    (folder / "matrix.yaml").write_text(HOSTILE[name][0])
+    for words, expected in ((("status", "out"), 0), (("check", "out"), 2), (("report", "out"), 0)):
+        code, said, _, memory_mb = cost_of(bench, *words)
+        assert code == expected, said
+        assert memory_mb < 2 * MOST_MB  # a report draws
+    assert (folder / "index.html").stat().st_size < 5 << 20

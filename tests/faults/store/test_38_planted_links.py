@@ -1,0 +1,103 @@
+"""Links planted where a run writes, and a cache of somebody else, are refused and left as they are.
+
+What is planted on hosts: tests/remote/test_deploy.py.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fault_runs import Bench, bench
+
+from netlab.build import local
+from netlab.errors import NetlabError
+from netlab.measure.capture import keep
+
+__all__ = ["bench"]
+
+MINE = "mine, and of value"
+
+
+@pytest.fixture
+def victim(bench: Bench) -> Path:
+    path = bench.home / "thesis.txt"
+    path.write_text(MINE)
+    return path
+
+
+@pytest.mark.parametrize("name", ["lock", "journal.jsonl", "run.json"])
+def test_a_run_into_a_folder_with_a_planted_link_ends_with_a_line(
+    bench: Bench, victim: Path, name: str
+) -> None:
+    (bench.folder / "out").mkdir()
+    (bench.folder / "out" / name).symlink_to(victim)
+    done = bench.run("run", str(bench.matrix()), "--into", "out", "--no-report")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert name in done.stderr
+    assert "it is a link" in done.stderr
+    assert victim.read_text() == MINE
+
+
+def test_a_planted_link_in_the_place_of_the_matrix_is_replaced(bench: Bench, victim: Path) -> None:
+    (bench.folder / "out").mkdir()
+    (bench.folder / "out" / "matrix.yaml").symlink_to(victim)
+    words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
+    assert bench.run(*words).returncode == 0
+    assert victim.read_text() == MINE
+    assert not (bench.folder / "out" / "matrix.yaml").is_symlink()
+
+
+def test_a_capture_is_kept_in_no_folder_that_is_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "captures").symlink_to(outside)
+    with pytest.raises(NetlabError, match="captures: it is a link"):
+        keep(tmp_path / "captures", "a.pcap", b"pcap")
+    assert list(outside.iterdir()) == []
+
+
+@pytest.fixture
+def unstartable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A probe that an installer laid down without the right to start it, and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "netprobe"
+    path.write_bytes(b"#!/bin/sh\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_probe_is_started_from_a_cache_of_ones_own(unstartable: Path) -> None:
+    copy = local._startable(unstartable)
+    assert copy != unstartable
+    assert os.access(copy, os.X_OK)
+    assert local._startable(unstartable) == copy
+
+
+@pytest.mark.needs("root")
+@pytest.mark.parametrize("below", ["netlab", "netlab/probes"])
+def test_and_from_none_that_belongs_to_another(
+    unstartable: Path, tmp_path: Path, below: str
+) -> None:
+    planted = tmp_path / "cache" / below
+    planted.mkdir(parents=True)
+    os.chown(planted, 65534, 65534)
+    with pytest.raises(NetlabError, match="not a folder of this user alone"):
+        local._startable(unstartable)
+
+
+def test_nor_from_one_that_anybody_may_write_to_or_that_is_a_link(
+    unstartable: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    (cache / "netlab").mkdir(parents=True)
+    (cache / "netlab").chmod(0o777)
+    with pytest.raises(NetlabError, match="name another cache with XDG_CACHE_HOME"):
+        local._startable(unstartable)
+    (cache / "netlab").rename(cache / "elsewhere")
+    (cache / "elsewhere").chmod(0o700)
+    (cache / "netlab").symlink_to(cache / "elsewhere")
+    with pytest.raises(NetlabError, match="not a folder of this user alone"):
+        local._startable(unstartable)

@@ -1,0 +1,102 @@
+"""A standard output that is full, has no reader or is closed is one line and exit 1 at the end.
+
+So is a file of ``--output`` on a full disk. A run measures all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from fault_runs import Bench, bench
+from folders import FIXTURES
+
+__all__ = ["bench"]
+
+PRINTERS = (
+    ("--help",),
+    ("--version",),
+    ("plan", "matrix.yaml"),
+    ("status", "out"),
+    ("status", "out", "--json"),
+    ("report", "out"),
+    ("export", "out"),
+    ("compare", "out", "out", "--format", "csv"),
+    ("lab", "doctor"),
+)
+SENTENCES = {
+    "full": "netlab: standard output: cannot be written: No space left on device",
+    "unread": "netlab: standard output: whoever read it has gone",
+    "closed": "netlab: standard output: cannot be written: Bad file descriptor",
+}
+
+
+@pytest.fixture
+def out(bench: Bench) -> Path:
+    shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+    bench.matrix()
+    return bench.folder / "out"
+
+
+def end(bench: Bench, words: tuple[str, ...], fault: str) -> tuple[int, str]:
+    """Exit code and standard error of a command with such a standard output."""
+    if fault == "full":
+        with Path("/dev/full").open("wb") as full:
+            child = bench.start(*words, stdout=full)
+    elif fault == "unread":
+        reader, writer = os.pipe()
+        os.close(reader)
+        child = bench.start(*words, stdout=writer)
+        os.close(writer)
+    else:
+        child = bench.start(*words, stdout=None, preexec_fn=lambda: os.close(1))
+    _, said = child.communicate(timeout=60)
+    return child.returncode, said
+
+
+@pytest.mark.parametrize("words", PRINTERS, ids=" ".join)
+def test_a_full_disk_is_one_line(bench: Bench, out: Path, words: tuple[str, ...]) -> None:
+    code, said = end(bench, words, "full")
+    assert (code, said.splitlines()[-1]) == (1, SENTENCES["full"])
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+@pytest.mark.parametrize("fault", ["unread", "closed"])
+@pytest.mark.parametrize("words", [("status", "out"), ("export", "out")], ids=" ".join)
+def test_so_is_a_reader_that_has_gone_and_a_closed_descriptor(
+    bench: Bench, out: Path, words: tuple[str, ...], fault: str
+) -> None:
+    assert end(bench, words, fault) == (1, SENTENCES[fault] + "\n")
+
+
+def test_a_run_goes_on_when_nobody_can_be_told(bench: Bench) -> None:
+    words = ("run", str(bench.matrix()), "--into", "out", "--json", "--no-report", "--wait", "60")
+    with Path("/dev/full").open("wb") as full:
+        child = bench.start(*words, stdout=full, stderr=full)
+        assert child.wait(60) == 1
+    assert len(bench.load().latest) == 2
+
+
+def test_a_closed_output_is_not_taken_by_the_journal(bench: Bench) -> None:
+    words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
+    child = bench.start(*words, stdout=None, preexec_fn=lambda: os.closerange(0, 2))
+    child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert bench.load().damage == ()
+
+
+def test_a_full_disk_behind_an_output_file_is_one_line(bench: Bench, out: Path) -> None:
+    done = bench.run("export", "out", "-o", "/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "--output /dev/full: No space left on device; name another file\n"
+
+
+def test_text_that_the_encoding_lacks_is_escaped(bench: Bench, out: Path) -> None:
+    out.rename(out.with_name("走"))
+    child = bench.start("status", "走", env={"PYTHONIOENCODING": "latin-1"})
+    printed, _ = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert printed.startswith("\\u8d70: ")

@@ -1,0 +1,53 @@
+"""Types of settings and values: every recorded run has them, and what is none is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import FIXTURES, ROOT
+
+from netlab.results.run import load
+from netlab.results.value_types import check_settings, check_values
+
+RECORDED = sorted(
+    each.parent for top in (ROOT / "reports", FIXTURES) for each in top.glob("*/run.json")
+)
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda each: each.name)
+def test_every_recorded_run_is_read_whole(folder: Path) -> None:
+    """All but the line that was cut when it was recorded."""
+    damage = [str(each) for each in load(folder).damage]
+    assert damage in ([], ["line 10: damaged: the checksum does not agree"])
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("throughput_bit_per_s", (0, 1.5, 2**63), ("x", -1, True, [1], 2**64)),
+        ("to_client_throughput_bit_per_s", (1,), ("x", -1)),
+        ("same_host", (True, False, 0, 1), (2, "yes", [True])),
+        ("connected_by", ("server",), (1, True, ["server"])),
+        ("rtt_histogram", ([1, 2], []), ("[1, 2]", 5, ["1"])),
+        ("sweep_message_bytes", ([64, 1500],), ([0], [-1], [1.5], "64")),
+        ("trial_client_busy_share", ([0.5],), (0.5, "x")),
+        ("sender_unheard_of", (1, "x", [1.5], True, 2**70), ([None], None, {}, 10**400)),
+    ],
+)
+def test_a_value_is_what_its_column_holds(name: str, good: Any, bad: Any) -> None:
+    for value in good:
+        check_values({name: value})
+    for value in bad:
+        with pytest.raises(ValueError, match=f"{name} is .*, and should be "):
+            check_values({name: value})
+
+
+def test_a_cell_has_the_settings_that_its_test_cannot_be_without() -> None:
+    check_settings("stream", {"protocol": "UDP"})
+    check_settings("a test of tomorrow", {})
+    with pytest.raises(ValueError, match="a cell of stream without protocol"):
+        check_settings("stream", {"message_bytes": 64})
+    with pytest.raises(ValueError, match="message_bytes is 0, and should be a whole number"):
+        check_settings("stream", {"protocol": "UDP", "message_bytes": 0})

@@ -1,0 +1,125 @@
+"""A power cut at any moment of a run: each record that was acknowledged is read, none made up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crash_disk import Files, Recorder, ends
+from made_runs import made_cell, made_plan, made_record, ticking
+
+from netlab.store.files import make_folder
+from netlab.store.journal import decode
+from netlab.store.plan import Plan
+from netlab.store.run_folder import RunFolder, read
+
+RECORDS = 1000
+WINDOW, WINDOW_RECORDS = 4096, 5
+"""Bytes at the journal's end that are read at every end of the run (the whole file now and then),
+and the records that are in them at least."""
+
+
+def plan_of(records: int) -> Plan:
+    cells = tuple(made_cell("LL", size) for size in range(1, records + 1))
+    return made_plan(cells=cells, repeats=1)
+
+
+def recorded(root: Path, plan: Plan, patch: pytest.MonkeyPatch) -> Recorder:
+    """A run of so many records into ``root/run``, with every operation on the disk."""
+    recorder = Recorder(root)
+    (root / "run").mkdir()
+    with patch.context() as hooks:
+        recorder.install(hooks)
+        with RunFolder.open_for_writing(root / "run", plan, clock=ticking()) as folder:
+            for cell in plan.cells:
+                folder.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
+                folder.append(made_record(cell))
+                recorder.acknowledged.append(len(recorder.operations))
+            folder.note("session-end")
+            folder.write_file("averages.csv", b"a,b\n")
+    return recorder
+
+
+def laid_out(path: Path, files: Files) -> Path:
+    """The files in a folder of their own."""
+    for name, data in files.items():
+        place = path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    return path / "run"
+
+
+def test_every_end_of_a_short_run_is_a_folder_that_is_read_and_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(6)
+    recorder = recorded(tmp_path, plan, monkeypatch)
+    whole = {record.cell: record for record in read(tmp_path / "run").records}
+    assert len(whole) == 6
+    seen: set[tuple[tuple[str, bytes], ...]] = set()
+    for done, disk in ends(recorder.operations):
+        files = disk.files()
+        if (same := tuple(sorted(files.items()))) in seen:
+            continue
+        seen.add(same)
+        acknowledged = sum(count <= done for count in recorder.acknowledged)
+        if "run/run.json" not in files:
+            assert acknowledged == 0
+            continue
+        folder = laid_out(tmp_path / f"end-{len(seen)}", files)
+        stored = read(folder)
+        assert stored.plan == plan
+        assert acknowledged <= len(stored.records) <= acknowledged + 1
+        assert all(record == whole[record.cell] for record in stored.records)
+        with RunFolder.open_for_writing(folder, plan) as resumed:
+            assert len(resumed.outstanding()) == 6 - len(stored.records)
+    assert len(seen) > 60
+
+
+def test_every_end_of_1000_records_has_all_that_were_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    recorder = recorded(tmp_path, plan_of(RECORDS), monkeypatch)
+    keys = [cell.key for cell in plan_of(RECORDS).cells]
+    tried = acknowledged = 0
+    for done, disk in ends(recorder.operations):
+        while acknowledged < RECORDS and recorder.acknowledged[acknowledged] <= done:
+            acknowledged += 1
+        tried += 1
+        data = disk.content.get(disk.names.get("run/journal.jsonl", 0), bytearray())
+        # Lines stand by themselves: most times the last ones tell.
+        start = data.rfind(b"\n", 0, max(0, len(data) - WINDOW)) + 1 if tried % 500 else 0
+        lines, _ = decode(bytes(data[start:]))
+        found = [line.data["cell"] for line in lines if line.data["kind"] == "record"]
+        few = min(acknowledged, WINDOW_RECORDS if start else acknowledged)
+        assert len(found) >= few
+        assert not found or found in (
+            keys[acknowledged - len(found) : acknowledged],
+            keys[acknowledged + 1 - len(found) : acknowledged + 1],
+        )
+    assert acknowledged == RECORDS
+    record_property("figure", f"{tried} ends, all acknowledged records read in each")
+    record_property("n", f"{RECORDS} records, {len(recorder.operations)} operations")
+
+
+def test_every_folder_that_is_made_is_durable_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Path] = []
+    mkdir, fsync = os.mkdir, os.fsync
+
+    def made(path: Path, mode: int) -> None:
+        mkdir(path, mode)
+        calls.append(path)
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        calls.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    monkeypatch.setattr(os, "mkdir", made)
+    monkeypatch.setattr(os, "fsync", synced)
+    make_folder(tmp_path / "runs" / "may" / "one")
+    made_ones = [tmp_path / "runs", tmp_path / "runs/may", tmp_path / "runs/may/one"]
+    assert calls == [each for path in made_ones for each in (path, path.parent)]
