@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from netprobe_agents import Agent, agents, netprobe, open_trial, trial
+from stops import stop_process, stopped
 
 pytestmark = pytest.mark.alone
 
@@ -22,24 +18,6 @@ Agents = tuple[Agent, Agent]
 RATE = {"tcp": {}, "udp": {"message_rate": 2000}}
 LATE_NS = 60_000_000
 """By how much a busy machine may stretch or shorten a time that a test waits."""
-
-
-@contextmanager
-def stopped(agent: Agent, after_s: float, for_s: float) -> Iterator[None]:
-    """The agent's process does not run for a while, from some time on."""
-
-    def stop() -> None:
-        time.sleep(after_s)
-        os.kill(agent.process.pid, signal.SIGSTOP)
-        time.sleep(for_s)
-        os.kill(agent.process.pid, signal.SIGCONT)
-
-    thread = threading.Thread(target=stop)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
 
 
 def pairs(listed: list[int]) -> list[tuple[int, int]]:
@@ -72,7 +50,7 @@ def test_slow_messages_leave_none(agents: Agents) -> None:
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str) -> None:
-    with stopped(agents[0], 0.5, 0.4):
+    with stopped(agents[0].process.pid, 0.5, 0.4):
         done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
     check_one_gap(done.received, 0.5, 0.4)
     assert done.received["gap_queue_full"] == [1]
@@ -84,7 +62,7 @@ def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol: str) -> None:
-    with stopped(agents[1], 0.5, 0.4):
+    with stopped(agents[1].process.pid, 0.5, 0.4):
         done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
     check_one_gap(done.received, 0.5, 0.4)
     assert done.received["gap_queue_full"] == [0]
@@ -94,7 +72,7 @@ def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol
 
 
 def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None:
-    with stopped(agents[1], 0.5, 0.4):
+    with stopped(agents[1].process.pid, 0.5, 0.4):
         done = trial(agents, proto="udp", message=1448, seconds=1.5, streams=4, message_rate=2000)
     check_one_gap(done.received, 0.5, 0.4)
 
@@ -103,8 +81,7 @@ def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
     opened = open_trial(agents, proto="udp", message=1448, seconds=3, message_rate=2000)
     for _ in range(12):
         time.sleep(0.06)
-        with stopped(agents[1], 0, 0.13):
-            pass
+        stop_process(agents[1].process.pid, 0.13)
     said = opened.finish().received
     assert said["gap_count"] == 12
     gaps = pairs(said["gaps"])
@@ -120,7 +97,7 @@ def test_round_trips_stop_with_either_end(agents: Agents, protocol: str, end: in
     keys: dict[str, Any] = {"proto": protocol, "message": 64, "token": "5a" * 16}
     mirroring = mirror.start("mirror", open="listen", bind="127.0.0.1", **keys)
     ready = mirror.next(mirroring, "ready")
-    with stopped(agents[end], 0.5, 0.4):
+    with stopped(agents[end].process.pid, 0.5, 0.4):
         asking = asker.start("ask", to=f"127.0.0.1:{ready['port']}", seconds=1.5, **keys)
         asked = asker.next(asking, "result", "error")
     mirror.ask("stop", test=mirroring)
