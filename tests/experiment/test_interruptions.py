@@ -90,7 +90,7 @@ def test_of_more_than_ten_all_are_counted() -> None:
 
 
 def test_both_ways_are_two_flows() -> None:
-    values = {
+    values: dict[str, Any] = {
         f"{flow}receiver_{name}": value
         for flow in ("to_server_", "to_client_")
         for name, value in (("gaps", [SECOND, SECOND]), ("gap_count", 1), ("gap_total_ns", SECOND))
@@ -115,7 +115,7 @@ def test_rarely_due_messages_are_far_apart_by_themselves() -> None:
     assert only(gapped((1000, 1900), settings=rate)) is None
 
 
-RETRANSMITTED = {
+RETRANSMITTED: dict[str, Any] = {
     "sender_tcp_begin_total_retrans": 0,
     "sender_tcp_end_total_retrans": 2,
     "sender_tcp_end_rto_us": 204_000,
@@ -126,16 +126,16 @@ def test_a_retransmission_time_out_of_tcp_is_congestion_and_longer_is_not() -> N
     tcp = {"protocol": "TCP"}
     assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED)) is None
     assert only(gapped((1000, 310), settings=tcp, **RETRANSMITTED)) is not None
-    without = RETRANSMITTED | {"sender_tcp_end_total_retrans": 0}
+    without: dict[str, Any] = RETRANSMITTED | {"sender_tcp_end_total_retrans": 0}
     assert only(gapped((1000, 305), settings=tcp, **without)) is not None
     # A cable that lost its carrier is not taken for congestion.
-    carrier = {"receiver_interface_carrier_changes": 2}
+    carrier: dict[str, Any] = {"receiver_interface_carrier_changes": 2}
     assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED, **carrier)) is not None
 
 
 def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
     tcp = {"protocol": "TCP"}
-    far = {"sender_tcp_end_min_rtt_us": 600_000}
+    far: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 600_000}
     every = [(600 * at, 580) for at in range(6)]
     assert only(gapped(*every, settings=tcp, **far)) is None
     assert only(gapped((1000, 950), settings=tcp, **far)) is not None
@@ -167,7 +167,7 @@ def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
     ],
 )
 def test_the_cause_is_what_the_record_proves(
-    values: dict[str, Value], cause: Cause | None, end: str
+    values: dict[str, Any], cause: Cause | None, end: str
 ) -> None:
     made = gapped((1100, 1000), **values)
     found = only(made)
@@ -186,7 +186,7 @@ def test_the_cause_is_what_the_record_proves(
     ],
 )
 def test_a_full_queue_shows_a_receiver_that_took_nothing_where_data_had_kept_coming(
-    protocol: str, values: dict[str, Value], proven: bool
+    protocol: str, values: dict[str, Any], proven: bool
 ) -> None:
     values |= {"sender_tcp_begin_rwnd_limited_us": 0}
     settings = {"protocol": protocol}
@@ -199,7 +199,7 @@ def test_a_full_queue_shows_a_receiver_that_took_nothing_where_data_had_kept_com
 
 
 def test_a_trial_is_tried_three_times_at_most_and_only_where_the_cause_is_proven() -> None:
-    late = {"receiver_late_ticks": [1100 * MS, 1000 * MS]}
+    late: dict[str, Any] = {"receiver_late_ticks": [1100 * MS, 1000 * MS]}
     assert [asks_again(gapped((1100, 1000), attempt=n, **late)) for n in (1, 2, 3)] == [
         True,
         True,
@@ -222,7 +222,7 @@ def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
 
 
 def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() -> None:
-    late = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
+    late: dict[str, Any] = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
     warm = {**ASKED, "warm_up_s": 1.0}
     found = only(gapped((2000, 1000), end="client", settings=warm, **late))
     assert found is not None
@@ -234,5 +234,5 @@ def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
     tcp = {"protocol": "TCP", "duration_s": 10.0}
     made: dict[str, Any] = {"end": "client", "test": "connect", "settings": tcp}
     assert only(gapped((2000, 1000), **made)) is None
-    late = {"client_late_ticks": [2000 * MS, 1000 * MS]}
+    late: dict[str, Any] = {"client_late_ticks": [2000 * MS, 1000 * MS]}
     assert only(gapped((2000, 1000), **made, **late)) is not None

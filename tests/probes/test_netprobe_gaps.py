@@ -83,7 +83,7 @@ def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
         time.sleep(0.06)
         stop_process(agents[1].process.pid, 0.13)
     said = opened.finish().received
-    assert said["gap_count"] == 12
+    assert 10 < said["gap_count"] <= 12  # on a busy machine two stops may be one
     gaps = pairs(said["gaps"])
     assert len(gaps) == 10
     assert all(one[0] + one[1] <= other[0] for one, other in pairwise(gaps))

@@ -58,7 +58,9 @@ TEST(slow_messages_are_not_gaps_of_each_other)
     mark(0, SECOND, 100);
     for (uint64_t i = 1; i <= 60; i++)
         mark(0, SECOND + i * SECOND - MS, 100);
-    CHECK_U64(window_look(&window, 61 * SECOND + 21 * SECOND), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 61 * SECOND - 1, true), WINDOW_NOTHING);
+    CHECK_U64(window_look(&window, 61 * SECOND + 100 * MS, false), WINDOW_NOTHING);
+    CHECK_U64(window_look(&window, 61 * SECOND + 100 * MS, true), WINDOW_CLOSED);
     CHECK(window.closed_by_silence);
     CHECK_U64(window.gaps.kept, 0);
 }
@@ -80,7 +82,7 @@ TEST(a_gap_at_the_end_closes_by_silence_and_is_told)
 {
     begin(&four_seconds);
     marks_between(0, SECOND, 5 * SECOND - 20 * MS);
-    CHECK_U64(window_look(&window, 5 * SECOND + 50 * MS), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 5 * SECOND + 50 * MS, false), WINDOW_CLOSED);
     CHECK(window.closed_by_silence);
     CHECK_U64(window.gaps.count, 1);
     CHECK_U64(window.gaps.total_ns, 71 * MS);

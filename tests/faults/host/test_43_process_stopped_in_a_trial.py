@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from fault_runs import Bench, bench, wrong_ok
@@ -12,7 +13,7 @@ from netprobe_agents import Agent, agents, netprobe, trial
 from stops import meanwhile, stop_process, stopped
 
 from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, Value
 from netlab.findings.finding import Kind
 
 __all__ = ["agents", "bench", "netprobe"]
@@ -72,13 +73,13 @@ def test_drawn_stops_name_the_end_that_was_stopped(
 
 def measured(agents: tuple[Agent, Agent], protocol: str) -> Record:
     """A stream of 1.2 s between two agents on loopback, as a record."""
-    keys = {"proto": protocol.lower(), "message": 1448, "seconds": 1.2}
+    keys: dict[str, Any] = {"proto": protocol.lower(), "message": 1448, "seconds": 1.2}
     rate = {"rate": int(RATE_BIT_PER_S)} if protocol == "UDP" else {}
     done = trial(agents, **keys, **rate)
     values = {f"receiver_{name}": value for name, value in done.received.items()}
     values |= {f"sender_{name}": value for name, value in done.sent.items()}
     values |= {name: done.received[name] for name in ("elapsed_ns", "received_messages")}
-    settings = {"protocol": protocol, "message_bytes": 1448, "duration_s": 1.2}
+    settings: dict[str, Value] = {"protocol": protocol, "message_bytes": 1448, "duration_s": 1.2}
     return Record(
         cell=protocol,
         trial=1,

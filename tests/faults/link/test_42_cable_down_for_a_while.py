@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, namespace_of
@@ -24,6 +25,8 @@ pytestmark = [pytest.mark.needs("lab"), pytest.mark.alone]
 
 SEED = 42
 DRAWN = 3
+PROTOCOLS: tuple[Literal["TCP", "UDP"], ...] = ("TCP", "UDP")
+SETTINGS: dict[str, Any] = {"message_bytes": 1448, "duration_s": 1.4, "rate_bit_per_s": 5e6}
 TESTS = "{test: stream, protocol: [UDP, TCP], message_size: 1448}"
 
 
@@ -59,13 +62,11 @@ def test_drawn_cuts_are_all_told_and_clean_trials_are_not(
     missed, wrong = 0, 0
     with hosts_on(Path()) as ends:
         for _ in range(DRAWN):
-            protocol = drawn.choice(["TCP", "UDP"])
+            protocol = drawn.choice(PROTOCOLS)
             # At the sender's own end a system refuses to send datagrams.
             host = drawn.choice(["client", "server"]) if protocol == "TCP" else "server"
             at_s, for_s = drawn.uniform(0.2, 0.8), drawn.uniform(0.3, 0.6)
-            setup = Stream(
-                protocol=protocol, message_bytes=1448, duration_s=1.4, rate_bit_per_s=5e6
-            )
+            setup = Stream(**SETTINGS, protocol=protocol)
             with cable_down(f"netlab-test-{os.getpid()}-{host}", at_s, for_s):
                 record = record_of("stream", setup, ends)
             found = [*interruptions(record)]

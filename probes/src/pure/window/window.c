@@ -333,11 +333,11 @@ uint64_t window_look_at_ns(const struct window *window)
     return later_by(window->w1_ns, silence_ns(window, window_total(window).marks));
 }
 
-unsigned window_look(struct window *window, uint64_t now_ns)
+unsigned window_look(struct window *window, uint64_t now_ns, bool over)
 {
     uint64_t last_ns;
     struct window_sum sum = sum_until(window, &last_ns);
-    if (now_ns < window_look_at_ns(window) || window->closed || window->plan.by_count ||
+    if (now_ns < (over ? window->w1_ns : window_look_at_ns(window)) || window->closed || window->plan.by_count ||
         last_ns >= window->w1_ns) /* its thread is on the way to window_cross */
         return WINDOW_NOTHING;
     note_closing_gap(window, last_ns, now_ns);

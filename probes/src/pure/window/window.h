@@ -124,9 +124,9 @@ unsigned window_cross(struct window *window, struct window_stream *stream, uint6
 /* When window_look has something to do unless marks come first; WINDOW_NEVER_NS: nothing yet.
  * Ask again after each look and after the window has opened. */
 uint64_t window_look_at_ns(const struct window *window);
-/* Closes the window by silence where that time has passed without a mark at or after w1.
- * WINDOW_CLOSED or WINDOW_NOTHING. */
-unsigned window_look(struct window *window, uint64_t now_ns);
+/* Closes the window by silence where that time has passed without a mark at or after w1; where the
+ * sender is `over`, and says so, from w1 on. WINDOW_CLOSED or WINDOW_NOTHING. */
+unsigned window_look(struct window *window, uint64_t now_ns, bool over);
 
 /* With a count: no more marks will come; b is the last one. WINDOW_CLOSED unless already closed, or
  * no mark ever came (WINDOW_NOTHING). */
