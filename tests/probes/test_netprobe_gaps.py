@@ -16,7 +16,7 @@ __all__ = ["agents", "netprobe"]
 
 Agents = tuple[Agent, Agent]
 RATE = {"tcp": {}, "udp": {"message_rate": 2000}}
-LATE_NS = 60_000_000
+LATE_NS = 100_000_000
 """By how much a busy machine may stretch or shorten a time that a test waits."""
 
 
