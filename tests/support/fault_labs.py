@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fault_runs import Bench
+from labs import first_on_the_cpus
 
 from netlab import lab
 from netlab.findings.analysis import Analysis
@@ -23,10 +24,12 @@ SERVER, CLIENT = "linux-a", "linux-b"
 
 @contextmanager
 def lab_of(**options: Any) -> Iterator[lab.LabState]:
-    """A lab of this process alone, gone at the end."""
+    """A lab of this process alone, first on the CPUs, gone at the end."""
     name = f"f{os.getpid()}"
     try:
-        yield lab.up(LabOptions(name=name, **{"rate": RATE_BIT_PER_S} | options))
+        made = lab.up(LabOptions(name=name, **{"rate": RATE_BIT_PER_S} | options))
+        with first_on_the_cpus(made):
+            yield made
     finally:
         lab.down(name)
 
