@@ -6,13 +6,18 @@ Sendings, the facts of hosts → findings about groups of cells, hosts, and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import above_tolerance
+from netlab.experiment.records import Status
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.host_limits import robbed, starved, throttled
 from netlab.findings.limits import findings_of, limit_of
 from netlab.findings.sample import StreamEnd, StreamSample
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
 
 CLOCK_PPM = 100
 """By how much two clocks of one host may differ."""
@@ -82,6 +87,19 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     for host, cells in steps.items():
         largest_ns = max(cells.values(), key=abs)
         figures = {"clock_step_ns": float(largest_ns)}
+        yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
+
+
+def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
+    """The same of round trips, whose records name their ends client and server."""
+    steps: dict[str, dict[str, float]] = {}
+    for record in run.latest.values():
+        for end, host in (("client", record.client), ("server", record.server)):
+            step_ns = number(record.values.get(f"{end}_wall_step_ns"))
+            if step_ns is not None and record.status is Status.OK:
+                steps.setdefault(host or "", {})[record.cell] = step_ns
+    for host, cells in steps.items():
+        figures = {"clock_step_ns": max(cells.values(), key=abs)}
         yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
 
 

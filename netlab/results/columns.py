@@ -330,6 +330,17 @@ _SOMETIMES: Mapping[str, Column] = {
         "ns",
         "by how much a host's clock ran off the controller's by the window's end; 0: not shown to",
     ),
+    "gap_count": Column("Int64", "", "times without data that stand out"),
+    "gap_total_ns": Column("Int64", "ns", "these times together"),
+    "gaps": Column("string", "ns", "start and length of the ten longest, in the window"),
+    "gap_queue_full": Column("string", "", "1: the receive queue was full when that one ended"),
+    "late_ticks": Column(
+        "string", "ns", "start and length of times in which the probe's process did not run"
+    ),
+    "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
+    "interface_carrier_changes": Column(
+        "Int64", "", "how often the interface lost its carrier or got it back"
+    ),
     "loss_failed_share": Column("Float64", "", "rate of the loss rate that came to nothing"),
     "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),
     "link_paced": Column(
@@ -337,7 +348,7 @@ _SOMETIMES: Mapping[str, Column] = {
     ),
 }
 """Columns that a frame has only where its trials were such: at the same time or both ways at once,
-or with a part that failed."""
+with a part that failed, or of probes that record gaps."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 """What a search records of its ends and of the hosts that are observed."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
+from netlab.experiment.interruptions import interruptions
 from netlab.experiment.kinds import Stream, TestSettings, is_together
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
@@ -23,6 +24,7 @@ from netlab.measure.engine import engine_for
 from netlab.measure.netprobe import NETPROBE
 from netlab.measure.rendezvous import Participant, Rendezvous
 from netlab.run.host_pool import HostPool
+from netlab.run.measured_again import Again, in_which_data_stopped
 from netlab.run.progress import Progress
 from netlab.store.run_folder import RunFolder
 
@@ -31,9 +33,6 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
-
-DISTURBED = "disturbed"
-"""Kind of the note about a trial that is tried again because a host's CPUs were taken away."""
 
 NOT_TIGHT = "not-tight"
 """Kind of the note about a cell that had all its trials and never got tight."""
@@ -52,8 +51,10 @@ def outstanding(
 def disturbed(
     folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that were measured, disturbed, and may be tried again."""
-    return () if quiet is None else _recorded(folder, cells, quiet.asks_again)
+    """The trials of ``cells`` that were measured, disturbed or interrupted, and may be tried
+    again.
+    """
+    return _recorded(folder, cells, Again(quiet).asks)
 
 
 def _recorded(
@@ -115,8 +116,11 @@ class Session:
                 raise
 
     def flag(self) -> None:
-        """Say which trials stayed disturbed and which cells never got tight; these once."""
+        """Say in which trials data stopped, which stayed disturbed and which cells never got tight;
+        these once.
+        """
         self._flag_disturbed()
+        self._flag_interrupted()
         until = self.folder.plan.until
         noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
         flagged = {cell.key for cell in self.cells} - noted
@@ -149,6 +153,11 @@ class Session:
         if stayed:
             self.progress.warn([f"in all of their tries {quiet.disturbed(len(stayed))}"])
 
+    def _flag_interrupted(self) -> None:
+        stand = _recorded(self.folder, self.cells, lambda each: any(interruptions(each)))
+        if stand:
+            self.progress.warn([f"{in_which_data_stopped(len(stand))}: see the findings"])
+
     def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
         """The block with the lowest number that has trials which this session did not begin.
 
@@ -164,17 +173,13 @@ class Session:
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
         """What is to be tried again, noted and said."""
-        quiet = self.matrix.quiet
-        again = disturbed(self.folder, self.cells, quiet)
-        if quiet is None or not again:
+        rule = Again(self.matrix.quiet)
+        again = disturbed(self.folder, self.cells, rule.quiet)
+        if not again:
             return ()
-        for trial in again:
-            cell, number = trial.cell.key, trial.number
-            attempt = self.folder.latest[cell, number].attempt
-            self.folder.note(
-                DISTURBED, durable=False, cell=cell, trial=number, attempt=attempt, **asdict(quiet)
-            )
-        self.progress.tell(f"measured again: {quiet.disturbed(len(again))}")
+        records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
+        rule.note(self.folder, records)
+        self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
         return with_partners(again, self.cells)
 
     def _note_returned(self) -> None:

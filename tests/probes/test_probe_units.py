@@ -109,10 +109,10 @@ def test_a_check_of_lengths_that_is_too_weak_does_not_escape_its_fuzz_target(
 
 def test_a_wrong_window_does_not_escape_the_unit_tests(tmp_path: Path) -> None:
     folder = copy_of_probes(tmp_path)
-    text = (folder / "src/pure/window.c").read_text(encoding="utf-8")
+    text = (folder / "src/pure/window/window.c").read_text(encoding="utf-8")
     counted = "open_at(window, t_ns, sum);"
     assert counted in text
-    (folder / "src/pure/window.c").write_text(
+    (folder / "src/pure/window/window.c").write_text(
         text.replace(counted, "open_at(window, t_ns, before);"), encoding="utf-8"
     )
     done = make("run-unit", "CFLAGS=-O0", folder=folder)

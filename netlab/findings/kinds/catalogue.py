@@ -56,7 +56,33 @@ warning(
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
     advice=_("set `congestion` in the matrix, so that all senders use the same"))
 warning(
-    "clock-step", _("its clock was set by {clock_step_ns} during a trial"), rank=7,
+    "data-stopped",
+    _("{in_trials}: no data for {stopped_ns} of {window_ns}, {when}; {cause}; attempts at the "
+        "trial came to {attempts}"),
+    _("{in_trials}: no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    _("no data for {stopped_ns} of {window_ns}, {when}; {cause}; attempts at the trial came to "
+        "{attempts}"),
+    _("no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    rule="stops.data_stopped:stopped", rank=1,
+    advice=_("the figure is of a window in which nothing came for a while: mend what stopped it, "
+        "and measure it again"))
+note(
+    "measured-again",
+    _("{in_trials}: measured again after no data for {stopped_ns} of {window_ns}, {when}; "
+        "{cause}; attempts at the trial came to {attempts}"),
+    _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}; attempts "
+        "at the trial came to {attempts}"),
+    _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
+    rank=76, leads=False,
+    advice=_("the last attempt counts; where this is frequent, mend the host or the cable"))
+note(
+    "stream-silent",
+    _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),
+    rule="stops.data_stopped:silent_streams", rank=77,
+    advice=_("look at how the streams share the path, and for loss on it"))
+warning(
+    "clock-step", _("its clock was set by {clock_step_ns} during a trial"),
+    rule="validity:clock_steps_of_round_trips", rank=7,
     advice=_("somebody set the clock during the trial: stop that, and measure it again"))
 warning(
     "clock-rate", _("its clock runs {clock_ppm} off the undisciplined one"),

@@ -215,6 +215,21 @@ def _named(finding: Finding) -> list[Message]:
 _MOST_FACTS = 3
 
 
+def _when(finding: Finding) -> Message:
+    at, gaps = str(value_of("at_ns", finding.evidence)), int(finding.evidence["gaps"])
+    if gaps == 1:
+        return _("at {at}", at=at)
+    return _("in {gaps} gaps, the longest at {at}", gaps=gaps, at=at)
+
+
+def _attempts(finding: Finding) -> Message | None:
+    """What the attempts at a trial came to, where there are several."""
+    names = [name for name in finding.evidence if name.startswith("attempt_")]
+    if len(names) < 2:
+        return None
+    return joined(", ", [str(value_of(name, finding.evidence)) for name in names])
+
+
 def _difference(finding: Finding) -> str:
     least, most = (
         f"{rounded(finding.evidence[name] / 1e6, 2):+f}"
@@ -266,6 +281,8 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "savings": lambda each: joined(", ", _named(each)),
     "controls": lambda each: joined("; ", (joined(": ", both) for both in each.words.items())),
     "difference": _difference,
+    "attempts": _attempts,
+    "when": _when,
     "why": why,
 }
 """Name in a template → what it is; any other name is one of evidence or of words."""

@@ -90,6 +90,22 @@ static void add_resolution(struct test *test, struct json *record)
     json_u64s(record, "interval_bytes", window->interval_bytes, window->intervals);
 }
 
+static void add_gaps(const struct test *test, struct json *record)
+{
+    const struct gaps *gaps = &test->window.gaps;
+    const uint64_t origin_ns = window_origin_ns(&test->window);
+    uint64_t pairs[2 * GAPS_KEPT], full[GAPS_KEPT];
+    for (unsigned i = 0; i < gaps->kept; i++)
+        full[i] = gaps->longest[i].full;
+    json_u64(record, "gap_count", gaps->count);
+    json_u64(record, "gap_total_ns", gaps->total_ns);
+    if (gaps->kept > 0) {
+        json_u64s(record, "gaps", pairs, gaps_pairs(gaps, origin_ns, pairs));
+        json_u64s(record, "gap_queue_full", full, gaps->kept);
+    }
+    result_late_ticks(test, origin_ns, record);
+}
+
 void result_receiving(struct test *test, struct json *record)
 {
     const struct samples *samples = &test->samples;
@@ -107,6 +123,7 @@ void result_receiving(struct test *test, struct json *record)
     }
     json_u64(record, "strangers", result_unexpected(test));
     add_resolution(test, record);
+    add_gaps(test, record);
     json_u64(record, "drain_ns", test->drain_ns);
     if (samples->closing.drops)
         json_u64(record, "queue_drops", samples->closing.queue_drops);
@@ -211,4 +228,8 @@ void result_sending(struct test *test, struct json *record)
         add_calls(test, record);
     if (test->settings.rate_numerator != 0)
         add_pacing(test, record);
+    result_late_ticks(test,
+                      test->settings.open_ns > 0 ? test->settings.open_ns
+                                                 : first_ns + test->settings.warm_up_ns,
+                      record);
 }

@@ -12,6 +12,9 @@ void result_asking(struct test *test, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);
 
+/* Times without a tick of the supervisor, counted from where the role's window begins. */
+void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record);
+
 /* Fails a receiving test of `seconds` whose window has too few marks for a figure. */
 void result_demand_marks(struct test *test);
 /* Fails an asking test that got no answer. */

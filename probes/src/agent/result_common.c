@@ -149,6 +149,9 @@ static void add_clocks(struct test *test, struct json *record)
                     ((double)monotonic_ns / (double)(close->raw_ns - open->raw_ns) - 1) * 1e6);
     if (step_ns > (int64_t)SECOND_NS / 2 || step_ns < -(int64_t)SECOND_NS / 2)
         json_i64(record, "wall_step_ns", step_ns);
+    int64_t slept_ns = (int64_t)(close->slept_ns - open->slept_ns);
+    if (open->slept && close->slept && slept_ns >= (int64_t)GAP_LEAST_NS)
+        json_i64(record, "suspended_ns", slept_ns);
 }
 
 /* Over the whole test, of all that this system carries. */
@@ -170,6 +173,9 @@ static void add_interface(const struct samples *samples, struct json *record)
     const struct opened *opened = &samples->opened;
     const struct closing *closing = &samples->closing;
     json_text(record, "interface", opened->interface[0] != 0 ? opened->interface : NULL);
+    if (opened->carrier && closing->carrier)
+        json_u64(record, "interface_carrier_changes",
+                 closing->carrier_changes - opened->carrier_changes);
     if (!opened->counted || !closing->counted)
         return;
     json_u64(record, "interface_sent_bytes",
@@ -190,7 +196,8 @@ static void add_interface(const struct samples *samples, struct json *record)
     X(DELIVERY_RATE_APP_LIMITED, "delivery_rate_app_limited") X(PACING_RATE, "pacing_rate")        \
     X(BUSY_TIME_US, "busy_time_us") X(RWND_LIMITED_US, "rwnd_limited_us")                          \
     X(SNDBUF_LIMITED_US, "sndbuf_limited_us") X(DELIVERED_CE, "delivered_ce")                      \
-    X(DSACK_DUPS, "dsack_dups") X(REORD_SEEN, "reord_seen") X(RCV_OOOPACK, "rcv_ooopack")
+    X(DSACK_DUPS, "dsack_dups") X(REORD_SEEN, "reord_seen") X(RCV_OOOPACK, "rcv_ooopack")          \
+    X(RTO_US, "rto_us")
 
 #define TCP_KEY(fact, name) [PLAT_TCP_##fact] = "tcp_open_" name,
 static const char *const tcp_open_keys[] = {TCP_KEYS(TCP_KEY)};
@@ -210,6 +217,14 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
     for (unsigned fact = 0; fact < PLAT_TCP_FACTS; fact++)
         if (info->present & UINT64_C(1) << fact)
             json_u64(record, keys[fact], info->value[fact]);
+}
+
+void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record)
+{
+    uint64_t pairs[2 * GAPS_KEPT];
+    unsigned used = gaps_pairs(&test->late_ticks, origin_ns, pairs);
+    if (used > 0)
+        json_u64s(record, "late_ticks", pairs, used);
 }
 
 void result_common(struct test *test, struct json *record)

@@ -47,6 +47,21 @@ static void add_lateness(const struct pacing *pacing, struct json *record)
     json_u64s(record, "late_histogram_ns", pacing->late, pacing_buckets(pacing));
 }
 
+/* Times without an answer; those that nothing came after last until the last request was lost. */
+static void add_silences(const struct ask *ask, struct json *record)
+{
+    struct gaps gaps = ask->gaps;
+    uint64_t pairs[2 * GAPS_KEPT];
+    const uint64_t last_ns = ask->last_ns > ask->from_ns ? ask->last_ns : ask->from_ns;
+    if (ask->until_ns >= last_ns + GAP_LEAST_NS)
+        gaps_add(&gaps, last_ns, ask->until_ns, false);
+    gaps_judge(&gaps, ask->until_ns - ask->from_ns, ask->rtt.count + 1);
+    json_u64(record, "gap_count", gaps.count);
+    json_u64(record, "gap_total_ns", gaps.total_ns);
+    if (gaps.kept > 0)
+        json_u64s(record, "gaps", pairs, gaps_pairs(&gaps, ask->from_ns, pairs));
+}
+
 void result_asking(struct test *test, struct json *record)
 {
     static const struct histogram_keys keys = {"rtt_count",   "rtt_min_ns",  "rtt_max_ns",
@@ -73,6 +88,8 @@ void result_asking(struct test *test, struct json *record)
     json_u64(record, "refused_messages", stream->refused);
     json_text(record, "latency_from", settings->rate_numerator != 0 ? "intended" : "sent");
     add_histogram(&ask->rtt, &keys, record);
+    add_silences(ask, record);
+    result_late_ticks(stream->test, ask->from_ns, record);
     if (settings->keep > 0)
         json_u64s(record, "first_rtt_ns", ask->first_rtt_ns, ask->kept);
     if (settings->rate_numerator != 0)
@@ -99,6 +116,7 @@ void result_mirroring(struct test *test, struct json *record)
     json_u64(record, "foreign_messages", stream->foreign);
     json_u64(record, "refused_messages", stream->refused);
     json_u64(record, "strangers", result_unexpected(test));
+    result_late_ticks(test, mirror->first_ns, record);
     if (!test->settings.stamps)
         return;
     add_histogram(&mirror->stack, &keys, record);

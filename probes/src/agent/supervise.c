@@ -172,6 +172,15 @@ static void receive_count(struct test *test)
     record_window(test);
 }
 
+/* Whether a sender over UDP has said that it sends no more, on every stream. */
+static bool sender_is_over(const struct test *test)
+{
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        if (!atomic_load(&test->stream[i].marked))
+            return false;
+    return test->settings.udp;
+}
+
 /* Until a mark closes the window, or silence does. False: the test has failed. */
 static bool wait_for_close(struct test *test)
 {
@@ -179,8 +188,8 @@ static bool wait_for_close(struct test *test)
         plat_mutex_lock(&test->lock);
         uint64_t look_ns = window_look_at_ns(&test->window);
         bool closed = test->window.closed;
-        if (!closed && plat_now_ns() >= look_ns &&
-            window_look(&test->window, plat_now_ns()) == WINDOW_CLOSED) {
+        if (!closed && window_look(&test->window, plat_now_ns(), sender_is_over(test)) ==
+                           WINDOW_CLOSED) {
             sample_queues(test, &test->samples.queue_close);
             closed = true;
         }
@@ -189,7 +198,7 @@ static bool wait_for_close(struct test *test)
             return !test_failed(test);
         if (await_too_late(test, "deadline", "the window had not closed"))
             return false;
-        await(test, window_closed, look_ns);
+        await(test, window_closed, await_earlier(look_ns, plat_now_ns() + TICK_NS));
     }
 }
 

@@ -32,6 +32,15 @@ void await_begin(struct test *test)
 {
     test->begun_ns = plat_now_ns();
     test->next_progress_ns = test->begun_ns + SECOND_NS;
+    test->tick_ns = test->begun_ns;
+}
+
+/* Nothing else than a process that does not run makes a tick late: not what the peer does. */
+static void tick(struct test *test, uint64_t now_ns)
+{
+    if (now_ns - test->tick_ns >= GAP_LEAST_NS)
+        gaps_add(&test->late_ticks, test->tick_ns, now_ns, false);
+    test->tick_ns = now_ns;
 }
 
 bool await(struct test *test, await_event came, uint64_t until_ns)
@@ -41,6 +50,7 @@ bool await(struct test *test, await_event came, uint64_t until_ns)
     plat_mutex_lock(&test->lock);
     for (;;) {
         uint64_t now = plat_now_ns();
+        tick(test, now);
         result = came(test);
         if (result || test->failure.word != NULL || now >= until_ns || now >= deadline_ns)
             break;
@@ -49,10 +59,12 @@ bool await(struct test *test, await_event came, uint64_t until_ns)
             plat_mutex_unlock(&test->lock);
             record_progress(test, now);
             plat_mutex_lock(&test->lock);
+            test->tick_ns = plat_now_ns(); /* who reads the output may be slow */
             continue;
         }
-        plat_cond_wait(&test->changed, &test->lock,
-                       await_earlier(await_earlier(until_ns, deadline_ns), test->next_progress_ns));
+        uint64_t wake_ns = await_earlier(until_ns, deadline_ns);
+        wake_ns = await_earlier(wake_ns, test->next_progress_ns);
+        plat_cond_wait(&test->changed, &test->lock, await_earlier(wake_ns, now + TICK_NS));
     }
     plat_mutex_unlock(&test->lock);
     return result;

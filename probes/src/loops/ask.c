@@ -66,7 +66,10 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     if (ask->kept < stream->test->settings.keep)
         ask->first_rtt_ns[ask->kept++] = now_ns - from_ns;
     histogram_add(&ask->rtt, now_ns - from_ns);
-    ask->until_ns = now_ns;
+    const uint64_t last_ns = ask->last_ns > 0 ? ask->last_ns : ask->from_ns;
+    if (now_ns >= last_ns + GAP_LEAST_NS)
+        gaps_add(&ask->gaps, last_ns, now_ns, false);
+    ask->last_ns = ask->until_ns = now_ns;
 }
 
 void ask_lost(struct loop *loop, const struct in_flight_request *request)

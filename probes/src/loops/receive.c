@@ -92,9 +92,20 @@ static struct taken account_bare(struct stream *stream, const unsigned char *byt
 
 /* ---- the loops ---- */
 
+/* Whether the queue had been full where a silence ends: what this call took stood in it as well, in
+ * about twice as much memory. */
+static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
+{
+    uint64_t memory_bytes, most_bytes;
+    return stream->marks.gap_from_ns > 0 && now_ns - stream->marks.gap_from_ns >= GAP_LEAST_NS &&
+           plat_queue_fill(stream->socket, &memory_bytes, &most_bytes) && most_bytes > 0 &&
+           (memory_bytes + 2 * bytes) * 100 >= most_bytes * QUEUE_FULL_PERCENT;
+}
+
 static void cross(struct stream *stream, uint64_t now_ns, const struct taken *taken)
 {
     struct test *test = stream->test;
+    stream->marks.queue_full = queue_was_full(stream, now_ns, taken->bytes);
     plat_mutex_lock(&test->lock);
     unsigned event =
         window_cross(&test->window, &stream->marks, now_ns, taken->bytes, taken->messages);

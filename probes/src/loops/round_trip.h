@@ -15,6 +15,8 @@ struct ask {
     uint64_t open_ns, close_ns; /* of the window: requests that are sent, or due, in between */
     uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
     uint64_t sent, lost;        /* requests of the window; sent = answered + lost */
+    uint64_t last_ns;           /* the last answer of the window; 0: none */
+    struct gaps gaps;           /* times without one */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
     uint64_t answered;                     /* over the whole test */
     uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */

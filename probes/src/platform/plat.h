@@ -83,6 +83,8 @@ void plat_describe(int error, char *into, size_t capacity);
 uint64_t plat_now_ns(void);              /* monotonic, never steps back, rate as disciplined */
 bool plat_raw_now_ns(uint64_t *out);     /* undisciplined hardware clock; false where there is none */
 uint64_t plat_wall_ns(void);             /* since 1970, UTC */
+/* How long this host was suspended; only differences mean anything. False: not told. */
+bool plat_suspended_ns(uint64_t *out);
 void plat_sleep_ns(uint64_t nanoseconds); /* may take longer, never busy */
 
 /* ---- threads ---- */
@@ -174,6 +176,8 @@ void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRES
 bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
                             char into[PLAT_INTERFACE_NAME]);
 bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received);
+/* How often an interface lost its carrier or got it back. False: not told. */
+bool plat_carrier_changes(const char *name, uint64_t *out);
 /* CPUs that the system spreads over what an interface receives: "0-3,8", or "none". */
 #define PLAT_STEERING 256
 bool plat_receive_steering(const char *name, char into[PLAT_STEERING]);
@@ -337,6 +341,7 @@ enum plat_tcp_fact {
     PLAT_TCP_DELIVERY_RATE, PLAT_TCP_DELIVERY_RATE_APP_LIMITED, PLAT_TCP_PACING_RATE,
     PLAT_TCP_BUSY_TIME_US, PLAT_TCP_RWND_LIMITED_US, PLAT_TCP_SNDBUF_LIMITED_US,
     PLAT_TCP_DELIVERED_CE, PLAT_TCP_DSACK_DUPS, PLAT_TCP_REORD_SEEN, PLAT_TCP_RCV_OOOPACK,
+    PLAT_TCP_RTO_US,
     PLAT_TCP_FACTS
 };
 struct plat_tcp_info {

@@ -31,6 +31,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->clock_ns = plat_now_ns();
     edge->raw = plat_raw_now_ns(&edge->raw_ns);
     edge->wall_ns = plat_wall_ns();
+    edge->slept = plat_suspended_ns(&edge->slept_ns);
     if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
@@ -96,6 +97,8 @@ void sample_opened(struct test *test, struct opened *opened)
                                  &opened->interface_received_bytes);
     else
         opened->interface[0] = 0;
+    opened->carrier = opened->interface[0] != 0 &&
+                      plat_carrier_changes(opened->interface, &opened->carrier_changes);
     if (!test->settings.udp || test->settings.role != ROLE_RECEIVE ||
         !plat_receive_steering(opened->interface, opened->steering))
         opened->steering[0] = 0;
@@ -107,6 +110,8 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
     if (opened->counted)
         closing->counted = plat_interface_bytes(opened->interface, &closing->interface_sent_bytes,
                                                 &closing->interface_received_bytes);
+    closing->carrier = opened->carrier &&
+                       plat_carrier_changes(opened->interface, &closing->carrier_changes);
     closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
     for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
         uint64_t drops;

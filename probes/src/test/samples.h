@@ -9,7 +9,8 @@
 struct edge {
     bool taken;
     uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: right beside raw and wall */
-    bool raw;
+    bool raw, slept;
+    uint64_t slept_ns; /* of this host so far, suspended */
     uint64_t bytes, messages; /* of all streams */
     uint64_t user_ns, system_ns;
     bool process;
@@ -44,6 +45,8 @@ struct opened {
     char interface[PLAT_INTERFACE_NAME]; /* empty: unknown */
     bool counted;
     uint64_t interface_sent_bytes, interface_received_bytes;
+    bool carrier;
+    uint64_t carrier_changes;
     struct plat_tcp_info tcp;
     int send_buffer_bytes, receive_buffer_bytes, nodelay, dont_fragment, dscp; /* -1: unknown */
     char congestion[32];
@@ -52,8 +55,8 @@ struct opened {
 
 /* Before the sockets are closed. */
 struct closing {
-    bool counted, drops;
-    uint64_t interface_sent_bytes, interface_received_bytes, queue_drops;
+    bool counted, carrier, drops;
+    uint64_t interface_sent_bytes, interface_received_bytes, carrier_changes, queue_drops;
 };
 
 /* Fragments of all that this system carries: before the first packet of the test, and after its

@@ -13,16 +13,17 @@
 #include "pure/nanoseconds.h"
 #include "pure/pacing.h"
 #include "pure/sequence.h"
-#include "pure/window.h"
+#include "pure/window/window.h"
 #include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX
-#define TAIL_NS (100 * MILLISECOND_NS)        /* a sender that nobody stops goes on for this long */
+#define TAIL_NS WINDOW_TAIL_NS                /* a sender that nobody stops goes on for this long */
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
+#define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's ticks: one that is late shows a stop */
 #define CACHE_LINE 64
 
 struct test;
@@ -85,6 +86,8 @@ struct test {
 
     /* The supervisor's own. */
     uint64_t begun_ns, next_progress_ns, drain_ns;
+    uint64_t tick_ns;       /* its last tick */
+    struct gaps late_ticks; /* times without one */
     uint64_t sent_messages; /* as the peer told it */
     bool sent_known;
 

@@ -67,8 +67,8 @@ TEST(silence_is_time_that_is_never_cut_off)
     half_a_window();
     uint64_t limit = 20 * (SECOND / 99); /* 20 mean gaps, above 50 ms */
     CHECK_U64(window_look_at_ns(&window), 2 * SECOND + limit);
-    CHECK_U64(window_look(&window, 2 * SECOND + limit - 1), WINDOW_NOTHING);
-    CHECK_U64(window_look(&window, 2 * SECOND + limit), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 2 * SECOND + limit - 1, false), WINDOW_NOTHING);
+    CHECK_U64(window_look(&window, 2 * SECOND + limit, false), WINDOW_CLOSED);
     CHECK(window.closed_by_silence);
     CHECK_U64(window.b_ns, 2 * SECOND);
     CHECK_U64(window.b.bytes - window.a.bytes, 990);
@@ -85,7 +85,7 @@ TEST(a_stream_that_dies_in_mid_window_is_measured_over_all_of_it)
     for (uint64_t i = 0; i <= 1000; i++)
         mark(0, SECOND + i * MS / 2, 125);
     CHECK_U64(window_look_at_ns(&window), 2 * SECOND + 50 * MS);
-    CHECK_U64(window_look(&window, 2 * SECOND + 50 * MS), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 2 * SECOND + 50 * MS, false), WINDOW_CLOSED);
     CHECK(window_throughput_bit_per_s(&window, &rate));
     CHECK_DOUBLE(rate, 1e6);
     CHECK_U64(window.longest_gap_ns, 500 * MS);
@@ -121,7 +121,7 @@ TEST(a_look_leaves_the_window_to_a_mark_that_is_on_its_way)
 {
     half_a_window();
     CHECK(window_mark(&window, &stream[0], 2 * SECOND + MS, 10, 1));
-    CHECK_U64(window_look(&window, 3 * SECOND), WINDOW_NOTHING);
+    CHECK_U64(window_look(&window, 3 * SECOND, false), WINDOW_NOTHING);
     CHECK_U64(window_cross(&window, &stream[0], 2 * SECOND + MS, 10, 1), WINDOW_CLOSED);
     CHECK_U64(window.b_ns, 2 * SECOND + MS);
 }
@@ -135,7 +135,7 @@ TEST(fewer_than_20_marks_give_no_figure_and_20_do)
             mark(0, SECOND + i * 50 * MS / 2, 10);
         mark(0, 2 * SECOND + 1, 10);
         if (marks == 1)
-            window_look(&window, 4 * SECOND);
+            window_look(&window, 4 * SECOND, false);
         CHECK(window.closed);
         CHECK(window_throughput_bit_per_s(&window, &rate) == (marks >= 20));
         if (marks >= 20)
@@ -151,7 +151,7 @@ TEST(where_no_figure_can_come_any_more_the_silence_is_the_shortest)
     for (uint64_t i = 0; i < 5; i++)
         mark(0, SECOND + i * MS, 10);
     CHECK_U64(window_look_at_ns(&window), 2 * SECOND + 50 * MS);
-    CHECK_U64(window_look(&window, 2 * SECOND + 50 * MS), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 2 * SECOND + 50 * MS, false), WINDOW_CLOSED);
     CHECK_U64(window_marks(&window), 5);
 }
 
@@ -214,7 +214,7 @@ TEST(a_given_window_that_nothing_comes_in_closes_without_a_figure)
     double rate;
     begin(&plan);
     CHECK_U64(window_look_at_ns(&window), 11 * SECOND + 50 * MS);
-    CHECK_U64(window_look(&window, 12 * SECOND), WINDOW_CLOSED);
+    CHECK_U64(window_look(&window, 12 * SECOND, false), WINDOW_CLOSED);
     CHECK(!window_throughput_bit_per_s(&window, &rate));
     CHECK_U64(window_marks(&window), 0);
     begin(&plan);
@@ -233,7 +233,7 @@ TEST(with_a_count_the_window_is_the_first_mark_to_the_last)
     for (uint64_t i = 1; i <= 500; i++)
         CHECK_U64(mark((unsigned)(i % 2), SECOND + i * MS, 100), WINDOW_NOTHING);
     CHECK_U64(window_look_at_ns(&window), WINDOW_NEVER_NS);
-    CHECK_U64(window_look(&window, 100 * SECOND), WINDOW_NOTHING);
+    CHECK_U64(window_look(&window, 100 * SECOND, false), WINDOW_NOTHING);
     CHECK_U64(window_finish(&window), WINDOW_CLOSED);
     CHECK_U64(window_finish(&window), WINDOW_NOTHING);
     CHECK_U64(window.b_ns, SECOND + 500 * MS);

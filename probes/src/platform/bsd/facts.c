@@ -125,6 +125,13 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
 
 /* ---- interfaces ---- */
 
+bool plat_carrier_changes(const char *name, uint64_t *out)
+{
+    (void)name;
+    (void)out;
+    return false;
+}
+
 bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
 {
     struct bsd_interface_counters counters;

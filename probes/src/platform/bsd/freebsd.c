@@ -170,6 +170,7 @@ void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
     bsd_put_window(out, info.tcpi_snd_cwnd, info.tcpi_snd_mss);
     bsd_put(out, PLAT_TCP_RTT_US, info.tcpi_rtt);
     bsd_put(out, PLAT_TCP_RTTVAR_US, info.tcpi_rttvar);
+    bsd_put(out, PLAT_TCP_RTO_US, info.tcpi_rto);
     bsd_put(out, PLAT_TCP_RCV_SPACE, info.tcpi_rcv_space);
     bsd_put(out, PLAT_TCP_SND_WND, info.tcpi_snd_wnd);
     bsd_put(out, PLAT_TCP_TOTAL_RETRANS, info.tcpi_snd_rexmitpack);

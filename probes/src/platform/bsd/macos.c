@@ -164,6 +164,7 @@ void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
     bsd_put_window(out, info.tcpi_snd_cwnd, info.tcpi_maxseg);
     bsd_put(out, PLAT_TCP_RTT_US, (uint64_t)info.tcpi_srtt * 1000);
     bsd_put(out, PLAT_TCP_RTTVAR_US, (uint64_t)info.tcpi_rttvar * 1000);
+    bsd_put(out, PLAT_TCP_RTO_US, (uint64_t)info.tcpi_rto * 1000);
     bsd_put(out, PLAT_TCP_SND_WND, info.tcpi_snd_wnd);
     bsd_put(out, PLAT_TCP_TOTAL_RETRANS, info.tcpi_txretransmitpackets);
     bsd_put(out, PLAT_TCP_BYTES_SENT, info.tcpi_txbytes);

@@ -106,6 +106,13 @@ bool plat_raw_now_ns(uint64_t *out)
     return true;
 }
 
+bool plat_suspended_ns(uint64_t *out)
+{
+    uint64_t awake_ns = posix_clock_ns(CLOCK_MONOTONIC);
+    *out = posix_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+    return true;
+}
+
 /* ---- threads ---- */
 
 /* Sleeps end 50 us late by default, for the sake of batteries. */

@@ -107,3 +107,20 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
     snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
     return true;
 }
+
+bool plat_carrier_changes(const char *name, uint64_t *out)
+{
+    struct netlink_question question;
+    union netlink_answer answer;
+    struct rtattr *found[IFLA_MAX + 1];
+    uint32_t changes;
+    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
+    question.body.link.ifi_index = (int)if_nametoindex(name);
+    if (question.body.link.ifi_index == 0 ||
+        !netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), found,
+                     IFLA_MAX + 1) ||
+        !netlink_u32(found[IFLA_CARRIER_CHANGES], &changes))
+        return false;
+    *out = changes;
+    return true;
+}

@@ -45,6 +45,7 @@ static const struct {
     FIELD(PLAT_TCP_DSACK_DUPS, tcpi_dsack_dups),
     FIELD(PLAT_TCP_REORD_SEEN, tcpi_reord_seen),
     FIELD(PLAT_TCP_RCV_OOOPACK, tcpi_rcv_ooopack),
+    FIELD(PLAT_TCP_RTO_US, tcpi_rto),
 };
 
 static void name_options(const struct tcp_info *info, char *into, size_t capacity)

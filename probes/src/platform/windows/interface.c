@@ -114,6 +114,13 @@ static bool row_of_index(NET_IFINDEX index, MIB_IF_ROW2 *row)
     return GetIfEntry2(row) == NO_ERROR;
 }
 
+bool plat_carrier_changes(const char *name, uint64_t *out)
+{
+    (void)name;
+    (void)out;
+    return false;
+}
+
 bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
 {
     MIB_IF_ROW2 row;

@@ -16,11 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pure/window/gaps.h"
+
 #define WINDOW_STREAMS_MAX 64
 #define WINDOW_INTERVALS_MAX 1000
 #define WINDOW_MARKS_MIN 20                   /* from a to b, both counted; fewer: no figure */
 #define WINDOW_SILENCE_NS UINT64_C(50000000)
 #define WINDOW_SILENCE_GAPS 20
+#define WINDOW_TAIL_NS UINT64_C(100000000) /* a sender that nobody stops sends for so long after w1 */
 #define WINDOW_NEVER_NS UINT64_MAX
 
 /* One stream's marks; all zero before its first. One writer, the stream's thread; everybody reads. */
@@ -31,8 +34,10 @@ struct window_stream {
     _Atomic uint64_t last_ns;  /* of the last mark */
     _Atomic uint64_t longest_gap_ns, largest_bytes; /* since the window opened */
     _Atomic bool within;       /* the two above are of the window */
+    _Atomic uint64_t silent_from_ns, silent_until_ns; /* the last time of GAP_LEAST_NS and more */
     uint64_t edge_seen_ns;     /* the thread's own */
     uint64_t gap_from_ns;      /* the mark before the one that window_cross is called for */
+    bool queue_full;           /* the caller says so where a silence ends: gaps keep it */
     bool begun;                /* under the lock */
 };
 
@@ -61,6 +66,8 @@ struct window {
     uint64_t a_ns, b_ns;
     struct window_sum a, b;
     uint64_t longest_gap_ns;   /* longest silence of a stream between a and b */
+    struct gaps gaps;          /* silences of all streams from w0 on, judged once it is closed */
+    uint64_t gaps_until_ns;    /* end of the last one */
     uint64_t largest_bytes;    /* largest receive call after a, up to b */
     uint64_t interval_ns;      /* in effect */
     uint64_t interval_base_bytes;
@@ -80,7 +87,13 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
                                uint64_t bytes, uint64_t messages)
 {
     uint64_t last = atomic_load_explicit(&stream->last_ns, memory_order_relaxed);
-    atomic_store_explicit(&stream->last_ns, t_ns, memory_order_relaxed);
+    const bool silent = t_ns - last >= GAP_LEAST_NS && last > 0;
+    if (silent) {
+        atomic_store_explicit(&stream->silent_from_ns, last, memory_order_relaxed);
+        atomic_store_explicit(&stream->silent_until_ns, t_ns, memory_order_relaxed);
+    }
+    /* Released: who sees this mark sees the silence that it ended. */
+    atomic_store_explicit(&stream->last_ns, t_ns, memory_order_release);
     atomic_store_explicit(&stream->marks,
                           atomic_load_explicit(&stream->marks, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -92,7 +105,7 @@ static inline bool window_mark(struct window *window, struct window_stream *stre
                           atomic_load_explicit(&stream->bytes, memory_order_relaxed) + bytes,
                           memory_order_release);
     uint64_t edge = atomic_load_explicit(&window->edge_ns, memory_order_relaxed);
-    if (t_ns >= edge || edge != stream->edge_seen_ns) {
+    if (t_ns >= edge || edge != stream->edge_seen_ns || silent) {
         stream->gap_from_ns = last;
         return true;
     }
@@ -111,13 +124,16 @@ unsigned window_cross(struct window *window, struct window_stream *stream, uint6
 /* When window_look has something to do unless marks come first; WINDOW_NEVER_NS: nothing yet.
  * Ask again after each look and after the window has opened. */
 uint64_t window_look_at_ns(const struct window *window);
-/* Closes the window by silence where that time has passed without a mark at or after w1.
- * WINDOW_CLOSED or WINDOW_NOTHING. */
-unsigned window_look(struct window *window, uint64_t now_ns);
+/* Closes the window by silence where that time has passed without a mark at or after w1; where the
+ * sender is `over`, and says so, from w1 on. WINDOW_CLOSED or WINDOW_NOTHING. */
+unsigned window_look(struct window *window, uint64_t now_ns, bool over);
 
 /* With a count: no more marks will come; b is the last one. WINDOW_CLOSED unless already closed, or
  * no mark ever came (WINDOW_NOTHING). */
 unsigned window_finish(struct window *window);
+
+/* Where a given window begins, or the first mark + warm-up; of one by count its first mark. */
+uint64_t window_origin_ns(const struct window *window);
 
 /* Sum of all streams so far. */
 struct window_sum window_total(const struct window *window);

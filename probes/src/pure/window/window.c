@@ -1,5 +1,5 @@
 /* Handles the edges of the receiver's window, which is not done for every mark. */
-#include "pure/window.h"
+#include "pure/window/window.h"
 
 #include <string.h>
 
@@ -171,6 +171,63 @@ static void note_extremes(const struct window *window, struct window_stream *str
     atomic_store_explicit(&stream->within, true, memory_order_relaxed);
 }
 
+/* ---- gaps: times without a mark of any stream ---- */
+
+uint64_t window_origin_ns(const struct window *window)
+{
+    return !window->plan.by_count ? window->w0_ns
+           : window->opened       ? window->a_ns
+                                  : WINDOW_NEVER_NS;
+}
+
+/* A stream's last mark before t_ns; at least one of the last GAP_LEAST_NS is told by any time then.
+ * 0: it has had none. */
+static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns)
+{
+    uint64_t last_ns = atomic_load_explicit(&stream->last_ns, memory_order_acquire);
+    if (last_ns < t_ns)
+        return last_ns;
+    uint64_t from_ns = read_relaxed(&stream->silent_from_ns);
+    return from_ns < t_ns && read_relaxed(&stream->silent_until_ns) >= t_ns ? from_ns : t_ns;
+}
+
+/* At a mark of `stream` that came after from_ns without one; others may have had some since. */
+static void note_gap(struct window *window, const struct window_stream *stream, uint64_t t_ns)
+{
+    const uint64_t origin_ns = window_origin_ns(window);
+    uint64_t from_ns = stream->gap_from_ns;
+    if (origin_ns >= t_ns)
+        return;
+    for (unsigned i = 0; i < window->plan.streams; i++)
+        if (window->stream[i] != stream)
+            raise(&from_ns, mark_before_ns(window->stream[i], t_ns));
+    raise(&from_ns, origin_ns);
+    raise(&from_ns, window->gaps_until_ns);
+    if (t_ns < from_ns + GAP_LEAST_NS)
+        return;
+    gaps_add(&window->gaps, from_ns, t_ns, stream->queue_full);
+    window->gaps_until_ns = t_ns;
+}
+
+/* The silence that closes a window; what lasts beyond the sender's tail shows nothing more. */
+static void note_closing_gap(struct window *window, uint64_t last_ns, uint64_t now_ns)
+{
+    const uint64_t tail_ns = later_by(window->w1_ns, WINDOW_TAIL_NS);
+    raise(&last_ns, window->w0_ns);
+    raise(&last_ns, window->gaps_until_ns);
+    uint64_t until_ns = now_ns < tail_ns ? now_ns : tail_ns;
+    gaps_add(&window->gaps, last_ns, until_ns, false);
+    window->gaps_until_ns = until_ns;
+}
+
+static void judge_gaps(struct window *window)
+{
+    const uint64_t origin_ns = window_origin_ns(window);
+    uint64_t until_ns = window->b_ns;
+    raise(&until_ns, window->gaps_until_ns);
+    gaps_judge(&window->gaps, until_ns - origin_ns, window_marks(window));
+}
+
 static void close_at(struct window *window, uint64_t t_ns, struct window_sum sum, uint64_t before)
 {
     window->closed = true;
@@ -182,6 +239,7 @@ static void close_at(struct window *window, uint64_t t_ns, struct window_sum sum
     fill_intervals(window, t_ns, before);
     end_intervals(window);
     gather_extremes(window);
+    judge_gaps(window);
 }
 
 static void next_edge(struct window *window)
@@ -254,6 +312,8 @@ unsigned window_cross(struct window *window, struct window_stream *stream, uint6
     before.bytes -= bytes;
     before.messages -= messages;
     before.marks--;
+    if (!window->closed)
+        note_gap(window, stream, t_ns);
     if (!window->opened && !window->closed && (window->plan.by_count || t_ns >= window->w0_ns)) {
         open_at(window, t_ns, sum);
         event = WINDOW_OPENED;
@@ -273,13 +333,14 @@ uint64_t window_look_at_ns(const struct window *window)
     return later_by(window->w1_ns, silence_ns(window, window_total(window).marks));
 }
 
-unsigned window_look(struct window *window, uint64_t now_ns)
+unsigned window_look(struct window *window, uint64_t now_ns, bool over)
 {
     uint64_t last_ns;
     struct window_sum sum = sum_until(window, &last_ns);
-    if (now_ns < window_look_at_ns(window) || window->closed || window->plan.by_count ||
+    if (now_ns < (over ? window->w1_ns : window_look_at_ns(window)) || window->closed || window->plan.by_count ||
         last_ns >= window->w1_ns) /* its thread is on the way to window_cross */
         return WINDOW_NOTHING;
+    note_closing_gap(window, last_ns, now_ns);
     close_by_silence(window, sum);
     return WINDOW_CLOSED;
 }

@@ -1,0 +1,168 @@
+"""Stops: trials without data for a while, what stopped it, and what all attempts came to. Pure.
+
+records → findings a cell and flow; ``experiment.interruptions`` says what an interruption is
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.experiment.interruptions import Cause, Interruption, interruptions, least_ns
+from netlab.experiment.records import Record, Status
+from netlab.findings.evidence import FLOWS, number
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.messages import Message, _, counted
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+UNKNOWN = _("the record does not show what stopped it")
+
+CAUSES: Mapping[tuple[Cause, str], Message] = {
+    (Cause.CARRIER, ""): _("carrier lost"),
+    (Cause.CLOCK, "sender"): _("the sender’s clock was set"),
+    (Cause.CLOCK, "receiver"): _("the receiver’s clock was set"),
+    (Cause.CLOCK, "client"): _("the client’s clock was set"),
+    (Cause.CLOCK, "server"): _("the server’s clock was set"),
+    (Cause.PROCESS, "sender"): _("the sender’s process did not run"),
+    (Cause.PROCESS, "receiver"): _("the receiver’s process did not run"),
+    (Cause.PROCESS, "client"): _("the client’s process did not run"),
+    (Cause.PROCESS, "server"): _("the server’s process did not run"),
+    (Cause.STEAL, "sender"): _("the sender’s CPUs were given to other machines"),
+    (Cause.STEAL, "receiver"): _("the receiver’s CPUs were given to other machines"),
+    (Cause.STEAL, "client"): _("the client’s CPUs were given to other machines"),
+    (Cause.STEAL, "server"): _("the server’s CPUs were given to other machines"),
+    (Cause.SUSPENDED, "sender"): _("the sender was suspended"),
+    (Cause.SUSPENDED, "receiver"): _("the receiver was suspended"),
+    (Cause.SUSPENDED, "client"): _("the client was suspended"),
+    (Cause.SUSPENDED, "server"): _("the server was suspended"),
+}
+"""Cause and end (none: of either) → in words."""
+
+SILENT = 20
+"""So many mean distances of its messages a stream is silent where it is spoken of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """An attempt at a trial, and what stopped in one flow of it."""
+
+    record: Record
+    stop: Interruption
+
+
+def stopped(run: Run) -> Iterator[Finding]:
+    """Warnings about the trials that stand, notes about those measured again since."""
+    standing: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    replaced: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    for record in run.records:
+        counts = run.latest.get((record.cell, record.trial)) is record
+        for stop in interruptions(record):
+            found = standing if counts else replaced
+            found[record.cell, stop.flow].append(_Attempt(record, stop))
+    every = _attempts_of(run.records)
+    for attempts in standing.values():
+        yield _finding(Kind.DATA_STOPPED, attempts, every)
+    for flow, attempts in replaced.items():
+        stand = {each.record.trial for each in standing.get(flow, ())}
+        if again := [each for each in attempts if each.record.trial not in stand]:
+            yield _finding(Kind.MEASURED_AGAIN, again, every)
+
+
+def silent_streams(run: Run) -> Iterator[Finding]:
+    """Notes about cells in which one stream was silent while others went on."""
+    found: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    for record in run.latest.values():
+        for flow in FLOWS if record.status is Status.OK else ():
+            stop = _silence(record, flow)
+            if stop is not None:
+                found[record.cell, flow].append(_Attempt(record, stop))
+    for attempts in found.values():
+        worst = max(attempts, key=lambda each: each.stop.stopped_ns)
+        figures = {
+            "streams": number(worst.record.settings.get("streams")),
+            "stopped_ns": worst.stop.stopped_ns,
+            "window_ns": worst.stop.window_ns,
+        }
+        cells = (worst.record.cell,)
+        yield finding(Kind.STREAM_SILENT, _group(worst), cells, figures)
+
+
+def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:
+    """Cell → trial → its attempts that have a result."""
+    found: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        if record.status is Status.OK:
+            found[record.cell][record.trial].append(record)
+    return found
+
+
+def _finding(
+    kind: Kind,
+    attempts: list[_Attempt],
+    every: Mapping[str, Mapping[int, list[Record]]],
+) -> Finding:
+    """One cell's, by the attempt in which data stopped for longest."""
+    worst = max(attempts, key=lambda each: each.stop.stopped_ns)
+    record, stop = worst.record, worst.stop
+    trials = len({each.record.trial for each in attempts})
+    figures: dict[str, float | None] = {
+        "stopped_ns": stop.stopped_ns,
+        "window_ns": stop.window_ns,
+        "at_ns": stop.at_ns,
+        "gaps": stop.gaps,
+        "trials": trials,
+        "of_trials": len(every[record.cell]),
+    }
+    for name in ("throughput_bit_per_s", "rtt_mean_ns"):
+        for place, each in enumerate(every[record.cell][record.trial], start=1):
+            figures[f"attempt_{place}_{name}"] = number(each.values.get(stop.flow + name))
+    words: dict[str, str] = {"cause": _in_words(stop)}
+    if len(every[record.cell]) > 1:
+        words["in_trials"] = counted(
+            "in {those} of {number} trial", "in {those} of {number} trials",
+            len(every[record.cell]), those=trials,
+        )  # fmt: skip
+    return finding(kind, _group(worst), (record.cell,), figures, words)
+
+
+def _in_words(stop: Interruption) -> Message:
+    if stop.cause is None:
+        return UNKNOWN
+    return CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
+
+
+def _group(attempt: _Attempt) -> Group:
+    record = attempt.record
+    size = record.settings.get("message_bytes")
+    return Group(
+        record.pairing,
+        str(record.settings.get("protocol", "")),
+        size if isinstance(size, int) else None,
+        FLOWS[attempt.stop.flow],
+    )
+
+
+def _silence(record: Record, flow: str) -> Interruption | None:
+    """The longest silence of a stream among several, where all of them together had none so long.
+
+    Records from before there were gaps say nothing of it.
+    """
+    said = {
+        name: number(record.values.get(f"{flow}receiver_{name}"))
+        for name in ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
+    }
+    streams = number(record.settings.get("streams")) or 1
+    longest_ns, window_ns, marks = said["longest_gap_ns"], said["elapsed_ns"], said["marks"]
+    if said["gap_count"] is None or streams < 2 or not (longest_ns and window_ns and marks):
+        return None
+    each_ns = window_ns * streams / marks
+    short = longest_ns < max(least_ns(window_ns), SILENT * each_ns)
+    if short or longest_ns <= (said["gap_total_ns"] or 0):
+        return None
+    return Interruption(
+        flow=flow, stopped_ns=round(longest_ns), gaps=1, at_ns=0, window_ns=round(window_ns)
+    )

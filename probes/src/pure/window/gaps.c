@@ -1,0 +1,94 @@
+/* Judges which times without a mark are gaps, against the mean distance of all other marks. */
+#include "pure/window/gaps.h"
+
+#include <string.h>
+
+static unsigned shortest(const struct gaps *gaps)
+{
+    unsigned found = 0;
+    for (unsigned i = 1; i < gaps->kept; i++)
+        if (gaps->longest[i].length_ns < gaps->longest[found].length_ns)
+            found = i;
+    return found;
+}
+
+static void drop_gap(struct gaps *gaps, unsigned number)
+{
+    gaps->kept--;
+    memmove(&gaps->longest[number], &gaps->longest[number + 1],
+            (gaps->kept - number) * sizeof gaps->longest[0]);
+}
+
+void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
+{
+    if (until_ns <= from_ns)
+        return;
+    const struct gap gap = {from_ns, until_ns - from_ns, full};
+    gaps->count++;
+    gaps->total_ns += gap.length_ns;
+    if (gaps->kept == GAPS_KEPT) {
+        unsigned least = shortest(gaps);
+        if (gaps->longest[least].length_ns >= gap.length_ns)
+            return;
+        drop_gap(gaps, least);
+    }
+    gaps->longest[gaps->kept++] = gap;
+}
+
+/* Mean distance of the marks, with so many gaps of that length in all taken out. UINT64_MAX: no
+ * distance is left. */
+static uint64_t rest_mean_ns(uint64_t length_ns, uint64_t distances, uint64_t count,
+                             uint64_t total_ns)
+{
+    if (distances <= count)
+        return UINT64_MAX;
+    return total_ns >= length_ns ? 0 : (length_ns - total_ns) / (distances - count);
+}
+
+static bool stands_out(uint64_t gap_ns, uint64_t mean_ns)
+{
+    return gap_ns / GAP_MEANS >= mean_ns;
+}
+
+void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks)
+{
+    const uint64_t distances = marks > 0 ? marks - 1 : 0;
+    struct gaps left = *gaps;
+    uint64_t total_ns = 0;
+    for (unsigned i = 0; i < left.kept; i++)
+        total_ns += left.longest[i].length_ns;
+    if (marks < GAP_MARKS_MIN)
+        left.kept = 0;
+    /* As many of the longest as stand out together. */
+    while (left.kept > 0) {
+        unsigned least = shortest(&left);
+        uint64_t mean_ns = rest_mean_ns(length_ns, distances, left.kept, total_ns);
+        if (stands_out(left.longest[least].length_ns, mean_ns))
+            break;
+        total_ns -= left.longest[least].length_ns;
+        drop_gap(&left, least);
+    }
+    const uint64_t all_mean_ns = rest_mean_ns(length_ns, distances, gaps->count, gaps->total_ns);
+    if (left.kept < GAPS_KEPT || !stands_out(GAP_LEAST_NS, all_mean_ns)) {
+        left.count = left.kept;
+        left.total_ns = total_ns;
+    }
+    if (left.kept == 0)
+        left.total_ns = 0;
+    *gaps = left;
+}
+
+unsigned gaps_pairs(const struct gaps *gaps, uint64_t origin_ns, uint64_t out[2 * GAPS_KEPT])
+{
+    unsigned used = 0;
+    for (unsigned i = 0; i < gaps->kept; i++) {
+        uint64_t from_ns = gaps->longest[i].from_ns;
+        uint64_t until_ns = from_ns + gaps->longest[i].length_ns;
+        if (until_ns <= origin_ns)
+            continue;
+        from_ns = from_ns > origin_ns ? from_ns - origin_ns : 0;
+        out[used++] = from_ns;
+        out[used++] = until_ns - origin_ns - from_ns;
+    }
+    return used;
+}

@@ -1,0 +1,238 @@
+"""Interruptions: what a record with gaps comes to, and what of it is loss, pace or round trips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netlab.experiment.interruptions import (
+    Cause,
+    Interruption,
+    asks_again,
+    interruptions,
+    least_ns,
+)
+from netlab.experiment.records import Record, Status, Value
+
+MS, SECOND = 1_000_000, 1_000_000_000
+
+
+def record(
+    *, test: str = "stream", attempt: int = 1, settings: Any = (), **values: Value
+) -> Record:
+    asked = {"protocol": "UDP", "message_bytes": 1448, "duration_s": 4.0, **dict(settings)}
+    return Record(
+        cell="c",
+        trial=1,
+        attempt=attempt,
+        status=Status.OK,
+        pairing="LL",
+        server="a",
+        client="b",
+        test=test,
+        started_at="",
+        settings=asked,
+        values={"elapsed_ns": 4 * SECOND, **values},
+    )
+
+
+def gapped(
+    *gaps_ms: tuple[int, int], end: str = "receiver", settings: Any = (), **values: Any
+) -> Record:
+    """A record with gaps of so many ms at so many ms."""
+    listed = [each * MS for gap in gaps_ms for each in gap]
+    total = sum(length for _, length in gaps_ms) * MS
+    kept: dict[str, Value] = {"gap_count": len(gaps_ms), "gap_total_ns": total, "gaps": listed}
+    test = "round_trip" if end == "client" else "stream"
+    own = {f"{end}_{name}": value for name, value in kept.items()}
+    return record(**{"test": test, "settings": settings, **own, **values})
+
+
+def only(of: Record) -> Interruption | None:
+    found = [*interruptions(of)]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+def test_a_record_from_before_there_were_gaps_has_none() -> None:
+    assert only(record(receiver_closed_by_silence=1, receiver_longest_gap_ns=3 * SECOND)) is None
+
+
+def test_two_seconds_of_four_are_told_with_their_start() -> None:
+    found = only(gapped((1100, 2000)))
+    assert found == Interruption(
+        stopped_ns=2 * SECOND, gaps=1, at_ns=1100 * MS, window_ns=4 * SECOND
+    )
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "long_ms", "is_one"),
+    [(10, 490, False), (10, 500, True), (5, 490, False), (4.9, 240, False), (4.9, 250, True),
+     (4, 190, False), (4, 210, True), (1, 100, True)],
+)  # fmt: skip
+def test_how_long_depends_on_the_window(duration_s: float, long_ms: int, is_one: bool) -> None:
+    made = gapped((300, long_ms), settings={"duration_s": duration_s})
+    assert (only(made) is not None) == is_one
+    assert least_ns(10 * SECOND) == 500 * MS
+
+
+def test_several_gaps_count_together_and_the_longest_says_when() -> None:
+    found = only(gapped((100, 120), (1000, 140), (3000, 110)))
+    assert found is not None
+    assert (found.gaps, found.stopped_ns, found.at_ns) == (3, 370 * MS, 1000 * MS)
+
+
+def test_of_more_than_ten_all_are_counted() -> None:
+    found = only(gapped((0, 200), receiver_gap_count=12, receiver_gap_total_ns=2 * SECOND))
+    assert found is not None
+    assert (found.gaps, found.stopped_ns) == (12, 2 * SECOND)
+
+
+def test_both_ways_are_two_flows() -> None:
+    values: dict[str, Any] = {
+        f"{flow}receiver_{name}": value
+        for flow in ("to_server_", "to_client_")
+        for name, value in (("gaps", [SECOND, SECOND]), ("gap_count", 1), ("gap_total_ns", SECOND))
+    }
+    found = [each.flow for each in interruptions(record(**values))]
+    assert found == ["to_server_", "to_client_"]
+
+
+def test_a_window_closed_by_silence_is_one_however_short_the_silence() -> None:
+    assert only(gapped((3980, 71), receiver_closed_by_silence=1)) is not None
+    assert only(gapped((3980, 71))) is None
+    # Closed by silence, but by none that stands out: slow messages.
+    assert only(gapped(receiver_closed_by_silence=1)) is None
+    assert only(gapped((1000, 110), receiver_closed_by_silence=1)) is None
+
+
+def test_rarely_due_messages_are_far_apart_by_themselves() -> None:
+    slow = {"message_rate_per_s": 10.0, "duration_s": 60.0}
+    assert only(gapped((1000, 1900), settings=slow)) is None
+    assert only(gapped((1000, 2100), settings=slow)) is not None
+    rate = {"rate_bit_per_s": 10 * 8 * 1448, "duration_s": 60.0}
+    assert only(gapped((1000, 1900), settings=rate)) is None
+
+
+RETRANSMITTED: dict[str, Any] = {
+    "sender_tcp_begin_total_retrans": 0,
+    "sender_tcp_end_total_retrans": 2,
+    "sender_tcp_end_rto_us": 204_000,
+}
+
+
+def test_a_retransmission_time_out_of_tcp_is_congestion_and_longer_is_not() -> None:
+    tcp = {"protocol": "TCP"}
+    assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED)) is None
+    assert only(gapped((1000, 310), settings=tcp, **RETRANSMITTED)) is not None
+    without: dict[str, Any] = RETRANSMITTED | {"sender_tcp_end_total_retrans": 0}
+    assert only(gapped((1000, 305), settings=tcp, **without)) is not None
+    # A cable that lost its carrier is not taken for congestion.
+    carrier: dict[str, Any] = {"receiver_interface_carrier_changes": 2}
+    assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED, **carrier)) is not None
+
+
+def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
+    tcp = {"protocol": "TCP"}
+    far: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 600_000}
+    every = [(600 * at, 580) for at in range(6)]
+    assert only(gapped(*every, settings=tcp, **far)) is None
+    assert only(gapped((1000, 950), settings=tcp, **far)) is not None
+
+
+# ---- causes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "cause", "end"),
+    [
+        ({}, None, ""),
+        ({"receiver_late_ticks": [1090 * MS, 1020 * MS]}, Cause.PROCESS, "receiver"),
+        ({"sender_late_ticks": [1090 * MS, 1020 * MS]}, Cause.PROCESS, "sender"),
+        ({"sender_late_ticks": [2500 * MS, 1000 * MS]}, None, ""),
+        ({"sender_late_ticks": [1900 * MS, 300 * MS]}, None, ""),
+        ({"sender_interface_carrier_changes": 2}, Cause.CARRIER, "sender"),
+        ({"sender_interface_carrier_changes": 0}, None, ""),
+        ({"receiver_suspended_ns": 30 * SECOND}, Cause.SUSPENDED, "receiver"),
+        ({"receiver_suspended_ns": 200 * MS}, None, ""),
+        ({"sender_host_steal_share": 0.25, "sender_elapsed_ns": 4 * SECOND}, Cause.STEAL, "sender"),
+        ({"sender_host_steal_share": 0.1, "sender_elapsed_ns": 4 * SECOND}, None, ""),
+        ({"sender_wall_step_ns": -5 * SECOND}, Cause.CLOCK, "sender"),
+        (
+            {"receiver_interface_carrier_changes": 2, "receiver_late_ticks": [SECOND, SECOND]},
+            Cause.PROCESS,
+            "receiver",
+        ),
+    ],
+)
+def test_the_cause_is_what_the_record_proves(
+    values: dict[str, Any], cause: Cause | None, end: str
+) -> None:
+    made = gapped((1100, 1000), **values)
+    found = only(made)
+    assert found is not None
+    assert (found.cause, found.end) == (cause, end)
+    assert asks_again(made) == (cause is not None)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "proven"),
+    [
+        ("UDP", {"received_messages": 3000, "receiver_queue_drops": 900}, True),
+        ("UDP", {"received_messages": 3000, "receiver_queue_drops": 300}, False),
+        ("TCP", {"sender_tcp_end_rwnd_limited_us": 900_000}, True),
+        ("TCP", {"sender_tcp_end_rwnd_limited_us": 100_000}, False),
+    ],
+)
+def test_a_full_queue_shows_a_receiver_that_took_nothing_where_data_had_kept_coming(
+    protocol: str, values: dict[str, Any], proven: bool
+) -> None:
+    values |= {"sender_tcp_begin_rwnd_limited_us": 0}
+    settings = {"protocol": protocol}
+    full = only(gapped((1100, 1000), settings=settings, receiver_gap_queue_full=[1], **values))
+    assert full is not None
+    assert (full.cause is Cause.PROCESS) == proven
+    empty = only(gapped((1100, 1000), settings=settings, receiver_gap_queue_full=[0], **values))
+    assert empty is not None
+    assert empty.cause is None
+
+
+def test_a_trial_is_tried_three_times_at_most_and_only_where_the_cause_is_proven() -> None:
+    late: dict[str, Any] = {"receiver_late_ticks": [1100 * MS, 1000 * MS]}
+    assert [asks_again(gapped((1100, 1000), attempt=n, **late)) for n in (1, 2, 3)] == [
+        True,
+        True,
+        False,
+    ]
+    assert not asks_again(gapped((1100, 1000)))
+
+
+# ---- round trips ---------------------------------------------------------------------------------
+
+ASKED = {"timeout_s": 1.0, "duration_s": 10.0}
+
+
+def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
+    lost: dict[str, Any] = {"end": "client", "settings": ASKED, "lost_messages": 1}
+    assert only(gapped((2000, 1001), **lost)) is None
+    assert only(gapped((2000, 2002), **lost)) is not None
+    # Nothing was lost: an answer came that late.
+    assert only(gapped((2000, 900), **lost | {"lost_messages": 0})) is not None
+
+
+def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() -> None:
+    late: dict[str, Any] = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
+    warm = {**ASKED, "warm_up_s": 1.0}
+    found = only(gapped((2000, 1000), end="client", settings=warm, **late))
+    assert found is not None
+    assert (found.cause, found.end) == (Cause.PROCESS, "server")
+    assert only(gapped((2000, 1000), end="client", settings=ASKED, **late)) is None
+
+
+def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
+    tcp = {"protocol": "TCP", "duration_s": 10.0}
+    made: dict[str, Any] = {"end": "client", "test": "connect", "settings": tcp}
+    assert only(gapped((2000, 1000), **made)) is None
+    late: dict[str, Any] = {"client_late_ticks": [2000 * MS, 1000 * MS]}
+    assert only(gapped((2000, 1000), **made, **late)) is not None

@@ -1,0 +1,166 @@
+"""Data that stopped: which trials, for how long, why, and what all attempts came to; in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_readings import plan_of, planned, result
+from made_streams import LINK, stream, stream_values
+
+from netlab.experiment.records import Record, Value
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import Finding, Kind
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+from netlab.store.plan import PlannedCell
+from netlab.store.run_folder import RunFolder
+
+MS, SECOND = 1_000_000, 1_000_000_000
+
+
+def gap(mbit: float, *pairs_ms: int, **more: Value) -> dict[str, Value]:
+    listed = [each * MS for each in pairs_ms]
+    return {
+        **(stream_values(mbit) or {}),
+        "elapsed_ns": 4 * SECOND,
+        "receiver_elapsed_ns": 4 * SECOND,
+        "receiver_gap_count": len(listed) // 2,
+        "receiver_gap_total_ns": sum(listed[1::2]),
+        **({"receiver_gaps": list(listed)} if listed else {}),
+        **more,
+    }
+
+
+def run_with(folder: Path, cell: PlannedCell, repeats: int, *records: Record) -> Analysis:
+    plan = plan_of([cell], repeats, link=LINK, matrix_text="title: made up\n")
+    with RunFolder.open_for_writing(folder, plan) as into:
+        for record in records:
+            into.append(record, durable=False)
+    return load(folder)
+
+
+def about_stops(run: Analysis) -> list[Finding]:
+    kinds = {Kind.DATA_STOPPED, Kind.MEASURED_AGAIN, Kind.STREAM_SILENT}
+    return [each for each in run.findings if each.kind in kinds]
+
+
+def said(run: Analysis) -> str:
+    (found,) = about_stops(run)
+    return str(sentence(found, RunIndex(run)))
+
+
+CARRIER = {"receiver_interface_carrier_changes": 2}
+
+
+def test_it_says_how_long_when_and_why(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0)
+    one = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
+    run = run_with(tmp_path / "run", cell, 1, one)
+    assert said(run) == "LL TCP 1448: no data for 2 s of 4 s, at 1.1 s; carrier lost."
+    (found,) = about_stops(run)
+    assert (found.kind, found.severity, found.cells) == (
+        Kind.DATA_STOPPED,
+        "warning",
+        (cell.key,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "the record does not show what stopped it"),
+        ({"sender_late_ticks": [SECOND, 2 * SECOND]}, "the sender’s process did not run"),
+        ({"receiver_late_ticks": [SECOND, 2 * SECOND]}, "the receiver’s process did not run"),
+        ({"receiver_suspended_ns": 60 * SECOND}, "the receiver was suspended"),
+        ({"sender_wall_step_ns": -SECOND}, "the sender’s clock was set"),
+    ],
+)
+def test_each_cause_has_its_words(tmp_path: Path, more: Any, words: str) -> None:
+    cell = stream(duration_s=4.0)
+    run = run_with(tmp_path / "run", cell, 1, result(cell, 1, gap(46.4, 1100, 2000, **more)))
+    assert said(run).endswith(f"at 1.1 s; {words}.")
+
+
+def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0)
+    run = run_with(
+        tmp_path / "run",
+        cell,
+        3,
+        result(cell, 1, gap(90.0, 500, 400)),
+        result(cell, 2, gap(94.0)),
+        result(cell, 3, gap(70.0, 200, 300, 1100, 900)),
+    )
+    assert said(run) == (
+        "LL TCP 1448: in 2 of 3 trials: no data for 1.2 s of 4 s, in 2 gaps, the longest at 1.1 s; "
+        "the record does not show what stopped it."
+    )
+
+
+def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0)
+    tries = [
+        result(cell, 1, gap(mbit, 1100, 2000, **CARRIER), attempt=attempt)
+        for attempt, mbit in enumerate((46.4, 47.0, 23.5), 1)
+    ]
+    assert said(run_with(tmp_path / "run", cell, 1, *tries)).endswith(
+        "carrier lost; attempts at the trial came to 46.40 Mbit/s, 47.00 Mbit/s, 23.50 Mbit/s."
+    )
+
+
+def test_what_was_measured_again_is_a_note_with_all_attempts(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0)
+    run = run_with(
+        tmp_path / "run",
+        cell,
+        1,
+        result(cell, 1, gap(46.4, 1100, 2000, **CARRIER)),
+        result(cell, 1, gap(94.1), attempt=2),
+    )
+    assert said(run) == (
+        "LL TCP 1448: measured again after no data for 2 s of 4 s, at 1.1 s; carrier lost; "
+        "attempts at the trial came to 46.40 Mbit/s, 94.10 Mbit/s."
+    )
+    (found,) = about_stops(run)
+    assert (found.kind, found.severity) == (Kind.MEASURED_AGAIN, "note")
+
+
+def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0, streams=4)
+    silent = gap(94.0, receiver_longest_gap_ns=1500 * MS, receiver_marks=40_000)
+    run = run_with(tmp_path / "silent", cell, 1, result(cell, 1, silent))
+    assert said(run).endswith("one of 4 streams had no data for 1.5 s of 4 s, while others had.")
+    for values in (
+        silent | {"receiver_longest_gap_ns": 150 * MS},
+        silent | {"receiver_marks": 150},
+        {name: value for name, value in silent.items() if "gap_count" not in name},
+    ):
+        folder = tmp_path / f"quiet{len(list(tmp_path.iterdir()))}"
+        assert about_stops(run_with(folder, cell, 1, result(cell, 1, values))) == []
+
+
+def test_round_trips_are_told_the_same_way(tmp_path: Path) -> None:
+    cell = planned("round_trip", message_bytes=64, duration_s=4.0)
+    values: dict[str, Value] = {
+        "rtt_mean_ns": 250_000.0,
+        "elapsed_ns": 4 * SECOND,
+        "client_gap_count": 1,
+        "client_gap_total_ns": 900 * MS,
+        "client_gaps": [SECOND, 900 * MS],
+        "server_late_ticks": [SECOND, 890 * MS],
+    }
+    run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
+    assert said(run) == (
+        "LL UDP 64: no data for 900 ms of 4 s, at 1 s; the server’s process did not run."
+    )
+
+
+def test_a_clock_that_was_set_during_round_trips_is_told(tmp_path: Path) -> None:
+    cell = planned("round_trip", message_bytes=64, duration_s=4.0)
+    values: dict[str, Value] = {"rtt_mean_ns": 250_000.0, "server_wall_step_ns": 5 * SECOND}
+    run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))
+    (found,) = [each for each in run.findings if each.kind is Kind.CLOCK_STEP]
+    assert (found.group.host, found.cells) == ("alpha", (cell.key,))
+    assert "its clock was set by +5.0 s" in sentence(found, RunIndex(run)).lower()

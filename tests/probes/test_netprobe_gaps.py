@@ -1,0 +1,108 @@
+"""Gaps: what a receiver and an asker say of times without data, and an end of its late ticks."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from netprobe_agents import Agent, agents, netprobe, open_trial, trial
+from stops import stop_process, stopped
+
+pytestmark = pytest.mark.alone
+
+__all__ = ["agents", "netprobe"]
+
+Agents = tuple[Agent, Agent]
+RATE = {"tcp": {}, "udp": {"message_rate": 2000}}
+LATE_NS = 100_000_000
+"""By how much a busy machine may stretch or shorten a time that a test waits."""
+
+
+def pairs(listed: list[int]) -> list[tuple[int, int]]:
+    return list(zip(listed[::2], listed[1::2], strict=True))
+
+
+def check_one_gap(said: dict[str, Any], at_s: float, long_s: float) -> None:
+    assert said["gap_count"] == 1, said
+    ((at_ns, long_ns),) = pairs(said["gaps"])
+    assert said["gap_total_ns"] == long_ns
+    assert abs(long_ns - long_s * 1e9) < LATE_NS
+    assert abs(at_ns - at_s * 1e9) < 4 * LATE_NS  # agents take their time to open
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_stream_that_runs_has_none(agents: Agents, protocol: str) -> None:
+    done = trial(agents, proto=protocol, message=1448, seconds=1, **RATE[protocol])
+    assert (done.received["gap_count"], done.received["gap_total_ns"]) == (0, 0)
+    assert not {"gaps", "late_ticks", "gap_queue_full"} & done.received.keys()
+    assert "late_ticks" not in done.sent
+    assert done.received["interface_carrier_changes"] == 0
+
+
+def test_slow_messages_leave_none(agents: Agents) -> None:
+    done = trial(agents, proto="udp", message=64, seconds=3, message_rate=8)
+    assert done.received["marks"] >= 20
+    assert done.received["longest_gap_ns"] > 100_000_000
+    assert done.received["gap_count"] == 0
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str) -> None:
+    with stopped(agents[0].process.pid, 0.5, 0.4):
+        done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
+    check_one_gap(done.received, 0.5, 0.4)
+    assert done.received["gap_queue_full"] == [1]
+    ((at_ns, long_ns),) = pairs(done.received["late_ticks"])
+    assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
+    assert abs(long_ns - 0.4e9) < LATE_NS
+    assert "late_ticks" not in done.sent
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol: str) -> None:
+    with stopped(agents[1].process.pid, 0.5, 0.4):
+        done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
+    check_one_gap(done.received, 0.5, 0.4)
+    assert done.received["gap_queue_full"] == [0]
+    assert "late_ticks" not in done.received
+    ((at_ns, _),) = pairs(done.sent["late_ticks"])
+    assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
+
+
+def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None:
+    with stopped(agents[1].process.pid, 0.5, 0.4):
+        done = trial(agents, proto="udp", message=1448, seconds=1.5, streams=4, message_rate=2000)
+    check_one_gap(done.received, 0.5, 0.4)
+
+
+def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
+    opened = open_trial(agents, proto="udp", message=1448, seconds=3, message_rate=2000)
+    for _ in range(12):
+        time.sleep(0.06)
+        stop_process(agents[1].process.pid, 0.13)
+    said = opened.finish().received
+    assert 10 < said["gap_count"] <= 12  # on a busy machine two stops may be one
+    gaps = pairs(said["gaps"])
+    assert len(gaps) == 10
+    assert all(one[0] + one[1] <= other[0] for one, other in pairwise(gaps))
+    assert 0 < said["gap_total_ns"] - sum(long_ns for _, long_ns in gaps) < 2 * 200_000_000
+
+
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_round_trips_stop_with_either_end(agents: Agents, protocol: str, end: int) -> None:
+    mirror, asker = agents
+    keys: dict[str, Any] = {"proto": protocol, "message": 64, "token": "5a" * 16}
+    mirroring = mirror.start("mirror", open="listen", bind="127.0.0.1", **keys)
+    ready = mirror.next(mirroring, "ready")
+    with stopped(agents[end].process.pid, 0.5, 0.4):
+        asking = asker.start("ask", to=f"127.0.0.1:{ready['port']}", seconds=1.5, **keys)
+        asked = asker.next(asking, "result", "error")
+    mirror.ask("stop", test=mirroring)
+    mirrored = mirror.next(mirroring, "result", "error")
+    check_one_gap(asked, 0.5, 0.4)
+    both = (mirrored, asked)
+    assert "late_ticks" in both[end]
+    assert "late_ticks" not in both[1 - end]
