@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from netprobe_agents import PATIENCE_S, open_trial
@@ -73,3 +75,42 @@ def test_the_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
             assert second.ask("lock", owner="second")["type"] == "lock"
             assert first.ask("lock", owner="first")["detail"] == "second"
         assert first.ask("lock", owner="first")["type"] == "lock"
+
+
+SILENT_HOLDER = r"""
+#include <stdio.h>
+#include <windows.h>
+
+int main(void)
+{
+    HANDLE pipe = CreateNamedPipeW(L"\\\\.\\pipe\\netlab-host",
+                                   PIPE_ACCESS_DUPLEX | FILE_FLAG_FIRST_PIPE_INSTANCE,
+                                   PIPE_TYPE_BYTE | PIPE_WAIT, 1, 256, 0, 0, NULL);
+    puts(pipe == INVALID_HANDLE_VALUE ? "refused" : "ready");
+    fflush(stdout);
+    ConnectNamedPipe(pipe, NULL);
+    Sleep(20000);
+    return 0;
+}
+"""
+
+
+@pytest.mark.needs("mingw")
+def test_a_pipe_of_that_name_that_says_nothing_is_not_waited_for(
+    windows: Runner, wine: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Whoever makes it first may be anybody, and need not say a word."""
+    source, program = tmp_path / "holder.c", tmp_path / "holder.exe"
+    source.write_text(SILENT_HOLDER)
+    subprocess.run(["x86_64-w64-mingw32-gcc", "-o", program, source], check=True)
+    with subprocess.Popen([*wine, str(program)], stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline().strip() == b"ready"
+            with windows.agent() as agent:
+                began = time.monotonic()
+                refused = agent.next(agent.start("lock", owner="us"), "error", patience_s=8)
+                assert refused["error"] == "locked"
+                assert time.monotonic() - began < 5
+        finally:
+            holder.kill()
