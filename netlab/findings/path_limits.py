@@ -18,7 +18,7 @@ from netlab.findings.host_limits import (
     receiver_behind,
     share_lost_in_receive_queue,
 )
-from netlab.findings.loss import placed
+from netlab.findings.loss.places import placed
 from netlab.findings.sample import StreamSample
 
 LIMITED = 0.5

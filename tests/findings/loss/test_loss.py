@@ -1,4 +1,4 @@
-"""loss.py: where messages were lost, from both sides of each threshold; the path is last."""
+"""places.py: where messages were lost, from both sides of each threshold; the path is last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
 
 from netlab.findings.finding import Kind
-from netlab.findings.loss import lost, placed
+from netlab.findings.loss.places import lost, placed
 from netlab.findings.sample import Losses, OwnDrops, StreamSample
 from netlab.report.text.findings import statement
 

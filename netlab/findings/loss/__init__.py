@@ -1,0 +1,1 @@
+"""Where a stream lost messages: in which of its two hosts, or on the path. Pure."""
