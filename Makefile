@@ -37,7 +37,7 @@ test-all: $(VENV)/further probe ## both: every test that this machine can run
 
 reliability: $(VENV)/further probe ## what is done to a run, and what becomes of it: docs/reliability.md
 	@mkdir -p build
-	@$(BIN)/python -m pytest tests/faults --junitxml build/reliability.xml $(SLOWEST); status=$$?; \
+	@$(BIN)/python -m pytest tests/faults -o junit_family=xunit1 --junitxml build/reliability.xml $(SLOWEST); status=$$?; \
 	$(BIN)/python docs/reliability.py build/reliability.xml; exit $$status
 
 FUZZ_SECONDS = 3600
