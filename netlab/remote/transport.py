@@ -37,13 +37,13 @@ class Process(Protocol):
 
 
 class Transport(Protocol):
-    """A way to one host."""
+    """A way to one host. ``close`` may come from any thread, and ends what waits on the host."""
 
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program. Over SSH the words must need no quoting."""
 
     def close(self) -> None:
-        """Let go of the host."""
+        """Let go of the host, without waiting for it. Safe to call again."""
 
 
 class Tail:

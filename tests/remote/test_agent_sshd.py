@@ -100,7 +100,7 @@ class TestDeployment:
         subprocess.run(mount, check=True)
         try:
             Agent.open(host_at(server)).close()
-            assert not list((cache / "netlab").iterdir())
+            assert not list(cache.iterdir())
         finally:
             subprocess.run(["umount", str(cache)], check=True)
 
@@ -152,7 +152,7 @@ class TestAgent:
         monkeypatch.setattr(system, "ANSWER_S", 0.3)
         server = site.server()
         (server.folder / "login").write_text("#!/bin/sh\nexec sleep 20\n")
-        with pytest.raises(HostError, match=r"the login works, and no command answers in 0\.3 s"):
+        with pytest.raises(HostError, match=r"the login works, and no command ends in 0\.3 s"):
             Agent.open(host_at(server))
 
     def test_asking_over_ssh_takes_about_a_millisecond(self, site: Site) -> None:
@@ -229,15 +229,16 @@ class TestAgent:
         self, site: Site
     ) -> None:
         server = site.server()
-        transport = SshTransport.connect(host_at(server))
+        transport = SshTransport(host_at(server))
+        transport.log_in()
         process = transport.start(("sleep", "60"))
         with ExitStack() as stack:
             stack.callback(transport.close)
-            with pytest.raises(HostError, match="far: its SFTP fails: "), transport.sftp() as sftp:
+            with pytest.raises(HostError, match="far: its SFTP ends"), transport.sftp() as sftp:
                 stack.enter_context(server.frozen())
                 # From here on nothing can be sent, and nothing tells paramiko so.
-                transport._connections[-1].sock.shutdown(socket.SHUT_WR)
-                sftp.stat(".")
+                transport._chain.connections[-1].sock.shutdown(socket.SHUT_WR)
+                sftp.seen(".")
             with pytest.raises(OSError, match="EOFError"):
                 process.write(b"x")
             process.close_input()

@@ -13,10 +13,10 @@ import pytest
 
 from netlab.errors import HostError, HostKeyError
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote import login
-from netlab.remote.host_keys import HostKeys
-from netlab.remote.ssh import SshTransport
-from netlab.remote.ssh_config import Endpoint, endpoint
+from netlab.remote.connect import connect
+from netlab.remote.login import login, reach
+from netlab.remote.login.host_keys import HostKeys
+from netlab.remote.login.ssh_config import Endpoint, endpoint
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_jump_hosts_in_a_circle_are_refused(ssh: Path) -> None:
     (ssh / "config").write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
     host = Host(name="far", os="L", ssh=SshTarget("a"), addresses={"test": ("10.0.0.1",)})
     with pytest.raises(HostError, match="does ProxyJump go in a circle"):
-        SshTransport.connect(host)
+        connect(host)
 
 
 # known_hosts
@@ -211,15 +211,15 @@ def test_a_server_that_speaks_something_else_is_named(
         server(answer) as port,
         pytest.raises(HostError, match=f"^far: 127.0.0.1 port {port} answers, but not as SSH"),
     ):
-        SshTransport.connect(at(port))
+        connect(at(port))
 
 
 def test_a_server_that_says_nothing_is_given_up_after_one_wait(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(login, "CONNECT_S", 0.3)
+    monkeypatch.setattr(reach, "CONNECT_S", 0.3)
     with server(None) as port, pytest.raises(HostError, match=r"says nothing of SSH for 0\.3 s"):
-        SshTransport.connect(at(port))
+        connect(at(port))
 
 
 def test_a_name_without_an_address_is_a_sentence(
@@ -228,7 +228,7 @@ def test_a_name_without_an_address_is_a_sentence(
     def nobody(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "create_connection", nobody)
+    monkeypatch.setattr(socket, "getaddrinfo", nobody)
     host = Host(name="far", os="L", ssh=SshTarget("no-such"), addresses={"test": ("10.0.0.1",)})
     with pytest.raises(HostError, match=r"^far: no address for 'no-such' \(Name or service"):
-        SshTransport.connect(host)
+        connect(host)

@@ -14,7 +14,7 @@ from sshd import Site, alias, host_at, log_in, make_key, public, site, until
 
 from netlab.errors import HostError, HostKeyError, HostRefused
 from netlab.remote.agent import Agent
-from netlab.remote.ssh import SshTransport
+from netlab.remote.connect import connect
 
 __all__ = ["site"]
 
@@ -175,7 +175,7 @@ class TestLogin:
         server = site.server("MaxStartups 2:100:2")
         hosts = [host_at(server, name=f"far{number}") for number in range(16)]
         with ThreadPoolExecutor(16) as executor:
-            transports = list(executor.map(SshTransport.connect, hosts))
+            transports = list(executor.map(connect, hosts))
         for transport in transports:
             transport.close()
         assert len(transports) == 16

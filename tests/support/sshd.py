@@ -19,7 +19,7 @@ from needs import SFTP_SERVERS, SYSTEM_PATH
 
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import deploy
-from netlab.remote.ssh import SshTransport
+from netlab.remote.connect import connect
 
 SSHD = shutil.which("sshd", path=SYSTEM_PATH)
 KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)
@@ -276,7 +276,7 @@ def alias(name: str) -> Host:
 
 
 def log_in(host: Host) -> None:
-    SshTransport.connect(host).close()
+    connect(host).close()
 
 
 def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
