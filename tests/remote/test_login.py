@@ -80,6 +80,24 @@ def test_inclusions_that_go_in_a_circle_end(ssh: Path) -> None:
     assert of("rack").user == "bob"
 
 
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        ("UserKnownHostsFile ~/.ssh/lab ~/.ssh/more", [".ssh/lab", ".ssh/more"]),
+        ('userknownhostsfile="~/.ssh/my hosts" "~/.ssh/more"', [".ssh/my hosts", ".ssh/more"]),
+        ("UserKnownHostsFile ~/.ssh/%h-%p %d/100%%", [".ssh/rack-22", "100%"]),
+        ("UserKnownHostsFile none", ["/dev/null"]),
+    ],
+)
+def test_several_files_of_known_hosts_may_be_named_and_quoted(
+    ssh: Path, line: str, files: list[str]
+) -> None:
+    (ssh / "config").write_text(f"Host rack\n  {line}\n  User bob\n")
+    place = of("rack")
+    assert [*place.known_hosts[:-2]] == [ssh.parent / each for each in files]
+    assert place.user == "bob"
+
+
 def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
     (ssh / "config").write_text(
         "Host a\n  ProxyJump eve@gate:2200,[fd00::1]:22\nHost b\n  ProxyJump none\n"
@@ -95,6 +113,7 @@ def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
         ("Host rack\n  ProxyJump a b c\n", "host rack: 'a b c' is not user@host:port"),
         ("Host rack\n  Port many\n", "host rack: invalid literal for int"),
         ("Host rack\n  Match\n", "cannot be understood"),
+        ('Host rack\n  UserKnownHostsFile "a b\n', "cannot be understood: No closing quotation"),
     ],
 )
 def test_a_configuration_that_cannot_be_followed_is_a_sentence(
