@@ -98,8 +98,10 @@ class Agent:
                 try:
                     agent.greet(place.binary, on_event)
                 except HostGone as gone:
-                    # Read-only, noexec, full: another directory may do.
                     agent.release()
+                    if transport.closed:
+                        raise
+                    # Read-only, noexec, full: another directory may do.
                     refusals.append(f"{place.argv[0]}: {gone}")
                 except BaseException:
                     agent.release()

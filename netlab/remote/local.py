@@ -39,6 +39,11 @@ class LocalTransport:
             self._started.add(process)
         return process
 
+    @property
+    def closed(self) -> bool:
+        """Whether somebody closed it."""
+        return self._closed
+
     def close(self) -> None:
         """End what still runs, and so whatever waits for it, in any thread; nothing starts now."""
         with self._lock:

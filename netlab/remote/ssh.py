@@ -158,6 +158,11 @@ class SshTransport:
         finally:
             timer.cancel()
 
+    @property
+    def closed(self) -> bool:
+        """Whether somebody closed it."""
+        return self._chain.closed
+
     def close(self) -> None:
         """End the connection, and those it passes through, without waiting for any host."""
         self._logins.put(HostGone(f"{self._shown}: let go"))

@@ -42,6 +42,10 @@ class Transport(Protocol):
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program. Over SSH the words must need no quoting."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether somebody let go of the host."""
+
     def close(self) -> None:
         """Let go of the host, without waiting for it. Safe to call again."""
 

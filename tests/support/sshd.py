@@ -115,6 +115,8 @@ class Sshd:
         return (
             f"ListenAddress 127.0.0.1\nPort {self.port}\n{keys}"
             f"AuthorizedKeysFile {self.folder / 'authorized'}\n"
+            # A login's shell reads the rc files of that home: those of the person may be slow.
+            f'SetEnv "HOME={self.home}"\n'
             f"ForceCommand {self.folder / 'login'}\nSubsystem sftp {SFTP_SERVER}\n"
             "StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"
             "KbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\nLogLevel VERBOSE\n"

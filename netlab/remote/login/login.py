@@ -25,7 +25,7 @@ from netlab.remote.login.chain import Chain, Closable, in_words
 from netlab.remote.login.host_keys import HostKeys
 from netlab.remote.login.reach import way_to, where
 from netlab.remote.login.ssh_config import Endpoint, endpoint
-from netlab.remote.login.user_keys import KeyAgent, UserKeys
+from netlab.remote.login.user_keys import AgentSilent, KeyAgent, UserKeys
 
 LOGIN_S = 20.0
 """What a key exchange may take."""
@@ -102,14 +102,28 @@ class _Handshake(Packetizer):
 
 
 class _Connection(paramiko.Transport):
-    """Remembers what the server offered, for a sentence about what we do not have in common."""
+    """Remembers what the server offered, for a sentence about what we do not have in common, and
+    ends without a traceback, whatever happens.
+    """
 
     offered: dict[str, list[str]]
+    _channels: Any
 
     def _really_parse_kex_init(self, m: Any, ignore_first_byte: bool = False) -> Any:
         parsed = super()._really_parse_kex_init(m, ignore_first_byte)  # type: ignore[misc]
         self.offered = parsed
         return parsed
+
+    def run(self) -> None:
+        """Paramiko's, which stumbles over an error of the system that has no number."""
+        try:
+            super().run()
+        except Exception as error:
+            self.saved_exception = self.saved_exception or error
+            self.active = False
+            self.packetizer.close()
+            for channel in list(self._channels.values()):
+                channel._unlink()
 
 
 class _Login:
@@ -284,7 +298,7 @@ class _Login:
             return
         error = connection.get_exception()
         self._chain.check()
-        if isinstance(error, TimeoutError) and error.errno is None:
+        if isinstance(error, AgentSilent):
             raise _not_signed(place)
         raise error or AuthenticationException("refused")
 

@@ -25,6 +25,10 @@ TOUCH_S = 30.0
 """What it may take to sign: a person may have to touch a key, or to find a dialog."""
 
 
+class AgentSilent(SSHException):
+    """ssh-agent does not answer in time."""
+
+
 class KeyAgent(AgentSSH):
     """The keys of ssh-agent, if one runs; each of its answers has a deadline, in all."""
 
@@ -41,7 +45,7 @@ class KeyAgent(AgentSSH):
         """Since when (monotonic, s) an answer is waited for; ``None`` while none is."""
 
     def open(self) -> None:
-        """Ask it for its keys; OSError or SSHException where it does not answer as one does."""
+        """Ask it for its keys; AgentSilent, or any error where what answers is no agent."""
         path = os.environ.get("SSH_AUTH_SOCK")
         if sys.platform == "win32":
             connection = get_agent_connection()
@@ -81,7 +85,11 @@ class KeyAgent(AgentSSH):
         while len(read) < wanted:
             if hasattr(self._conn, "settimeout"):
                 self._conn.settimeout(max(0.001, self._give_up - time.monotonic()))
-            part = self._conn.recv(wanted - len(read))
+            try:
+                part = self._conn.recv(wanted - len(read))
+            except TimeoutError:
+                # Signing happens in paramiko's own thread, which stumbles over a TimeoutError.
+                raise AgentSilent(f"no answer in {self._answer_s:g} s") from None
             if not part:
                 raise SSHException("it ended the connection")
             read += part
@@ -124,7 +132,7 @@ class UserKeys:
             self._held = {key.asbytes(): key for key in self.agent.get_keys()}
         except HostGone:
             raise
-        except TimeoutError:
+        except (AgentSilent, TimeoutError):
             self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
         except Exception as error:  # whatever an agent says is no reason for more than a hint
             self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
