@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.errors import HostError
@@ -32,8 +31,10 @@ class CommandFiles:
     does no harm.
     """
 
-    def __init__(self, transport: SshTransport) -> None:
+    def __init__(self, transport: SshTransport, shown: str) -> None:
+        """``shown`` is the host in sentences."""
         self._transport = transport
+        self._shown = shown
 
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
@@ -90,15 +91,13 @@ class CommandFiles:
                 argv, data=data, most_bytes=most_bytes, timeout_s=COMMAND_S
             )
         except TimeoutError:
-            raise HostError(f"`{_shown(argv)}` takes longer than {COMMAND_S:g} s there") from None
+            raise HostError(
+                f"{self._shown}: `{' '.join(argv)}` takes longer than {COMMAND_S:g} s"
+            ) from None
         if answer.status != 0:
-            words = answer.stderr.splitlines() or [f"`{_shown(argv)}` ends with {answer.status}"]
+            words = answer.stderr.splitlines() or [f"`{' '.join(argv)}` ends with {answer.status}"]
             raise OSError(words[-1][:200])
         return answer
-
-
-def _shown(argv: Sequence[str]) -> str:
-    return " ".join(argv)
 
 
 def _mode(permissions: str) -> int:

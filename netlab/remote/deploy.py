@@ -16,7 +16,7 @@ from netlab.build.local import OnEvent, local_probe, probe_for
 from netlab.errors import HostError, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.command_files import CommandFiles
-from netlab.remote.host_files import FileSeen, HostFiles
+from netlab.remote.host_files import HostFiles
 from netlab.remote.system import Platform, Shell, ask, user_id
 from netlab.remote.transport import Transport
 
@@ -72,7 +72,7 @@ def places(
     if target.os == "W":
         yield from _windows_places(transport, target.shell, f"{name}.exe", binary, refusals)
         return
-    files = _Files(transport, on_event)
+    files = _Files(host.name, transport, on_event)
     uid = files.user_id()
     for directory in (CACHE, *(f"{each}/netlab-{uid}" for each in FALLBACKS)):
         try:
@@ -87,7 +87,8 @@ def places(
 class _Files:
     """A POSIX host's files: over SFTP, and where that does not work, by commands."""
 
-    def __init__(self, transport: SshTransport, on_event: OnEvent) -> None:
+    def __init__(self, shown: str, transport: SshTransport, on_event: OnEvent) -> None:
+        self._shown = shown
         self._transport = transport
         self._on_event = on_event
         self._give_up = time.monotonic() + DEPLOY_S
@@ -98,7 +99,7 @@ class _Files:
         from netlab.remote.sftp import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())
-        with self._transport.deadline(left_s, "the probe could not be put there in the last"):
+        with self._transport.deadline(left_s, _too_long()):
             if not self._by_commands:
                 try:
                     with self._transport.sftp() as sftp:
@@ -108,7 +109,7 @@ class _Files:
                     self._by_commands = True
                     if self._on_event is not None:
                         self._on_event(f"{broken}: the probe is put there by commands")
-            work(CommandFiles(self._transport))
+            work(CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
         """Of the login. Who owns its home may be somebody else, or nobody where there is none."""
@@ -118,8 +119,12 @@ class _Files:
         owners: list[int | None] = []
         self.use(lambda files: owners.append(files.seen(".").uid))
         if owners[-1] is None:
-            raise HostError("`id -u` answers no number there")
+            raise HostError(f"{self._shown}: `id -u` answers no number")
         return owners[-1]
+
+
+def _too_long() -> str:
+    return f"the probe could not be put there in {DEPLOY_S:g} s"
 
 
 def _windows_places(
@@ -130,7 +135,7 @@ def _windows_places(
     A login's profile may have gone to another folder. There is no second folder: one that others
     could have prepared cannot be told from a private one, since SFTP shows no owners there.
     """
-    in_time = transport.deadline(DEPLOY_S, "the probe could not be put there in")
+    in_time = transport.deadline(DEPLOY_S, _too_long())
     with in_time, transport.sftp() as sftp:
         home = _windows_home(sftp, name, binary, refusals)
     if home is None:
@@ -175,22 +180,18 @@ def _put(files: HostFiles, directory: str, name: str, binary: bytes, uid: int | 
     made: list[str] = []
     try:
         _make_private(files, directory, uid, made)
-        _fill(files, directory, name, binary, windows=uid is None)
+        old = _older(files, directory, UPLOAD_DAYS)
+        _fill(files, f"{directory}/{name}", binary, windows=uid is None)
     except OSError:
         for path in reversed(made):
             with contextlib.suppress(OSError):
                 files.remove_folder(path)
         raise
-    _tidy(files, directory, name)
+    _tidy(files, directory, name, old)
 
 
-def _fill(files: HostFiles, directory: str, name: str, binary: bytes, *, windows: bool) -> None:
-    path = f"{directory}/{name}"
+def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
     if _is_there(files, path, binary, windows=windows):
-        # Used again: what nobody uses is removed one day. Not each time: nothing is to be written.
-        if name in _older(files, directory, UPLOAD_DAYS):
-            with contextlib.suppress(OSError):
-                files.touch(path)
         return
     aside = f"{path}.{secrets.token_hex(4)}"
     try:
@@ -209,13 +210,21 @@ def _fill(files: HostFiles, directory: str, name: str, binary: bytes, *, windows
             raise
 
 
-def _tidy(files: HostFiles, directory: str, name: str) -> None:
-    """Remove what earlier runs left: uploads that were interrupted, and probes long unused."""
-    uploads = filter(UPLOAD.fullmatch, _older(files, directory, UPLOAD_DAYS))
-    probes = filter(PROBE.fullmatch, _older(files, directory, PROBE_DAYS))
-    for each in {*uploads, *probes} - {name}:
+def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
+    """Remove what earlier runs left: uploads that were interrupted, and probes long unused.
+
+    ``old`` are the names of files that nobody changed for ``UPLOAD_DAYS``.
+    """
+    unwanted = set(filter(UPLOAD.fullmatch, old))
+    if any(PROBE.fullmatch(each) and each != name for each in old):
+        unwanted |= set(filter(PROBE.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
+    for each in unwanted:
         with contextlib.suppress(OSError):
             files.remove(f"{directory}/{each}")
+    if name in old:
+        # It is in use: what nobody uses is removed one day.
+        with contextlib.suppress(OSError):
+            files.touch(f"{directory}/{name}")
 
 
 def _older(files: HostFiles, directory: str, days: int) -> list[str]:
@@ -230,6 +239,18 @@ def _make_private(files: HostFiles, directory: str, uid: int | None, made: list[
 
     ``made`` takes the paths of those that were not there.
     """
+    try:
+        seen = files.seen(directory)
+    except OSError:
+        _make(files, directory, made)
+        seen = files.seen(directory)
+    if not stat.S_ISDIR(seen.mode):
+        raise OSError(f"{directory} is no directory (a link is not followed)")
+    if uid is not None and (seen.uid != uid or seen.mode & 0o022):
+        raise OSError(f"{directory} belongs to somebody else, or others may write there")
+
+
+def _make(files: HostFiles, directory: str, made: list[str]) -> None:
     path = "/" if directory.startswith("/") else ""
     for part in directory.strip("/").split("/"):
         path += part
@@ -243,11 +264,6 @@ def _make_private(files: HostFiles, directory: str, uid: int | None, made: list[
         else:
             made.append(path)
         path += "/"
-    seen: FileSeen = files.seen(directory)
-    if not stat.S_ISDIR(seen.mode):
-        raise OSError(f"{directory} is no directory (a link is not followed)")
-    if uid is not None and (seen.uid != uid or seen.mode & 0o022):
-        raise OSError(f"{directory} belongs to somebody else, or others may write there")
 
 
 def _is_there(files: HostFiles, path: str, binary: bytes, *, windows: bool = False) -> bool:

@@ -25,6 +25,8 @@ BROKEN = (SSHException, SFTPError, EOFError, OSError)
 """What paramiko raises on a connection that is gone: even closing a channel sends a message."""
 CHANNEL_S = 10.0
 """What a host may take to open a channel, and to begin a command or a subsystem on it."""
+STATUS_S = 5.0
+"""What a command's exit status may take after the end of its output."""
 FREED_S = 5.0
 """How long after a channel ended a host may still count it (MaxSessions of sshd_config(5))."""
 FULL = (2, 4)
@@ -111,7 +113,7 @@ class SshTransport:
             process.close_input()
             give_up = time.monotonic() + timeout_s
             said = process.read_all(most_bytes, timeout_s)
-            status = process.wait(max(0.0, min(CHANNEL_S, give_up - time.monotonic())))
+            status = process.wait(max(0.0, min(STATUS_S, give_up - time.monotonic())))
             self._check()
             return Answer(said, process.stderr_tail(), status)
         except TimeoutError:
@@ -141,7 +143,9 @@ class SshTransport:
 
     @contextmanager
     def deadline(self, seconds: float, sentence: str) -> Iterator[None]:
-        """End the connection, and so what is done within, after a time; HostError then."""
+        """End the connection, and so what is done within, after a time; HostError with a sentence
+        then.
+        """
         expired = threading.Event()
 
         def expire() -> None:
@@ -153,7 +157,7 @@ class SshTransport:
             yield
         except (HostError, *BROKEN):
             if expired.is_set():
-                raise HostError(f"{self._shown}: {sentence} {seconds:g} s") from None
+                raise HostError(f"{self._shown}: {sentence}") from None
             raise
         finally:
             timer.cancel()

@@ -17,6 +17,7 @@ from sshd import Site, cached, host_at, is_alive, site, until
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.ssh import SshTransport
@@ -113,6 +114,16 @@ class TestDeployment:
         assert {each.name for each in probe.parent.iterdir()} == {probe.name, *kept}
         # It was in use today, whenever it was put there.
         assert abs(probe.stat().st_mtime - time.time()) < 60
+
+    def test_all_of_it_has_one_deadline(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deploy, "DEPLOY_S", 1.0)
+        server = site.server()
+        server.says(at_first="sleep 0.3", to_sftp="exit 1")
+        began = time.monotonic()
+        with pytest.raises(HostError, match=r"^far: the probe could not be put there in 1 s$"):
+            Agent.open(host_at(server))
+        assert time.monotonic() - began < 10
+        assert until(lambda: not server.sessions())
 
     def test_a_wrong_letter_is_refused_before_anything_is_put_there(self, site: Site) -> None:
         server = site.server()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from folders import ROOT, SUPPORT
@@ -36,12 +39,12 @@ def test_a_server_that_is_stopped_before_its_first_word(
     monkeypatch.setattr(reach, "CONNECT_S", 0.5)
     server = site.server()
     assert server.process is not None
-    server.process.send_signal(19)
+    server.process.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(HostError, match=r"far: .* says nothing of SSH for 0\.5 s"):
             connect(host_at(server))
     finally:
-        server.process.send_signal(18)
+        server.process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("what", ["a command", "files"])
@@ -68,27 +71,20 @@ def test_a_session_that_is_stopped_after_its_login(
         transport.close()
 
 
-def test_a_session_that_is_stopped_before_the_greeting_is_lost_by_heartbeats(
+def test_a_session_that_is_stopped_before_the_greeting(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from netlab.remote import agent as probe
-
-    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
-    monkeypatch.setattr(probe, "HELLO_S", 1.0)
     server = site.server()
-    frozen = server.frozen()
     greet = Agent.greet
+    with ExitStack() as stack:
 
-    def stopped(self: Agent, *given: object) -> None:
-        frozen.__enter__()
-        greet(self, *given, hello_s=1.0)  # type: ignore[arg-type]
+        def stopped(agent: Agent, *given: Any) -> None:
+            stack.enter_context(server.frozen())
+            greet(agent, *given, hello_s=0.5)
 
-    monkeypatch.setattr(Agent, "greet", stopped)
-    try:
-        with pytest.raises(HostError, match="far: no probe answers: nothing in"):
-            Agent.open(host_at(server), silence_s=30)
-    finally:
-        frozen.__exit__(None, None, None)
+        monkeypatch.setattr(Agent, "greet", stopped)
+        with pytest.raises(HostError, match=r"^far: no probe answers: nothing in 0\.5 s$"):
+            Agent.open(host_at(server))
     assert until(lambda: not server.sessions())
 
 
