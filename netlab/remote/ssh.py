@@ -32,6 +32,9 @@ FREED_S = 5.0
 FULL = (2, 4)
 """SSH_OPEN_CONNECT_FAILED, which OpenSSH answers beyond MaxSessions; RESOURCE_SHORTAGE."""
 
+UNLINKED_S = 0.2
+"""Between the end of a connection's channels and its own, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -287,6 +290,16 @@ class SshProcess:
         self._drain.join(LAST_WORDS_S)
         status = self._channel.recv_exit_status()
         return None if status < 0 else status
+
+    def is_connected(self) -> bool:
+        """Whether its connection is there; once it ended, paramiko takes a moment to say so."""
+        give_up = time.monotonic() + UNLINKED_S
+        transport = self._channel.get_transport()
+        while transport is not None and transport.is_active():
+            if time.monotonic() > give_up:
+                return True
+            time.sleep(0.01)
+        return False
 
     def kill(self) -> None:
         """Close the channel: the program's input ends with it."""
