@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.build.local import OnEvent, local_probe, probe_for
-from netlab.errors import HostError, UsageError
+from netlab.errors import HostError, HostGone, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.command_files import CommandFiles
 from netlab.remote.host_files import HostFiles
@@ -106,6 +106,8 @@ class _Files:
                         work(sftp)
                         return
                 except SftpBroken as broken:
+                    if self._transport.closed:
+                        raise HostGone(f"{self._shown}: let go") from None
                     self._by_commands = True
                     if self._on_event is not None:
                         self._on_event(f"{broken}: the probe is put there by commands")

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fault_runs import Bench, at, bench, by_status, wrong_ok
+from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
 from sshd import Site, Sshd, host_at, needs_sshd, site
 
 from netlab.errors import HostError
@@ -88,7 +88,7 @@ def test_where_no_folder_does_each_is_named_with_its_reason(
 
 
 def run(bench: Bench, server: Sshd, into: str) -> None:
-    bench.matrix(client=at(server), repeats="3")
+    bench.matrix(PACED, client=at(server), repeats="3")
     done = bench.run("run", "matrix.yaml", "--into", into)
     assert done.returncode == 0, done.stderr
 

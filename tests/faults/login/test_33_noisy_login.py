@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from fault_runs import Bench, at, bench, by_status, wrong_ok
+from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
 from sshd import Site, host_at, needs_sshd, site
 
 from netlab.errors import HostError
@@ -21,7 +21,7 @@ NOISE = b'Welcome!\r\n\x1b[32m\xff\xfe\x00 no record\n{"type": 3}\n' + b"y" * 20
 
 def test_a_run_with_it_measures_what_a_run_without_it_does(bench: Bench, site: Site) -> None:
     server = site.server()
-    bench.matrix(client=at(server), repeats="3")
+    bench.matrix(PACED, client=at(server), repeats="3")
     assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
     (server.home / ".noise").write_bytes(NOISE)
     server.says(at_first="cat .noise")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
-from fault_runs import Bench, at, bench, by_status, wrong_ok
+from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
 from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.build.local import local_probe
@@ -57,7 +57,7 @@ def test_a_run_measures_as_with_sftp(
     reply_s = 0.5
     monkeypatch.setattr(sftp, "REPLY_S", reply_s)
     server = site.server()
-    matrix = str(bench.matrix(client=at(server), repeats="3"))
+    matrix = str(bench.matrix(PACED, client=at(server), repeats="3"))
     stderr = []
     for name, to_sftp in (("clean", ""), ("mute", MUTE)):
         server.says(to_sftp=to_sftp)

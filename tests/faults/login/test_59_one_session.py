@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fault_runs import Bench, at, bench, by_status, wrong_ok
+from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
 from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.errors import HostError
@@ -17,7 +17,7 @@ pytestmark = [needs_sshd, pytest.mark.alone]
 
 def test_a_run_measures_as_with_many_sessions(bench: Bench, site: Site) -> None:
     server = site.server()
-    bench.matrix(client=at(server), repeats="3")
+    bench.matrix(PACED, client=at(server), repeats="3")
     assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
     server.stop()
     server.options.append("MaxSessions 1")
