@@ -112,7 +112,9 @@ class SshTransport:
         try:
             # What is longer than this waits until the host takes it: the caller has a deadline.
             if data:
-                process.write(data)
+                # A command that ends before it read all, such as on a full disk, has an answer too.
+                with suppress(OSError):
+                    process.write(data)
             process.close_input()
             give_up = time.monotonic() + timeout_s
             said = process.read_all(most_bytes, timeout_s)

@@ -225,5 +225,20 @@ class TestAgent:
             with pytest.raises(HostGone, match="far: the SSH connection is gone"):
                 transport.start(("true",))
 
+    def test_a_command_that_reads_nothing_of_what_it_is_given_has_an_answer(
+        self, site: Site
+    ) -> None:
+        transport = SshTransport(host_at(site.server()))
+        transport.log_in()
+        try:
+            for _ in range(10):
+                done = transport.answer(
+                    ("cat", "/nowhere"), data=bytes(8 << 20), most_bytes=1000, timeout_s=20
+                )
+                assert (done.stdout, done.status) == (b"", 1)
+                assert "/nowhere" in done.stderr
+        finally:
+            transport.close()
+
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

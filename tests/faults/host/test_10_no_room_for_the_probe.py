@@ -88,7 +88,7 @@ def test_where_no_folder_does_each_is_named_with_its_reason(
 
 
 def run(bench: Bench, server: Sshd, into: str) -> None:
-    bench.matrix(PACED, client=at(server), repeats="3")
+    bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}")
     done = bench.run("run", "matrix.yaml", "--into", into)
     assert done.returncode == 0, done.stderr
 
@@ -102,5 +102,5 @@ def test_a_run_from_the_next_folder_measures_what_one_from_the_first_does(
     mounted(server.home / ".cache", "size=64k")
     run(bench, server, "full")
     full = bench.load("full")
-    assert by_status(full) == {"ok": 6}
+    assert by_status(full) == {"ok": 4}
     assert wrong_ok(bench.load("clean"), full) == []
