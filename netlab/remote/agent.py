@@ -12,6 +12,7 @@ from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote.answers import Allowance, Answers, bad_answer
 from netlab.remote.connect import connect
+from netlab.remote.connections import Connections
 from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
 from netlab.remote.protocol import RecordReader, request_line
 from netlab.remote.transport import Process, Transport
@@ -88,14 +89,16 @@ class Agent:
         on_event: Callable[[str], None] | None = None,
         *,
         silence_s: float = SILENCE_S,
+        connections: Connections | None = None,
     ) -> Self:
         """Connect, put the right probe there, start its agent and greet it.
 
-        Raises HostError and its kin. ``on_event`` hears what takes long.
+        Raises HostError and its kin. ``on_event`` hears what takes long, from several threads.
+        Closing ``connections`` from another thread ends it at once, wherever it is: HostGone.
         """
         from netlab.remote.deploy import places
 
-        transport = connect(host)
+        transport = connect(host, on_event, connections)
         try:
             refusals: list[str] = []
             for place in places(host, transport, on_event, refusals):
@@ -105,8 +108,10 @@ class Agent:
                 try:
                     agent.greet(place.binary, on_event)
                 except HostGone as gone:
-                    # Read-only, noexec, full: another directory may do.
                     agent.release()
+                    if transport.closed:
+                        raise
+                    # Read-only, noexec, full: another directory may do.
                     refusals.append(f"{place.argv[0]}: {gone}")
                 except BaseException:
                     agent.release()

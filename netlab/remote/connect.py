@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from netlab.experiment.hosts import Host
+from netlab.remote.connections import Connections
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Transport
 
 
-def connect(host: Host) -> Transport:
-    """The way to ``host``; HostError and its kin where there is none."""
+def connect(
+    host: Host,
+    on_event: Callable[[str], None] | None = None,
+    connections: Connections | None = None,
+) -> Transport:
+    """The way to ``host``; HostError and its kin where there is none.
+
+    It is registered with ``connections`` before its login begins, so that closing those ends the
+    login too. ``on_event`` hears what takes long, from another thread.
+    """
     if host.local:
-        return LocalTransport(host)
+        here = LocalTransport(host)
+        if connections is not None:
+            connections.add(here)
+        return here
     from netlab.remote.ssh import SshTransport
 
-    return SshTransport.connect(host)
+    there = SshTransport(host)
+    if connections is not None:
+        connections.add(there)
+    there.log_in(on_event)
+    return there

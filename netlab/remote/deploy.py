@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.build.local import OnEvent, local_probe, probe_for
-from netlab.errors import HostError, UsageError
+from netlab.errors import HostError, HostGone, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
-from netlab.remote.system import Platform, Shell, ask
+from netlab.remote.command_files import CommandFiles
+from netlab.remote.host_files import HostFiles
+from netlab.remote.system import Platform, Shell, ask, user_id
 from netlab.remote.transport import Transport
 
 if TYPE_CHECKING:
-    import paramiko
+    from netlab.remote.sftp import Sftp
+    from netlab.remote.ssh import SshTransport
 
 CACHE = ".cache/netlab"
 """Relative to where a login starts, the home."""
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
+DEPLOY_S = 120.0
+"""What all places together may take, beside the probe's own start."""
+UPLOAD = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
+"""What an upload that was interrupted left."""
+PROBE = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
+UPLOAD_DAYS = 1
+PROBE_DAYS = 90
+"""A probe that no run used for so long is of a version that nobody has any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,8 @@ def places(
 
     The next is for when the probe does not start from the one before: a directory may be full,
     read-only, or mounted noexec. Those that cannot hold it are added to ``refusals`` and passed
-    over. HostError where there is no probe for the host, or no way to put one there.
+    over. HostError where there is no probe for the host, or no way to put one there in time.
+    Nothing is open on the host while a place is tried: it may allow a single session.
     """
     if host.local:
         local = local_probe(on_event)
@@ -57,33 +69,78 @@ def places(
     target = ask(host, transport)
     binary = _binary_for(host, target, on_event)
     name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
-    with transport.sftp() as sftp:
-        if target.os == "W":
-            yield from _windows_places(sftp, target.shell, f"{name}.exe", binary, refusals)
-            return
-        for directory in _directories(sftp):
-            try:
-                _put(sftp, directory, name, binary)
-            except (OSError, EOFError) as error:
-                refusals.append(f"{directory}: {str(error) or type(error).__name__}")
-                continue
-            path = f"{directory}/{name}"
-            yield ProbePlace((path, "agent"), binary, path)
+    if target.os == "W":
+        yield from _windows_places(transport, target.shell, f"{name}.exe", binary, refusals)
+        return
+    files = _Files(host.name, transport, on_event)
+    uid = files.user_id()
+    for directory in (CACHE, *(f"{each}/netlab-{uid}" for each in FALLBACKS)):
+        try:
+            files.use(lambda each, at=directory: _put(each, at, name, binary, uid))  # type: ignore[misc]
+        except (OSError, EOFError) as error:
+            refusals.append(f"{directory}: {str(error) or type(error).__name__}")
+            continue
+        path = f"{directory}/{name}"
+        yield ProbePlace((path, "agent"), binary, path)
+
+
+class _Files:
+    """A POSIX host's files: over SFTP, and where that does not work, by commands."""
+
+    def __init__(self, shown: str, transport: SshTransport, on_event: OnEvent) -> None:
+        self._shown = shown
+        self._transport = transport
+        self._on_event = on_event
+        self._give_up = time.monotonic() + DEPLOY_S
+        self._by_commands = False
+
+    def use(self, work: Callable[[HostFiles], None]) -> None:
+        """Do ``work``, a second time by commands where SFTP fails in the middle of it."""
+        from netlab.remote.sftp import SftpBroken
+
+        left_s = max(0.0, self._give_up - time.monotonic())
+        with self._transport.deadline(left_s, _too_long()):
+            if not self._by_commands:
+                try:
+                    with self._transport.sftp() as sftp:
+                        work(sftp)
+                        return
+                except SftpBroken as broken:
+                    if self._transport.closed:
+                        raise HostGone(f"{self._shown}: let go") from None
+                    self._by_commands = True
+                    if self._on_event is not None:
+                        self._on_event(f"{broken}: the probe is put there by commands")
+            work(CommandFiles(self._transport, self._shown))
+
+    def user_id(self) -> int:
+        """Of the login. Who owns its home may be somebody else, or nobody where there is none."""
+        found = user_id(self._transport)
+        if found is not None:
+            return found
+        owners: list[int | None] = []
+        self.use(lambda files: owners.append(files.seen(".").uid))
+        if owners[-1] is None:
+            raise HostError(f"{self._shown}: `id -u` answers no number")
+        return owners[-1]
+
+
+def _too_long() -> str:
+    return f"the probe could not be put there in {DEPLOY_S:g} s"
 
 
 def _windows_places(
-    sftp: paramiko.SFTPClient, shell: Shell, name: str, binary: bytes, refusals: list[str]
+    transport: SshTransport, shell: Shell, name: str, binary: bytes, refusals: list[str]
 ) -> Iterator[ProbePlace]:
     """The home's cache, by its path from the home and, where that does not do, by its whole path.
 
     A login's profile may have gone to another folder. There is no second folder: one that others
     could have prepared cannot be told from a private one, since SFTP shows no owners there.
     """
-    try:
-        _put(sftp, CACHE, name, binary, windows=True)
-        home = sftp.normalize(".")
-    except (OSError, EOFError) as error:
-        refusals.append(f"{CACHE}: {str(error) or type(error).__name__}")
+    in_time = transport.deadline(DEPLOY_S, _too_long())
+    with in_time, transport.sftp() as sftp:
+        home = _windows_home(sftp, name, binary, refusals)
+    if home is None:
         return
     relative = f"{CACHE}/{name}"
     whole = f"{home.rstrip('/')}/{relative}"
@@ -93,6 +150,16 @@ def _windows_places(
     yield ProbePlace((word, "agent"), binary, shown)
     if re.fullmatch(r"/[A-Za-z]:[\w./-]+", whole, re.ASCII):
         yield ProbePlace((whole[1:] if shell is Shell.POSIX else shown, "agent"), binary, shown)
+
+
+def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> str | None:
+    """The home, once its cache holds the probe."""
+    try:
+        _put(sftp, CACHE, name, binary, None)
+        return sftp.whole_path(".")
+    except (OSError, EOFError) as error:
+        refusals.append(f"{CACHE}: {str(error) or type(error).__name__}")
+        return None
 
 
 def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
@@ -106,92 +173,108 @@ def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
         raise HostError(f"{host.name}: {error}") from None
 
 
-def _directories(sftp: paramiko.SFTPClient) -> Iterator[str]:
-    """Places to try: the home's cache, relative to where a login starts, then a private one."""
-    yield CACHE
-    owner = sftp.stat(".").st_uid
-    for directory in FALLBACKS:
-        yield f"{directory}/netlab-{owner}"
-
-
-def _put(
-    sftp: paramiko.SFTPClient, directory: str, name: str, binary: bytes, *, windows: bool = False
-) -> None:
+def _put(files: HostFiles, directory: str, name: str, binary: bytes, uid: int | None) -> None:
     """The binary as ``directory/name``, whole or not at all; OSError where it cannot be.
 
-    ``windows``: a host whose SFTP knows neither owners nor modes, only access lists.
+    ``uid`` is the login's; ``None`` for Windows, whose SFTP knows neither owners nor modes, only
+    access lists. Where it fails, nothing of ours stays behind.
     """
-    if windows:
-        _make_folder(sftp, directory)
-    else:
-        _make_private(sftp, directory)
-    path = f"{directory}/{name}"
-    if _is_there(sftp, path, binary, windows=windows):
+    made: list[str] = []
+    try:
+        _make_private(files, directory, uid, made)
+        old = _older(files, directory, UPLOAD_DAYS)
+        _fill(files, f"{directory}/{name}", binary, windows=uid is None)
+    except OSError:
+        for path in reversed(made):
+            with contextlib.suppress(OSError):
+                files.remove_folder(path)
+        raise
+    _tidy(files, directory, name, old)
+
+
+def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
+    if _is_there(files, path, binary, windows=windows):
         return
     aside = f"{path}.{secrets.token_hex(4)}"
     try:
-        # "x": never through a link or into a file that somebody else laid there.
-        with sftp.open(aside, "wx") as file:
-            file.set_pipelined(True)
-            file.write(binary)
+        files.write(aside, binary)
         if not windows:
-            sftp.chmod(aside, 0o700)
-        if not _is_there(sftp, aside, binary, windows=windows):
+            files.allow_start(aside)
+        if not _is_there(files, aside, binary, windows=windows):
             why = " (did a virus scanner take it away?)" if windows else ""
             raise OSError(f"{aside} does not hold what was written{why}")
-        _rename(sftp, aside, path)
-    except (OSError, EOFError):
+        files.rename(aside, path)
+    except OSError:
         with contextlib.suppress(OSError):
-            sftp.remove(aside)
+            files.remove(aside)
         # Two runs at once: the other one was first, and its probe runs already.
-        if not _is_there(sftp, path, binary, windows=windows):
+        if not _is_there(files, path, binary, windows=windows):
             raise
 
 
-def _rename(sftp: paramiko.SFTPClient, aside: str, path: str) -> None:
-    """In one step, over what may be there; SFTP servers without that have a plain rename."""
-    try:
-        sftp.posix_rename(aside, path)
-    except OSError:
+def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
+    """Remove what earlier runs left: uploads that were interrupted, and probes long unused.
+
+    ``old`` are the names of files that nobody changed for ``UPLOAD_DAYS``.
+    """
+    unwanted = set(filter(UPLOAD.fullmatch, old))
+    if any(PROBE.fullmatch(each) and each != name for each in old):
+        unwanted |= set(filter(PROBE.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
+    for each in unwanted:
         with contextlib.suppress(OSError):
-            sftp.remove(path)
-        sftp.rename(aside, path)
+            files.remove(f"{directory}/{each}")
+    if name in old:
+        # It is in use: what nobody uses is removed one day.
+        with contextlib.suppress(OSError):
+            files.touch(f"{directory}/{name}")
 
 
-def _make_folder(sftp: paramiko.SFTPClient, directory: str) -> paramiko.SFTPAttributes:
-    """Make the directory and those above it where they are missing; never follows a link."""
-    path = "/" if directory.startswith("/") else ""
-    for part in directory.strip("/").split("/"):
-        path = os.path.join(path, part)  # noqa: PTH118  (a path of the host, not of this machine)
-        try:
-            sftp.mkdir(path, 0o700)
-        except OSError:
-            sftp.lstat(path)
-    seen = sftp.lstat(directory)
-    if not stat.S_ISDIR(seen.st_mode or 0):
+def _older(files: HostFiles, directory: str, days: int) -> list[str]:
+    try:
+        return files.older(directory, days)
+    except OSError:
+        return []
+
+
+def _make_private(files: HostFiles, directory: str, uid: int | None, made: list[str]) -> None:
+    """The directory and those above it; refuses one that somebody else could write.
+
+    ``made`` takes the paths of those that were not there.
+    """
+    try:
+        seen = files.seen(directory)
+    except OSError:
+        _make(files, directory, made)
+        seen = files.seen(directory)
+    if not stat.S_ISDIR(seen.mode):
         raise OSError(f"{directory} is no directory (a link is not followed)")
-    return seen
-
-
-def _make_private(sftp: paramiko.SFTPClient, directory: str) -> None:
-    """The same, and refuse a directory that somebody else could write."""
-    seen = _make_folder(sftp, directory)
-    if seen.st_uid != sftp.stat(".").st_uid or (seen.st_mode or 0) & 0o022:
+    if uid is not None and (seen.uid != uid or seen.mode & 0o022):
         raise OSError(f"{directory} belongs to somebody else, or others may write there")
 
 
-def _is_there(
-    sftp: paramiko.SFTPClient, path: str, binary: bytes, *, windows: bool = False
-) -> bool:
+def _make(files: HostFiles, directory: str, made: list[str]) -> None:
+    path = "/" if directory.startswith("/") else ""
+    for part in directory.strip("/").split("/"):
+        path += part
+        try:
+            files.make_folder(path)
+        except OSError as refused:
+            try:
+                files.seen(path)
+            except OSError:
+                raise refused from None
+        else:
+            made.append(path)
+        path += "/"
+
+
+def _is_there(files: HostFiles, path: str, binary: bytes, *, windows: bool = False) -> bool:
     """Whether the file at ``path`` is this binary, byte by byte, and may be started."""
     try:
-        seen = sftp.lstat(path)
-        mode = seen.st_mode or 0
-        may_start = windows or mode & 0o100
-        if not stat.S_ISREG(mode) or not may_start or seen.st_size != len(binary):
+        seen = files.seen(path)
+        may_start = windows or seen.mode & 0o100
+        if not stat.S_ISREG(seen.mode) or not may_start or seen.size_bytes != len(binary):
             return False
-        with sftp.open(path, "rb") as file:
-            file.prefetch(len(binary))
-            return hashlib.sha256(file.read()).digest() == hashlib.sha256(binary).digest()
+        return binary in files.read(path, len(binary))
     except OSError:
         return False

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import threading
+import weakref
 from collections.abc import Sequence
 
-from netlab.errors import HostError
+from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 from netlab.remote.transport import LAST_WORDS_S, Process, Tail
+
+KILLED_S = 5.0
+"""What a process that was killed may take to be gone."""
 
 
 class LocalTransport:
@@ -16,18 +21,36 @@ class LocalTransport:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._lock = threading.Lock()
+        self._started: weakref.WeakSet[LocalProcess] = weakref.WeakSet()
+        self._closed = False
 
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program in a session of its own: a Ctrl-C in the terminal is not for it."""
-        try:
-            return LocalProcess(argv)
-        except OSError as error:
-            raise HostError(
-                f"{self._host.name}: cannot start {argv[0]}: {error.strerror}"
-            ) from None
+        with self._lock:
+            if self._closed:
+                raise HostGone(f"{self._host.name}: let go")
+            try:
+                process = LocalProcess(argv)
+            except OSError as error:
+                raise HostError(
+                    f"{self._host.name}: cannot start {argv[0]}: {error.strerror}"
+                ) from None
+            self._started.add(process)
+        return process
+
+    @property
+    def closed(self) -> bool:
+        """Whether somebody closed it."""
+        return self._closed
 
     def close(self) -> None:
-        """Nothing is held."""
+        """End what still runs, and so whatever waits for it, in any thread; nothing starts now."""
+        with self._lock:
+            self._closed = True
+            started = list(self._started)
+        for process in started:
+            process.end()
 
 
 class LocalProcess:
@@ -77,12 +100,22 @@ class LocalProcess:
         self._drain.join(LAST_WORDS_S)
         return status
 
+    def is_connected(self) -> bool:
+        """Nothing is between it and us."""
+        return True
+
+    def end(self) -> None:
+        """Kill it, without waiting for its end."""
+        if self._child.poll() is None:
+            self._child.kill()
+
     def kill(self) -> None:
         """End it and close its pipes."""
         self.close_input()
-        if self._child.poll() is None:
-            self._child.kill()
-        self._child.wait()
+        self.end()
+        # What the kernel holds, on a disk that does not answer, ends when it is let go.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(KILLED_S)
         # Its end ends both readers; a pipe is closed only once nobody reads it. Where a child of
         # its own still holds the pipes, they are left to it.
         self._drain.join(1.0)

@@ -9,17 +9,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from netlab.build.targets import machine
-from netlab.errors import HostError, HostGone
+from netlab.errors import HostError
 from netlab.experiment.hosts import Host
 
 if TYPE_CHECKING:
     from netlab.remote.ssh import SshTransport
 
 ANSWER_S = 20.0
+"""What a harmless command may take, from its start to its end."""
 ANSWER_MOST_BYTES = 1 << 20
 
 UNAME = ("uname", "-s", "-m")
 """Every POSIX system answers it, whatever the shell."""
+
+ID = ("id", "-u")
 
 ECHO = (
     "echo",
@@ -55,15 +58,24 @@ class Platform:
     shell: Shell = Shell.POSIX
 
 
-_POSIX = re.compile(r"(Linux|Darwin|FreeBSD) (\w+)\s*\Z")
-# At the end of what was said: the login may have printed something before it. PowerShell prints a
-# line a word; the words that are nobody's are left as they are, or empty, or half eaten.
+# A login may have printed something before an answer, or after it. The last line that is an answer
+# and nothing else is taken, or one that ends like it: a prompt may stand before it.
+_POSIX = tuple(
+    re.compile(start + r"(Linux|Darwin|FreeBSD) ([A-Za-z]\w*)[ \t\r]*$", re.MULTILINE)
+    for start in ("^", "")
+)
+_NUMBER = re.compile(r"^(\d{1,10})[ \t\r]*$", re.MULTILINE)
+# PowerShell prints a line a word; the words that are nobody's are left as they are, or empty, or
+# half eaten.
 _WINDOWS = {
     Shell.CMD: re.compile(r"Windows_NT\s+(\w+)\s+\$env:OS\s+\$env:PROCESSOR_ARCHITECTURE\b"),
-    Shell.POWERSHELL: re.compile(r"%OS%\s+%PROCESSOR_ARCHITECTURE%\s+Windows_NT\s+(\w+)\s*\Z"),
+    Shell.POWERSHELL: re.compile(
+        r"%OS%\s+%PROCESSOR_ARCHITECTURE%\s+Windows_NT\s+(\w+)[ \t\r]*$", re.MULTILINE
+    ),
     Shell.POSIX: re.compile(
         r"%OS%\s+%PROCESSOR_ARCHITECTURE%\s+\S*:OS\s+\S*:PROCESSOR_ARCHITECTURE"
-        r"\s+Windows_NT\s+(\w+)\s*\Z"
+        r"\s+Windows_NT\s+(\w+)[ \t\r]*$",
+        re.MULTILINE,
     ),
 }
 
@@ -84,29 +96,35 @@ def ask(host: Host, transport: SshTransport) -> Platform:
     raise HostError(f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}")
 
 
+def user_id(transport: SshTransport) -> int | None:
+    """The number of the user that a login is; ``None`` where the host does not tell."""
+    try:
+        answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=ANSWER_S)
+    except TimeoutError:
+        return None
+    found = _NUMBER.findall(answer.text)
+    return int(found[-1]) if found else None
+
+
 def _read(command: Sequence[str], said: str) -> Platform | None:
     if command == UNAME:
-        found = _POSIX.search(said)
-        return None if found is None else Platform(SYSTEMS[found[1]], machine(found[2]))
+        found = next((each for pattern in _POSIX if (each := pattern.findall(said))), None)
+        return None if found is None else Platform(SYSTEMS[found[-1][0]], machine(found[-1][1]))
     for shell, pattern in _WINDOWS.items():
-        found = pattern.search(said)
-        if found is not None:
-            return Platform("W", machine(found[1]), shell)
+        answers = pattern.findall(said)
+        if answers:
+            return Platform("W", machine(answers[-1]), shell)
     return None
 
 
 def _answer(host: Host, transport: SshTransport, command: Sequence[str]) -> tuple[str, str]:
     """What a harmless command says, on standard output and error."""
-    process = transport.start(command)
     try:
-        said = process.read_all(ANSWER_MOST_BYTES, ANSWER_S)
-    except TimeoutError:
+        answer = transport.answer(command, most_bytes=ANSWER_MOST_BYTES, timeout_s=ANSWER_S)
+    except TimeoutError as error:
+        so_far = f", which said {str(error)!r} by then" if str(error) else ""
         raise HostError(
-            f"{host.name}: the login works, and no command answers in {ANSWER_S:g} s; "
+            f"{host.name}: the login works, and no command ends in {ANSWER_S:g} s{so_far}; "
             "does its shell wait for something (.bashrc, ForceCommand)?"
         ) from None
-    except OSError as error:
-        raise HostGone(f"{host.name}: the SSH connection is gone ({error})") from None
-    finally:
-        process.kill()
-    return said.decode("utf-8", "replace"), process.stderr_tail()
+    return answer.text, answer.stderr

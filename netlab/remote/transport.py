@@ -32,18 +32,25 @@ class Process(Protocol):
     def wait(self, timeout_s: float) -> int | None:
         """Its exit status, with its last words kept; ``None`` where it still runs by then."""
 
+    def is_connected(self) -> bool:
+        """Whether the way to it is there: then its end is its own."""
+
     def kill(self) -> None:
         """End it, where that can be done, and let go of it."""
 
 
 class Transport(Protocol):
-    """A way to one host."""
+    """A way to one host. ``close`` may come from any thread, and ends what waits on the host."""
 
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program. Over SSH the words must need no quoting."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether somebody let go of the host."""
+
     def close(self) -> None:
-        """Let go of the host."""
+        """Let go of the host, without waiting for it. Safe to call again."""
 
 
 class Tail:

@@ -6,7 +6,6 @@ import os
 import re
 import socket
 import statistics
-import subprocess
 import time
 from contextlib import ExitStack
 from typing import Any
@@ -18,7 +17,7 @@ from sshd import Site, cached, host_at, is_alive, site, until
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
-from netlab.remote import system
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.ssh import SshTransport
@@ -73,37 +72,6 @@ class TestDeployment:
         assert private.stat().st_mode & 0o777 == 0o700
         assert len(list(private.iterdir())) == 1
 
-    @pytest.mark.needs("root")
-    def test_where_a_place_does_not_start_programs_the_next_is_tried(self, site: Site) -> None:
-        server = site.server()
-        cache = server.home / ".cache"
-        cache.mkdir()
-        (site.folder / "fallback").mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "noexec,size=8m", "netlab-test", str(cache)]
-        subprocess.run(mount, check=True)
-        try:
-            Agent.open(host_at(server)).close()
-            assert cached(server).exists()
-            assert list((site.folder / "fallback").iterdir())
-        finally:
-            subprocess.run(["umount", str(cache)], check=True)
-
-    @pytest.mark.needs("root")
-    def test_where_a_place_is_full_the_next_is_tried_and_nothing_is_left_behind(
-        self, site: Site
-    ) -> None:
-        server = site.server()
-        cache = server.home / ".cache"
-        cache.mkdir()
-        (site.folder / "fallback").mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "netlab-test", str(cache)]
-        subprocess.run(mount, check=True)
-        try:
-            Agent.open(host_at(server)).close()
-            assert not list((cache / "netlab").iterdir())
-        finally:
-            subprocess.run(["umount", str(cache)], check=True)
-
     @pytest.mark.parametrize("trap", ["link", "open"])
     def test_a_place_that_another_could_have_prepared_is_refused_by_its_path(
         self, site: Site, trap: str
@@ -125,6 +93,38 @@ class TestDeployment:
         assert not list(bait.iterdir())
         assert trap == "link" or not list(place.iterdir())
 
+    @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
+    def test_what_earlier_runs_left_is_removed_and_nothing_else(
+        self, site: Site, commands: bool
+    ) -> None:
+        server = site.server()
+        if commands:
+            server.says(to_sftp="exit 1")
+        Agent.open(host_at(server)).close()
+        probe = cached(server)
+        old, new, cut = "netprobe-" + "0" * 16, "netprobe-" + "1" * 16, ".12345678"
+        kept = {"notes": 500, old + ".bak": 500, new: 80, new + cut: 0.1, probe.name + cut: 0.5}
+        for name, days in ({old: 95, old + cut: 2, old + ".exe": 95} | kept).items():
+            file = probe.parent / name
+            file.write_text("")
+            then_s = time.time() - days * 86400
+            os.utime(file, (then_s, then_s))
+        os.utime(probe, (1e9, 1e9))
+        Agent.open(host_at(server)).close()
+        assert {each.name for each in probe.parent.iterdir()} == {probe.name, *kept}
+        # It was in use today, whenever it was put there.
+        assert abs(probe.stat().st_mtime - time.time()) < 60
+
+    def test_all_of_it_has_one_deadline(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deploy, "DEPLOY_S", 1.0)
+        server = site.server()
+        server.says(at_first="sleep 0.3", to_sftp="exit 1")
+        began = time.monotonic()
+        with pytest.raises(HostError, match=r"^far: the probe could not be put there in 1 s$"):
+            Agent.open(host_at(server))
+        assert time.monotonic() - began < 10
+        assert until(lambda: not server.sessions())
+
     def test_a_wrong_letter_is_refused_before_anything_is_put_there(self, site: Site) -> None:
         server = site.server()
         host = Host(name="far", os="M", ssh=host_at(server).ssh, addresses={"test": ("10.0.0.1",)})
@@ -134,27 +134,6 @@ class TestDeployment:
 
 
 class TestAgent:
-    def test_a_noisy_login_is_skipped_and_counted(self, site: Site) -> None:
-        server = site.server()
-        (server.home / ".noise").write_bytes(
-            b'Welcome!\r\n\x1b[32m\xff\xfe\x00 no record\n{"type": 3}\n' + b"y" * 200_000 + b"\n$ "
-        )
-        agent = Agent.open(host_at(server))
-        try:
-            assert agent.ask("clock")["type"] == "clock"
-            assert agent.skipped_lines >= 3
-        finally:
-            agent.close()
-
-    def test_a_login_that_answers_nothing_is_a_sentence(
-        self, site: Site, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(system, "ANSWER_S", 0.3)
-        server = site.server()
-        (server.folder / "login").write_text("#!/bin/sh\nexec sleep 20\n")
-        with pytest.raises(HostError, match=r"the login works, and no command answers in 0\.3 s"):
-            Agent.open(host_at(server))
-
     def test_asking_over_ssh_takes_about_a_millisecond(self, site: Site) -> None:
         agent = Agent.open(host_at(site.server()))
 
@@ -229,21 +208,37 @@ class TestAgent:
         self, site: Site
     ) -> None:
         server = site.server()
-        transport = SshTransport.connect(host_at(server))
+        transport = SshTransport(host_at(server))
+        transport.log_in()
         process = transport.start(("sleep", "60"))
         with ExitStack() as stack:
             stack.callback(transport.close)
-            with pytest.raises(HostError, match="far: its SFTP fails: "), transport.sftp() as sftp:
+            with pytest.raises(HostError, match="far: its SFTP ends"), transport.sftp() as sftp:
                 stack.enter_context(server.frozen())
                 # From here on nothing can be sent, and nothing tells paramiko so.
-                transport._connections[-1].sock.shutdown(socket.SHUT_WR)
-                sftp.stat(".")
+                transport._chain.connections[-1].sock.shutdown(socket.SHUT_WR)
+                sftp.seen(".")
             with pytest.raises(OSError, match="EOFError"):
                 process.write(b"x")
             process.close_input()
             process.kill()
             with pytest.raises(HostGone, match="far: the SSH connection is gone"):
                 transport.start(("true",))
+
+    def test_a_command_that_reads_nothing_of_what_it_is_given_has_an_answer(
+        self, site: Site
+    ) -> None:
+        transport = SshTransport(host_at(site.server()))
+        transport.log_in()
+        try:
+            for _ in range(10):
+                done = transport.answer(
+                    ("cat", "/nowhere"), data=bytes(8 << 20), most_bytes=1000, timeout_s=20
+                )
+                assert (done.stdout, done.status) == (b"", 1)
+                assert "/nowhere" in done.stderr
+        finally:
+            transport.close()
 
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -10,7 +10,7 @@ import pytest
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host
 from netlab.remote import deploy, system
-from netlab.remote.ssh import SshTransport
+from netlab.remote.ssh import Answer, SshTransport
 from netlab.remote.system import Platform
 
 
@@ -22,13 +22,11 @@ def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[s
     """A way to a host on which every command says the same."""
     asked: list[tuple[str, ...]] = []
 
-    def start(argv: tuple[str, ...]) -> Any:
+    def answer(argv: tuple[str, ...], **_: Any) -> Answer:
         asked.append(argv)
-        return SimpleNamespace(
-            read_all=lambda *_: said, stderr_tail=lambda: stderr, kill=lambda: None
-        )
+        return Answer(said, stderr, 0)
 
-    return cast(SshTransport, SimpleNamespace(start=start)), asked
+    return cast(SshTransport, SimpleNamespace(answer=answer)), asked
 
 
 @pytest.mark.parametrize(
@@ -39,6 +37,8 @@ def answering(said: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple[s
         (b"Darwin arm64\n", Platform("M", "aarch64")),
         (b"FreeBSD amd64\n", Platform("F", "x86_64")),
         (b"Linux is great\r\n\x1b[1m$ \xffLinux x86_64\n", Platform("L", "x86_64")),
+        (b"Welcome to Debian GNU/Linux 12\nLinux x86_64\nbye\n", Platform("L", "x86_64")),
+        (b"Welcome to GNU/Linux trixie\nLinux aarch64\nthis was Linux\n", Platform("L", "aarch64")),
     ],
 )
 def test_a_system_is_told_by_its_own_answer(said: bytes, platform: Platform) -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from netlab.errors import HostError, HostKeyError
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote import login
-from netlab.remote.host_keys import HostKeys
-from netlab.remote.ssh import SshTransport
-from netlab.remote.ssh_config import Endpoint, endpoint
+from netlab.remote.connect import connect
+from netlab.remote.login import login, reach
+from netlab.remote.login.host_keys import HostKeys
+from netlab.remote.login.ssh_config import Endpoint, endpoint
 
 
 @pytest.fixture
@@ -80,6 +80,24 @@ def test_inclusions_that_go_in_a_circle_end(ssh: Path) -> None:
     assert of("rack").user == "bob"
 
 
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        ("UserKnownHostsFile ~/.ssh/lab ~/.ssh/more", [".ssh/lab", ".ssh/more"]),
+        ('userknownhostsfile="~/.ssh/my hosts" "~/.ssh/more"', [".ssh/my hosts", ".ssh/more"]),
+        ("UserKnownHostsFile ~/.ssh/%h-%p %d/100%%", [".ssh/rack-22", "100%"]),
+        ("UserKnownHostsFile none", ["/dev/null"]),
+    ],
+)
+def test_several_files_of_known_hosts_may_be_named_and_quoted(
+    ssh: Path, line: str, files: list[str]
+) -> None:
+    (ssh / "config").write_text(f"Host rack\n  {line}\n  User bob\n")
+    place = of("rack")
+    assert [*place.known_hosts[:-2]] == [ssh.parent / each for each in files]
+    assert place.user == "bob"
+
+
 def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
     (ssh / "config").write_text(
         "Host a\n  ProxyJump eve@gate:2200,[fd00::1]:22\nHost b\n  ProxyJump none\n"
@@ -95,6 +113,7 @@ def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
         ("Host rack\n  ProxyJump a b c\n", "host rack: 'a b c' is not user@host:port"),
         ("Host rack\n  Port many\n", "host rack: invalid literal for int"),
         ("Host rack\n  Match\n", "cannot be understood"),
+        ('Host rack\n  UserKnownHostsFile "a b\n', "cannot be understood: No closing quotation"),
     ],
 )
 def test_a_configuration_that_cannot_be_followed_is_a_sentence(
@@ -111,7 +130,7 @@ def test_jump_hosts_in_a_circle_are_refused(ssh: Path) -> None:
     (ssh / "config").write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
     host = Host(name="far", os="L", ssh=SshTarget("a"), addresses={"test": ("10.0.0.1",)})
     with pytest.raises(HostError, match="does ProxyJump go in a circle"):
-        SshTransport.connect(host)
+        connect(host)
 
 
 # known_hosts
@@ -211,15 +230,15 @@ def test_a_server_that_speaks_something_else_is_named(
         server(answer) as port,
         pytest.raises(HostError, match=f"^far: 127.0.0.1 port {port} answers, but not as SSH"),
     ):
-        SshTransport.connect(at(port))
+        connect(at(port))
 
 
 def test_a_server_that_says_nothing_is_given_up_after_one_wait(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(login, "CONNECT_S", 0.3)
+    monkeypatch.setattr(reach, "CONNECT_S", 0.3)
     with server(None) as port, pytest.raises(HostError, match=r"says nothing of SSH for 0\.3 s"):
-        SshTransport.connect(at(port))
+        connect(at(port))
 
 
 def test_a_name_without_an_address_is_a_sentence(
@@ -228,7 +247,7 @@ def test_a_name_without_an_address_is_a_sentence(
     def nobody(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "create_connection", nobody)
+    monkeypatch.setattr(socket, "getaddrinfo", nobody)
     host = Host(name="far", os="L", ssh=SshTarget("no-such"), addresses={"test": ("10.0.0.1",)})
     with pytest.raises(HostError, match=r"^far: no address for 'no-such' \(Name or service"):
-        SshTransport.connect(host)
+        connect(host)

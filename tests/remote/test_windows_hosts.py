@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from netlab.remote import deploy, system
 from netlab.remote.agent import Agent
 from netlab.remote.connect import connect
 from netlab.remote.host_lock import same_host
-from netlab.remote.ssh import SshTransport
+from netlab.remote.ssh import Answer, SshTransport
 from netlab.remote.system import Platform, Shell
 from netlab.run.survey import inspect
 from netlab.version import VERSION
@@ -85,16 +86,13 @@ def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list
     """A way to a host that answers these commands, and to others that they are unknown."""
     asked: list[Any] = []
 
-    def start(argv: tuple[str, ...]) -> Any:
+    def answer(argv: tuple[str, ...], **_: Any) -> Answer:
         asked.append(argv)
-        unknown = f"'{argv[0]}' is not recognized"
-        return SimpleNamespace(
-            read_all=lambda *_: answers.get(argv, b""),
-            stderr_tail=lambda: "" if argv in answers else unknown,
-            kill=lambda: None,
-        )
+        if argv in answers:
+            return Answer(answers[argv], "", 0)
+        return Answer(b"", f"'{argv[0]}' is not recognized", 1)
 
-    return cast(SshTransport, SimpleNamespace(start=start)), asked
+    return cast(SshTransport, SimpleNamespace(answer=answer)), asked
 
 
 @pytest.mark.parametrize("shell", list(Shell))
@@ -142,8 +140,15 @@ def test_a_command_is_one_plain_word_that_needs_no_quotes(
     monkeypatch: pytest.MonkeyPatch, home: str, words: list[str]
 ) -> None:
     monkeypatch.setattr(deploy, "_put", lambda *_, **__: None)
-    sftp = cast(Any, SimpleNamespace(normalize=lambda _path: home))
-    places = list(deploy._windows_places(sftp, Shell.CMD, "netprobe-0.exe", b"", []))
+    sftp = SimpleNamespace(whole_path=lambda _path: home)
+    transport = cast(
+        Any,
+        SimpleNamespace(
+            sftp=lambda: contextlib.nullcontext(sftp),
+            deadline=lambda *_: contextlib.nullcontext(),
+        ),
+    )
+    places = list(deploy._windows_places(transport, Shell.CMD, "netprobe-0.exe", b"", []))
     assert [place.argv for place in places] == [(word, "agent") for word in words]
 
 

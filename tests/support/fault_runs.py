@@ -38,6 +38,8 @@ MEASURING_LEFT_S = 65.0
 """How long a probe may live after its controller's last line: idle, or where a trial ran."""
 
 LOCAL = "{local: true}"
+PACED = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 20Mbit}"
+"""Tests whose figures are the same on every machine, for faults that are not of the data's way."""
 
 
 def at(server: Sshd, **more: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import paramiko
 import pytest
 from folders import SUPPORT
 
@@ -21,6 +22,7 @@ from netlab.experiment.hosts import Inventory
 from netlab.lab import network, programs, quota, state
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan
+from netlab.remote.connect import connect
 from netlab.remote.ssh import SshTransport
 
 needs_a_lab = [pytest.mark.needs("lab")]
@@ -159,10 +161,13 @@ def inventory(of: lab.LabState) -> Inventory:
 
 @contextmanager
 def files(of: lab.LabState, name: str):  # type: ignore[no-untyped-def]
-    """The host's files, over the SSH that netlab itself uses."""
-    transport = SshTransport.connect(inventory(of).host(name))
+    """The host's files, over the SSH that netlab itself uses, and with all that paramiko can."""
+    transport = connect(inventory(of).host(name))
+    assert isinstance(transport, SshTransport)
+    sftp = paramiko.SFTPClient.from_transport(transport._chain.connections[-1])
+    assert sftp is not None
     try:
-        with transport.sftp() as sftp:
+        with sftp:
             yield sftp
     finally:
         transport.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import shlex
 import shutil
 import signal
 import socket
@@ -19,7 +20,7 @@ from needs import SFTP_SERVERS, SYSTEM_PATH
 
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import deploy
-from netlab.remote.ssh import SshTransport
+from netlab.remote.connect import connect
 
 SSHD = shutil.which("sshd", path=SYSTEM_PATH)
 KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)
@@ -83,6 +84,8 @@ class Sshd:
     kinds: Sequence[str] = ("ed25519",)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
+    within: Sequence[str] = ()
+    """A command that becomes the server, somewhere else."""
 
     def __post_init__(self) -> None:
         self.home = self.folder / "home"
@@ -112,6 +115,8 @@ class Sshd:
         return (
             f"ListenAddress 127.0.0.1\nPort {self.port}\n{keys}"
             f"AuthorizedKeysFile {self.folder / 'authorized'}\n"
+            # A login's shell reads the rc files of that home: those of the person may be slow.
+            f'SetEnv "HOME={self.home}"\n'
             f"ForceCommand {self.folder / 'login'}\nSubsystem sftp {SFTP_SERVER}\n"
             "StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"
             "KbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\nLogLevel VERBOSE\n"
@@ -129,7 +134,9 @@ class Sshd:
             file.write_text(self.config())  # older than 9.8
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [SSHD, "-D", "-e", "-f", str(file)], stdin=subprocess.DEVNULL, stderr=log
+                [*self.within, SSHD, "-D", "-e", "-f", str(file)],
+                stdin=subprocess.DEVNULL,
+                stderr=log,
             )
         give_up = time.monotonic() + READY_S
         while time.monotonic() < give_up:
@@ -139,6 +146,23 @@ class Sshd:
                 break
             time.sleep(0.01)
         raise AssertionError(f"sshd does not start: {self.log.read_text()}")
+
+    def says(self, *, at_first: str = "", at_last: str = "", to_sftp: str = "") -> None:
+        """What a login does beside its command, as lines of a shell script.
+
+        ``to_sftp`` is done in place of starting the SFTP server, or before it where it returns.
+        """
+        home = shlex.quote(str(self.home))
+        script = (
+            f"#!/bin/sh\nHOME={home}; export HOME; cd {home}\n"
+            f'case "$SSH_ORIGINAL_COMMAND" in */sftp-server*)\n:\n{to_sftp}\n'
+            f";; *)\n:\n{at_first}\n;; esac\n"
+        )
+        if at_last:
+            script += f"$SSH_ORIGINAL_COMMAND\nstatus=$?\n{at_last}\nexit $status\n"
+        else:
+            script += "exec $SSH_ORIGINAL_COMMAND\n"
+        (self.folder / "login").write_text(script)
 
     def sessions(self) -> list[int]:
         """Processes of the server that serve a connection each."""
@@ -276,7 +300,7 @@ def alias(name: str) -> Host:
 
 
 def log_in(host: Host) -> None:
-    SshTransport.connect(host).close()
+    connect(host).close()
 
 
 def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:

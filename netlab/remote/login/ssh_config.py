@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import getpass
+import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,10 +56,6 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
     host = str(said.get("hostname", target.host))
     named = [identity] if identity else list(said.get("identityfile", ()))
     identities = named or [str(home / name) for name in DEFAULT_IDENTITIES]
-    files = str(said.get("userknownhostsfile", "")).split() or [
-        str(home / "known_hosts"),
-        str(home / "known_hosts2"),
-    ]
     try:
         port = target.port or int(said.get("port", 22))
         jumps = _jumps(str(said.get("proxyjump", "none")))
@@ -68,17 +66,25 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
             f"{shown}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab does "
             "not run; use ProxyJump"
         )
-    alias = said.get("hostkeyalias")
+    alias = str(said.get("hostkeyalias", ""))
+    user = target.user or str(said.get("user", "")) or getpass.getuser()
+    tokens = {"h": host, "k": alias or host, "n": target.host, "p": str(port), "r": user}
+    tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
+    files = _known_hosts(str(said.get("userknownhostsfile", "")), tokens)
+    files = files or (home / "known_hosts", home / "known_hosts2")
     return Endpoint(
         shown=shown,
         host=host,
         port=port,
-        user=target.user or str(said.get("user", "")) or getpass.getuser(),
-        key_names=(str(alias),) if alias else entry_names(host, port),
+        user=user,
+        key_names=(alias,) if alias else entry_names(host, port),
         identities=tuple(Path(name).expanduser() for name in identities),
         named=bool(named),
         only_named=identity is not None or str(said.get("identitiesonly", "no")) == "yes",
-        known_hosts=(*(Path(name).expanduser() for name in files), *SYSTEM_KNOWN_HOSTS),
+        known_hosts=(
+            *(files or (home / "known_hosts", home / "known_hosts2")),
+            *SYSTEM_KNOWN_HOSTS,
+        ),
         jumps=jumps,
     )
 
@@ -86,6 +92,21 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
 def entry_names(host: str, port: int) -> tuple[str, ...]:
     """How known_hosts names a host: ``[host]:port``, and ``host`` alone, which is for port 22."""
     return (host,) if port == 22 else (f"[{host}]:{port}", host)
+
+
+def _known_hosts(joined: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files of a UserKnownHostsFile as ``_lines`` writes it; none where it names none.
+
+    ``none`` stands for a file that is never there.
+    """
+    named = [name for name in joined.split(_BETWEEN) if name]
+    filled = [
+        re.sub("%(.)", lambda found: tokens.get(found[1], found[0]), name)
+        if name.lower() != "none"
+        else os.devnull
+        for name in named
+    ]
+    return tuple(Path(os.path.expandvars(name)).expanduser() for name in filled)
 
 
 def _jumps(text: str) -> tuple[SshTarget, ...]:
@@ -101,12 +122,15 @@ def _lookup(shown: str, config: Path, name: str) -> dict[str, Any]:
     try:
         lines = _lines(config, config.parent, MAX_INCLUDES)
         return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(name))
-    except (SSHException, OSError, UnicodeDecodeError, ImportError) as error:
+    except (SSHException, OSError, ValueError, ImportError) as error:
         # ImportError: `Match exec` needs a package that netlab does without.
         raise HostError(f"{shown}: {config} cannot be understood: {error}") from None
 
 
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
+_FILES = re.compile(r"\s*userknownhostsfile(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
+_BETWEEN = "\x1f"
+"""Between the files of one line, which paramiko takes for one value with quotes around it."""
 _BLOCK = re.compile(r"\s*(?:host|match)(?:\s*=\s*|\s+).+", re.IGNORECASE)
 
 
@@ -114,7 +138,10 @@ def _lines(file: Path, home: Path, depth: int) -> Iterator[str]:
     """The lines of a configuration with those of the files it includes (ssh_config(5))."""
     block = "Host *"
     for line in file.read_text(encoding="utf-8").splitlines():
-        found = _INCLUDE.fullmatch(line)
+        found, files = _INCLUDE.fullmatch(line), _FILES.fullmatch(line)
+        if files is not None:
+            yield f"UserKnownHostsFile {_BETWEEN.join(shlex.split(files[1]))}"
+            continue
         if found is None:
             block = line if _BLOCK.fullmatch(line) else block
             yield line

@@ -1,0 +1,106 @@
+"""Files of a POSIX host by commands, where its SFTP does not work."""
+
+from __future__ import annotations
+
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from netlab.errors import HostError
+from netlab.remote.host_files import FileSeen
+
+if TYPE_CHECKING:
+    from netlab.remote.ssh import Answer, SshTransport
+
+COMMAND_S = 60.0
+"""A command may have a whole probe to carry."""
+NOISE_MOST_BYTES = 1 << 20
+"""Of what a login may print beside an answer."""
+
+# `ls -ldn`: type and permissions, perhaps a sign of access lists, links, owner, group, size.
+_LISTED = re.compile(
+    r"^([-dlbcps])([-rwxsStT]{9})[.+@]?\s+\d+\s+(\d+)\s+\d+\s+(\d+)\s", re.MULTILINE
+)
+_TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
+
+
+class CommandFiles:
+    """Files of a POSIX host by commands of single words, each on a channel of its own.
+
+    Every shell takes these words as they are, and what a login prints before or after an answer
+    does no harm.
+    """
+
+    def __init__(self, transport: SshTransport, shown: str) -> None:
+        """``shown`` is the host in sentences."""
+        self._transport = transport
+        self._shown = shown
+
+    def seen(self, path: str) -> FileSeen:
+        """As HostFiles has it."""
+        said = self._run("ls", "-ldn", path).text
+        found = _LISTED.findall(said)
+        if not found:
+            raise OSError(f"`ls -ldn {path}` says {said[-200:]!r}")
+        kind, permissions, uid, size = found[-1]
+        return FileSeen(_TYPES.get(kind, 0) | _mode(permissions), int(uid), int(size))
+
+    def make_folder(self, path: str) -> None:
+        """As HostFiles has it."""
+        self._run("mkdir", "-m", "700", path)
+
+    def remove_folder(self, path: str) -> None:
+        """As HostFiles has it."""
+        self._run("rmdir", path)
+
+    def read(self, path: str, size_bytes: int) -> bytes:
+        """As HostFiles has it."""
+        return self._run("cat", path, most_bytes=size_bytes + NOISE_MOST_BYTES).stdout
+
+    def write(self, path: str, data: bytes) -> None:
+        """As HostFiles has it."""
+        self._run("dd", f"of={path}", "bs=65536", data=data)
+
+    def allow_start(self, path: str) -> None:
+        """As HostFiles has it."""
+        self._run("chmod", "700", path)
+
+    def rename(self, path: str, new: str) -> None:
+        """As HostFiles has it."""
+        self._run("mv", "-f", path, new)
+
+    def remove(self, path: str) -> None:
+        """As HostFiles has it."""
+        self._run("rm", "-f", path)
+
+    def touch(self, path: str) -> None:
+        """As HostFiles has it."""
+        self._run("touch", path)
+
+    def older(self, folder: str, days: int) -> list[str]:
+        """As HostFiles has it."""
+        said = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
+        lines = (line.strip() for line in said.splitlines())
+        start = f"{folder}/"
+        return [line.removeprefix(start) for line in lines if line.startswith(start)]
+
+    def _run(self, *argv: str, data: bytes = b"", most_bytes: int = NOISE_MOST_BYTES) -> Answer:
+        """A command's answer; OSError with its last words where it does not end well."""
+        try:
+            answer = self._transport.answer(
+                argv, data=data, most_bytes=most_bytes, timeout_s=COMMAND_S
+            )
+        except TimeoutError:
+            raise HostError(
+                f"{self._shown}: `{' '.join(argv)}` takes longer than {COMMAND_S:g} s"
+            ) from None
+        if answer.status != 0:
+            words = answer.stderr.splitlines() or [f"`{' '.join(argv)}` ends with {answer.status}"]
+            raise OSError(words[-1][:200])
+        return answer
+
+
+def _mode(permissions: str) -> int:
+    """``rwxr-x---`` → 0o750; the bits besides are left out."""
+    bits = "".join("1" if letter in "rwxst" else "0" for letter in permissions)
+    return int(bits, 2)

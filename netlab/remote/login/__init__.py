@@ -1,0 +1,1 @@
+"""A login over SSH: the configuration, ways for bytes, keys of hosts and of persons."""

@@ -1,0 +1,332 @@
+"""Logging in: through jump hosts, the host's key checked, with keys and never a password."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from typing import Any
+
+import paramiko
+from paramiko.packet import Packetizer
+from paramiko.ssh_exception import (
+    AuthenticationException,
+    BadAuthenticationType,
+    IncompatiblePeer,
+    PartialAuthentication,
+)
+
+from netlab.build.local import OnEvent
+from netlab.errors import HostError, HostKeyError, HostRefused
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote.login import reach, user_keys
+from netlab.remote.login.chain import Chain, Closable, in_words
+from netlab.remote.login.host_keys import HostKeys
+from netlab.remote.login.reach import way_to, where
+from netlab.remote.login.ssh_config import Endpoint, endpoint
+from netlab.remote.login.user_keys import AgentSilent, KeyAgent, UserKeys
+
+LOGIN_S = 20.0
+"""What a key exchange may take."""
+AUTH_S = 30.0
+"""What a server may take to say whether a key may log in."""
+SAY_S = 3.0
+"""Without an answer of ssh-agent for this long a person is told what is being waited for."""
+POLL_S = 0.1
+"""How often a wait looks for what no event reports."""
+TRIES = 8
+"""A server with many logins at once drops some (MaxStartups of sshd_config(5))."""
+REFUSED_TRIES = 2
+"""A port at which nobody listens is asked once more: its server may be restarting."""
+STAGGER_S = 0.25
+MAX_JUMPS = 8
+LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
+"""More key exchanges at a time only make each slower, and sshd's MaxStartups is 10."""
+
+# Its errors come back as exceptions, and are said in our words: nothing goes to standard error.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+def log_in(
+    shown: str,
+    target: SshTarget,
+    host: Host | None,
+    chain: Chain,
+    on_event: OnEvent = None,
+    before: tuple[str, paramiko.Transport] | None = None,
+    depth: int = 0,
+) -> None:
+    """Append a connection to ``target`` to the chain, after those of the jump hosts before it.
+
+    ``before``: the jump host to pass through, by its name in sentences, whatever ~/.ssh/config
+    says: of several in one ProxyJump each is reached through the one before.
+
+    HostKeyError, HostRefused or HostError with a sentence; HostGone where the chain is closed
+    meanwhile. ``on_event`` hears what takes long.
+    """
+    if depth > MAX_JUMPS:
+        raise HostError(
+            f"{shown}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
+        )
+    place = endpoint(shown, target, host.identity if host else None)
+    through = before
+    for jump in place.jumps if before is None else ():
+        name = f"jump host {jump.host}"
+        log_in(f"{shown} ({name})", jump, None, chain, on_event, through, depth + 1)
+        through = (f"the {name}", chain.connections[-1])
+    keys = HostKeys(shown, place.key_names, host.host_key if host else None, place.known_hosts)
+    chain.connections.append(_Login(place, keys, through, chain, on_event).connection())
+
+
+class _Dropped(Exception):
+    """The server closed the connection before it spoke SSH with us."""
+
+
+class _Handshake(Packetizer):
+    """Paramiko's, whose timer of a key exchange would be a thread that outlives the program."""
+
+    _give_up: float | None = None
+
+    def start_handshake(self, timeout: float) -> None:
+        """Begin to count."""
+        self._give_up = self._give_up or time.monotonic() + timeout
+
+    def handshake_timed_out(self) -> bool:
+        """Whether the exchange took too long."""
+        return self._give_up is not None and time.monotonic() > self._give_up
+
+    def complete_handshake(self) -> None:
+        """Stop to count."""
+        self._give_up = float("inf")
+
+
+class _Connection(paramiko.Transport):
+    """Remembers what the server offered, for a sentence about what we do not have in common, and
+    ends without a traceback, whatever happens.
+    """
+
+    offered: dict[str, list[str]]
+    _channels: Any
+
+    def _really_parse_kex_init(self, m: Any, ignore_first_byte: bool = False) -> Any:
+        parsed = super()._really_parse_kex_init(m, ignore_first_byte)  # type: ignore[misc]
+        self.offered = parsed
+        return parsed
+
+    def run(self) -> None:
+        """Paramiko's, which stumbles over an error of the system that has no number."""
+        try:
+            super().run()
+        except Exception as error:
+            self.saved_exception = self.saved_exception or error
+            self.active = False
+            self.packetizer.close()
+            for channel in list(self._channels.values()):
+                channel._unlink()
+
+
+class _Login:
+    """One host's login; each of its waits has a deadline and ends when the chain is closed."""
+
+    def __init__(
+        self,
+        place: Endpoint,
+        keys: HostKeys,
+        through: tuple[str, paramiko.Transport] | None,
+        chain: Chain,
+        on_event: OnEvent,
+    ) -> None:
+        self._place = place
+        self._keys = keys
+        self._through = through
+        self._chain = chain
+        self._on_event = on_event
+        self._wrong: set[str] = set()
+        """Kinds of keys that are not the one whose fingerprint is pinned: it may have another."""
+
+    def connection(self) -> paramiko.Transport:
+        """Logged in at a host whose key is right; what was dropped is tried again."""
+        shown, there = self._place.shown, where(self._place)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with LOGINS_AT_ONCE:
+                    self._chain.check()
+                    return self._logged_in(self._handshake())
+            except ConnectionRefusedError:
+                if attempt >= REFUSED_TRIES:
+                    raise HostError(
+                        f"{shown}: nobody listens at {there} (connection refused)"
+                    ) from None
+            except _Dropped as error:
+                self._chain.check()
+                if attempt >= TRIES:
+                    raise HostError(
+                        f"{shown}: {there} answers, but not as SSH does: {error}"
+                    ) from None
+            # At random, so that many hosts behind one server do not come again at once.
+            self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
+
+    def _handshake(self) -> _Connection:
+        """An encrypted connection to a host whose key is right."""
+        first_refusal: HostKeyError | None = None
+        while True:
+            connection, key = self._exchange(first_refusal)
+            try:
+                self._keys.check(key)
+            except HostKeyError as error:
+                self._chain.drop(connection)
+                if not self._keys.pinned_by_fingerprint:
+                    raise
+                first_refusal = first_refusal or error
+                self._wrong.add(key.get_name())
+            else:
+                return connection
+
+    def _exchange(self, first_refusal: HostKeyError | None) -> tuple[_Connection, paramiko.PKey]:
+        """A connection with keys, and the host's own, not checked yet."""
+        way = way_to(self._place, self._through, self._chain)
+        began = time.monotonic()
+        connection = _Connection(way, packetizer_class=_Handshake)
+        self._chain.hold(connection)
+        connection.banner_timeout = reach.CONNECT_S
+        connection.handshake_timeout = LOGIN_S
+        # A message that every server ignores at any time, from the first keys on.
+        connection.packetizer.set_keepalive(reach.KEEPALIVE_S, connection.send_ignore)
+        try:
+            options = connection.get_security_options()
+            options.key_types = self._keys.algorithms(options.key_types, without=self._wrong)
+            connection.start_client(timeout=LOGIN_S)
+            return connection, connection.get_remote_server_key()
+        except IncompatiblePeer as error:
+            self._forget(connection, way)
+            if first_refusal is not None:
+                raise first_refusal from None
+            raise HostRefused(_nothing_in_common(self._place, connection, error)) from None
+        except Exception as error:  # a server may make paramiko raise nearly anything
+            self._forget(connection, way)
+            raise self._no_ssh(connection, error, time.monotonic() - began) from None
+
+    def _forget(self, *items: Closable) -> None:
+        for item in items:
+            self._chain.drop(item)
+
+    def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
+        self._chain.check()
+        there = f"{self._place.shown}: {where(self._place)}"
+        begun = connection.remote_version
+        if took_s >= reach.CONNECT_S and not begun:
+            return HostError(
+                f"{there} accepts the connection, and then says nothing of SSH for "
+                f"{reach.CONNECT_S:g} s"
+            )
+        if took_s >= LOGIN_S:
+            return HostError(
+                f"{there} begins as SSH does ({begun!r}), and exchanges no keys in {LOGIN_S:g} s"
+            )
+        return _Dropped(in_words(error))
+
+    def _logged_in(self, connection: _Connection) -> paramiko.Transport:
+        """With the agent's keys and the key files; HostRefused where none is taken."""
+        place = self._place
+        tried: list[str] = []
+        keys = UserKeys(place, self._chain)
+        hints = keys.hints
+        try:
+            for name, key in keys:
+                tried.append(name)
+                try:
+                    self._offer(connection, key, keys.agent)
+                    return connection
+                except PartialAuthentication:
+                    hints.append("it wants more than a key")
+                    break
+                except BadAuthenticationType as error:
+                    wanted = ", ".join(error.allowed_types)
+                    raise HostRefused(f"{place.shown}: it takes no keys, only {wanted}") from None
+                except AuthenticationException:
+                    continue
+                except HostError:
+                    raise
+                except Exception as error:  # as in `_exchange`
+                    hints.append(f"it broke off ({in_words(error)}), after too many keys?")
+                    break
+        except BaseException:
+            self._chain.drop(connection)
+            raise
+        finally:
+            keys.agent.close()
+        self._chain.drop(connection)
+        self._chain.check()
+        raise HostRefused(
+            f"{place.shown}: {place.user}@{place.host} took no key; "
+            f"tried: {', '.join(tried) or 'none, there is none'}{''.join('; ' + h for h in hints)}."
+            " Put your public key there (ssh-copy-id), or name the right one with `identity:`"
+        )
+
+    def _offer(self, connection: _Connection, key: paramiko.PKey, agent: KeyAgent) -> None:
+        """Log in with one key; what paramiko makes of the answer, or HostError with a sentence.
+
+        Two may be slow in turn: whoever signs, and the server.
+        """
+        place = self._place
+        answered = threading.Event()
+        connection.auth_publickey(place.user, key, answered)
+        began = time.monotonic()
+        said = False
+        while not answered.wait(POLL_S) and connection.is_active():
+            now, asked_at = time.monotonic(), agent.asked_at
+            if asked_at is None:
+                if now - began > AUTH_S:
+                    raise HostError(
+                        f"{place.shown}: {where(place)} did not answer the login as {place.user} "
+                        f"in {AUTH_S:g} s; what its login asks (PAM, a directory, DNS) may be slow"
+                    )
+                continue
+            began = now
+            if now - asked_at > SAY_S and not said and self._on_event is not None:
+                said = True
+                self._on_event(
+                    f"{place.shown}: ssh-agent does not sign yet; its key may wait for a touch, or "
+                    f"for a dialog to be answered, {user_keys.TOUCH_S:g} s at most"
+                )
+            if now - asked_at > user_keys.TOUCH_S:
+                raise _not_signed(place)
+        if connection.is_authenticated():
+            return
+        error = connection.get_exception()
+        self._chain.check()
+        if isinstance(error, AgentSilent):
+            raise _not_signed(place)
+        raise error or AuthenticationException("refused")
+
+
+def _not_signed(place: Endpoint) -> HostError:
+    return HostError(
+        f"{place.shown}: ssh-agent did not sign the login in {user_keys.TOUCH_S:g} s; "
+        "does its key wait for a touch, or for a dialog? Answer it, or name another key "
+        "with `identity:`"
+    )
+
+
+_LISTS = (
+    ("kex algorithm", "kex_algo_list", "kex"),
+    ("host key", "server_key_algo_list", "key_types"),
+    ("ciphers", "client_encrypt_algo_list", "ciphers"),
+    ("macs", "client_mac_algo_list", "digests"),
+)
+"""A word of paramiko's complaint, the server's list, and ours."""
+
+
+def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:
+    for word, theirs, ours in _LISTS:
+        if word in str(error):
+            offers = ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
+            wanted = ", ".join(getattr(connection.get_security_options(), ours))
+            return (
+                f"{place.shown}: {where(place)} offers no {word} that netlab takes: it has "
+                f"{offers}; wanted is one of {wanted}"
+            )
+    return f"{place.shown}: {where(place)}: {error}"

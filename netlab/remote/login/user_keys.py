@@ -1,0 +1,168 @@
+"""The keys that a person may log in with: files, and those that ssh-agent holds."""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import paramiko
+from paramiko.agent import AgentSSH, get_agent_connection
+from paramiko.ssh_exception import PasswordRequiredException, SSHException
+
+from netlab.errors import HostGone
+from netlab.remote.login.chain import Chain, in_words
+from netlab.remote.login.ssh_config import Endpoint
+
+AGENT_S = 5.0
+"""What ssh-agent may take to list its keys."""
+TOUCH_S = 30.0
+"""What it may take to sign: a person may have to touch a key, or to find a dialog."""
+
+
+class AgentSilent(SSHException):
+    """ssh-agent does not answer in time."""
+
+
+class KeyAgent(AgentSSH):
+    """The keys of ssh-agent, if one runs; each of its answers has a deadline, in all."""
+
+    _conn: Any
+    _connect: Callable[[Any], None]
+    _close: Callable[[], None]
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__()
+        self._chain = chain
+        self._answer_s = AGENT_S
+        self._give_up = 0.0
+        self.asked_at: float | None = None
+        """Since when (monotonic, s) an answer is waited for; ``None`` while none is."""
+
+    def open(self) -> None:
+        """Ask it for its keys; AgentSilent, or any error where what answers is no agent."""
+        path = os.environ.get("SSH_AUTH_SOCK")
+        if sys.platform == "win32":
+            connection = get_agent_connection()
+        elif path:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._chain.hold(connection)
+            connection.settimeout(AGENT_S)
+            try:
+                connection.connect(path)
+            except (FileNotFoundError, ConnectionRefusedError):
+                # The variable outlived its agent.
+                self._chain.drop(connection)
+                return
+        else:
+            return
+        if connection is not None:
+            self._connect(connection)
+            self._answer_s = TOUCH_S
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._conn is not None:
+            self._chain.drop(self._conn)
+        self._close()
+
+    def _send_message(self, msg: Any) -> tuple[int, paramiko.Message]:
+        self.asked_at = time.monotonic()
+        self._give_up = self.asked_at + self._answer_s
+        try:
+            kind, answer = super()._send_message(msg)  # type: ignore[misc]
+            return int(kind), answer
+        finally:
+            self.asked_at = None
+
+    def _read_all(self, wanted: int) -> bytes:
+        read = b""
+        while len(read) < wanted:
+            if hasattr(self._conn, "settimeout"):
+                self._conn.settimeout(max(0.001, self._give_up - time.monotonic()))
+            try:
+                part = self._conn.recv(wanted - len(read))
+            except TimeoutError:
+                # Signing happens in paramiko's own thread, which stumbles over a TimeoutError.
+                raise AgentSilent(f"no answer in {self._answer_s:g} s") from None
+            if not part:
+                raise SSHException("it ended the connection")
+            read += part
+        return read
+
+
+class UserKeys:
+    """Keys to try at a host, each once, as OpenSSH does: named files, the agent's, default files.
+
+    The agent's key is taken in place of a file that it holds, since a file may have a passphrase.
+    """
+
+    def __init__(self, place: Endpoint, chain: Chain) -> None:
+        self._place = place
+        self.agent = KeyAgent(chain)
+        self.hints: list[str] = []
+        """What a person should know where no key is taken."""
+        self._held: dict[bytes, paramiko.AgentKey] = {}
+        self._done: set[bytes] = set()
+
+    def __iter__(self) -> Iterator[tuple[str, paramiko.PKey]]:
+        """The name of each key for sentences, and the key."""
+        place = self._place
+        self._ask_agent()
+        files = [(path, _public(path)) for path in place.identities if path.is_file()]
+        if place.named:
+            self.hints += [f"there is no {path}" for path in place.identities if not path.is_file()]
+            yield from self._of_files(files)
+        if not place.only_named:
+            for blob, key in self._held.items():
+                if blob not in self._done:
+                    self._done.add(blob)
+                    yield f"{key.get_name()} of the agent", key
+        if not place.named:
+            yield from self._of_files(files)
+
+    def _ask_agent(self) -> None:
+        try:
+            self.agent.open()
+            self._held = {key.asbytes(): key for key in self.agent.get_keys()}
+        except HostGone:
+            raise
+        except (AgentSilent, TimeoutError):
+            self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
+        except Exception as error:  # whatever an agent says is no reason for more than a hint
+            self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
+
+    def _of_files(
+        self, files: list[tuple[Path, bytes | None]]
+    ) -> Iterator[tuple[str, paramiko.PKey]]:
+        for path, public in files:
+            key: paramiko.PKey
+            try:
+                if public is not None and public in self._held:
+                    key = self._held[public]
+                else:
+                    key = paramiko.PKey.from_path(str(path))
+            except (PasswordRequiredException, TypeError):
+                # TypeError is what the cryptography package says to a missing passphrase.
+                self.hints.append(f"{path} has a passphrase: add it to ssh-agent")
+                continue
+            except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
+                self.hints.append(f"{path} cannot be read: {error}")
+                continue
+            if key.asbytes() not in self._done:
+                self._done.add(key.asbytes())
+                yield str(path), key
+
+
+def _public(path: Path) -> bytes | None:
+    """The public half that lies beside a key file."""
+    try:
+        words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
+        return base64.b64decode(words[1], validate=True)
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,106 @@
+"""Of a disk that is full, read-only or noexec the next folder is tried, or each is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
+from sshd import Site, Sshd, host_at, needs_sshd, site
+
+from netlab.errors import HostError
+from netlab.remote import deploy
+from netlab.remote.agent import Agent
+
+__all__ = ["bench", "site"]
+
+pytestmark = [needs_sshd, pytest.mark.needs("root"), pytest.mark.alone]
+
+WORDS = {
+    "full": ("size=64k", "Failure|No space left"),
+    "read-only": ("ro,size=8m", "Read-only file system|Permission denied|Failure"),
+    "noexec": ("noexec,size=8m", "status 126"),
+}
+"""What is mounted, and what the host says then."""
+
+
+@pytest.fixture
+def mounted() -> Iterator[Callable[[Path, str], None]]:
+    """Mounts memory on a folder, which is made, until the test's end."""
+    with ExitStack() as stack:
+
+        def mount(folder: Path, options: str) -> None:
+            folder.mkdir(parents=True)
+            words = ["mount", "-t", "tmpfs", "-o", options, "netlab-test", str(folder)]
+            subprocess.run(words, check=True)
+            stack.callback(subprocess.run, ["umount", str(folder)], check=True)
+
+        yield mount
+
+
+def left(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
+@pytest.mark.parametrize("trouble", list(WORDS))
+def test_the_next_folder_is_tried_and_nothing_is_left_in_the_first(
+    site: Site, mounted: Callable[[Path, str], None], trouble: str, commands: bool
+) -> None:
+    server = site.server()
+    if commands:
+        server.says(to_sftp="exit 1")
+    mounted(server.home / ".cache", WORDS[trouble][0])
+    fallback = site.folder / "fallback"
+    fallback.mkdir()
+    agent = Agent.open(host_at(server))
+    agent.close()
+    assert agent.probe_path.startswith(f"{fallback}/netlab-{os.geteuid()}/netprobe-")
+    assert len(left(fallback)) == 1
+    if trouble != "noexec":
+        assert not list((server.home / ".cache").iterdir())
+
+
+@pytest.mark.parametrize("trouble", list(WORDS))
+def test_where_no_folder_does_each_is_named_with_its_reason(
+    site: Site,
+    mounted: Callable[[Path, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: str,
+) -> None:
+    server = site.server()
+    places = [server.home / ".cache", site.folder / "one", site.folder / "two"]
+    for place in places:
+        mounted(place, WORDS[trouble][0])
+    monkeypatch.setattr(deploy, "FALLBACKS", tuple(map(str, places[1:])))
+    with pytest.raises(HostError, match=r"^far: no place to start the probe from: ") as raised:
+        Agent.open(host_at(server))
+    said = str(raised.value)
+    assert "\n" not in said
+    for name in (".cache/netlab", *map(str, places[1:])):
+        assert name in said
+    for each in said.split("; "):
+        assert any(word in each for word in WORDS[trouble][1].split("|")), said
+
+
+def run(bench: Bench, server: Sshd, into: str) -> None:
+    bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}")
+    done = bench.run("run", "matrix.yaml", "--into", into)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_from_the_next_folder_measures_what_one_from_the_first_does(
+    bench: Bench, site: Site, mounted: Callable[[Path, str], None]
+) -> None:
+    server = site.server()
+    run(bench, server, "clean")
+    (server.home / ".cache").rename(server.home / "before")
+    mounted(server.home / ".cache", "size=64k")
+    run(bench, server, "full")
+    full = bench.load("full")
+    assert by_status(full) == {"ok": 4}
+    assert wrong_ok(bench.load("clean"), full) == []

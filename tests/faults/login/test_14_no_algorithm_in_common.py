@@ -1,0 +1,35 @@
+"""A server that offers old algorithms alone is named, with what it offers and what is wanted."""
+
+from __future__ import annotations
+
+import pytest
+from fault_runs import Bench, at, bench
+from sshd import Site, needs_sshd, site
+
+__all__ = ["bench", "site"]
+
+pytestmark = needs_sshd
+
+
+@pytest.mark.parametrize(
+    ("option", "what", "offers"),
+    [
+        ("HostKeyAlgorithms ssh-rsa", "host key", "ssh-rsa"),
+        (
+            "KexAlgorithms diffie-hellman-group14-sha1",
+            "kex algorithm",
+            "diffie-hellman-group14-sha1",
+        ),
+    ],
+)
+def test_what_is_not_in_common_is_named(
+    bench: Bench, site: Site, option: str, what: str, offers: str
+) -> None:
+    server = site.server(option, kinds=("rsa",))
+    bench.matrix(client=at(server))
+    done = bench.run("run", "matrix.yaml", "--into", "out")
+    assert done.returncode == 4
+    where = f"127.0.0.1 port {server.port}"
+    said = " ".join(done.stderr.split())
+    assert f"{where} offers no {what} that netlab takes: it has {offers}" in said
+    assert "wanted is one of" in said

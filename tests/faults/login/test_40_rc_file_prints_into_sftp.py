@@ -1,0 +1,88 @@
+"""``echo hello`` before an external SFTP server: the probe goes there by commands, and measures."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import struct
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from fault_runs import Bench, at, bench, by_status
+from sshd import Site, cached, host_at, needs_sshd, site
+
+from netlab.remote.agent import Agent
+from netlab.remote.sftp import Sftp, SftpBroken
+
+__all__ = ["bench", "site"]
+
+pytestmark = needs_sshd
+
+ECHO = "echo hello"
+
+
+def test_a_run_measures(bench: Bench, site: Site) -> None:
+    server = site.server()
+    server.says(at_first=ECHO, to_sftp=ECHO)
+    bench.matrix(client=at(server))
+    done = bench.run("run", "matrix.yaml", "--into", "out")
+    assert done.returncode == 0
+    assert "does an rc file print something?" in done.stderr
+    assert by_status(bench.load()) == {"ok": 2}
+
+
+@pytest.mark.parametrize("at_last", ["", "echo bye; echo"])
+def test_what_is_printed_around_answers_of_commands_does_no_harm(site: Site, at_last: str) -> None:
+    server = site.server()
+    server.says(at_first="echo -rw------- 1 2 3 4 5; echo 77", to_sftp=ECHO, at_last=at_last)
+    for _ in range(2):
+        Agent.open(host_at(server)).close()
+    assert cached(server).stat().st_mode & 0o777 == 0o700
+
+
+def answering(said: bytes) -> Any:
+    """A channel on which ``said`` is all that comes."""
+    left = bytearray(said)
+
+    def recv(size: int) -> bytes:
+        part = bytes(left[:size])
+        del left[:size]
+        return part
+
+    nothing = lambda *_: None  # noqa: E731
+    return cast(Any, SimpleNamespace(recv=recv, sendall=nothing, settimeout=nothing, close=nothing))
+
+
+def packet(kind: int, payload: bytes) -> bytes:
+    return struct.pack(">IB", len(payload) + 1, kind) + payload
+
+
+def ask_all(client: Sftp) -> None:
+    for ask in (client.seen, partial(client.read, size_bytes=100), client.whole_path):
+        with contextlib.suppress(OSError):
+            ask("x")
+
+
+def test_whatever_comes_in_place_of_sftp_is_one_kind_of_error(
+    record_property: Callable[[str, object], None],
+) -> None:
+    seed, n = 40, 3000
+    drawn = random.Random(seed)  # noqa: S311
+    version = packet(2, struct.pack(">I", 3))
+    kinds = (101, 102, 103, 104, 105)
+    for number in range(n):
+        said = drawn.randbytes(drawn.randrange(60)) if number % 3 == 0 else version
+        for request in range(1, 4):
+            said += packet(
+                drawn.choice(kinds),
+                struct.pack(">I", request)
+                + struct.pack(">I", drawn.choice((0, 1, 2, 1 << 31)))
+                + drawn.randbytes(drawn.randrange(40)),
+            )
+        with contextlib.suppress(SftpBroken):
+            ask_all(Sftp(answering(said), "far"))
+    record_property("n", n)
+    record_property("seed", seed)

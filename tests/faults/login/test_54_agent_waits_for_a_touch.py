@@ -1,0 +1,75 @@
+"""An ssh-agent that waits for a touch is named after 3 s, and given up after 30 s."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from key_agents import LIST, SIGN, key_agent
+from sshd import Site, host_at, make_key, needs_sshd, public, site
+
+from netlab.errors import HostError
+from netlab.remote.connect import connect
+from netlab.remote.login import login, user_keys
+
+__all__ = ["site"]
+
+pytestmark = needs_sshd
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    monkeypatch.setattr(user_keys, "AGENT_S", 0.4)
+    monkeypatch.setattr(user_keys, "TOUCH_S", 1.2)
+    monkeypatch.setattr(login, "SAY_S", 0.3)
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(site.folder / "agent"))
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
+    server = site.server()
+    key = make_key(site.folder / "held")
+    (server.folder / "authorized").write_text(public(key))
+    said: list[str] = []
+
+    def touched(request: int) -> bool:
+        time.sleep(0.7 if request == SIGN else 0)
+        return True
+
+    with key_agent(site.folder / "agent", key, touched):
+        connect(host_at(server, identity=key), said.append).close()
+    assert said == [
+        "far: ssh-agent does not sign yet; its key may wait for a touch, or for a dialog to be "
+        "answered, 1.2 s at most"
+    ]
+
+
+@pytest.mark.usefixtures("waits")
+def test_a_touch_that_never_comes_is_given_up_and_named(site: Site) -> None:
+    server = site.server()
+    key = make_key(site.folder / "held")
+    said: list[str] = []
+    began = time.monotonic()
+    with (
+        key_agent(site.folder / "agent", key, lambda request: request == LIST),
+        pytest.raises(HostError, match=r"^far: ssh-agent did not sign the login in 1\.2 s; does"),
+    ):
+        connect(host_at(server, identity=key), said.append)
+    assert 1.0 < time.monotonic() - began < 5
+    assert len(said) == 1
+
+
+@pytest.mark.usefixtures("waits")
+@pytest.mark.parametrize("authorized", [True, False])
+def test_an_agent_that_lists_no_keys_does_not_keep_files_from_logging_in(
+    site: Site, authorized: bool
+) -> None:
+    server = site.server()
+    if not authorized:
+        (server.folder / "authorized").write_text("")
+    with key_agent(site.folder / "agent", site.key, lambda _: False):
+        if authorized:
+            connect(host_at(server)).close()
+        else:
+            with pytest.raises(HostError, match=r"ssh-agent did not list its keys in 0\.4 s"):
+                connect(host_at(server))

@@ -1,0 +1,28 @@
+"""A command that answers a line at a time without end is given up after 20 s in all, and quoted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from sshd import Site, host_at, needs_sshd, site, until
+
+from netlab.errors import HostError
+from netlab.remote import system
+from netlab.remote.agent import Agent
+
+__all__ = ["site"]
+
+pytestmark = needs_sshd
+
+
+def test_the_deadline_is_for_the_whole_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "ANSWER_S", 1.0)
+    server = site.server()
+    server.says(at_first="while :; do echo still here; sleep 0.1; done")
+    began = time.monotonic()
+    with pytest.raises(HostError, match=r"no command ends in 1 s, which said '.*still here") as got:
+        Agent.open(host_at(server))
+    assert time.monotonic() - began < 4
+    assert "\n" not in str(got.value)
+    assert until(lambda: not server.sessions())

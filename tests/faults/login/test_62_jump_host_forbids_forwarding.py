@@ -1,0 +1,45 @@
+"""A jump host that does not pass connections on is named, with what it forbids."""
+
+from __future__ import annotations
+
+import pytest
+import sshd
+from sshd import Site, alias, needs_sshd, site
+
+from netlab.errors import HostError, HostRefused
+from netlab.remote.connect import connect
+
+__all__ = ["site"]
+
+pytestmark = needs_sshd
+
+
+def reached_by(site: Site, jump: sshd.Sshd, port: int) -> None:
+    (site.ssh / "config").write_text(
+        f"Host *\n  HostName 127.0.0.1\n  User {sshd.USER}\n"
+        f"Host gate\n  Port {jump.port}\n"
+        f"Host last\n  Port {port}\n  ProxyJump gate\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["AllowTcpForwarding no", "PermitOpen 127.0.0.1:1"])
+def test_it_is_named_with_what_it_forbids(site: Site, option: str) -> None:
+    jump, last = site.server(option), site.server()
+    reached_by(site, jump, last.port)
+    with pytest.raises(HostRefused) as raised:
+        connect(alias("last"))
+    said = str(raised.value)
+    where = f"127.0.0.1 port {last.port}"
+    assert said.startswith(f"last: the jump host gate forbids to pass on connections to {where}")
+    assert "AllowTcpForwarding" in said
+    assert "PermitOpen" in said
+    assert "ChannelException" not in said
+
+
+def test_one_that_cannot_reach_the_host_is_told_apart(site: Site) -> None:
+    jump, last = site.server(), site.server()
+    last.stop()
+    reached_by(site, jump, last.port)
+    with pytest.raises(HostError, match=r"^last: the jump host gate cannot reach 127") as raised:
+        connect(alias("last"))
+    assert not isinstance(raised.value, HostRefused)

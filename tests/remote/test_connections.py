@@ -1,0 +1,253 @@
+"""Closing connections from another thread ends whatever waits on a host, at every stage."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+from key_agents import LIST, key_agent
+from sshd import Site, host_at, needs_sshd, site, until
+
+from netlab.errors import HostGone
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote import deploy
+from netlab.remote.agent import Agent
+from netlab.remote.connect import connect
+from netlab.remote.connections import Connections
+from netlab.remote.login import login
+
+__all__ = ["site"]
+
+WAITS = "touch {0}; exec sleep 60"
+LET_GO_S = 1.5
+
+
+@dataclass
+class Stage:
+    """A host whose opening waits somewhere, and how it is known that it does."""
+
+    host: Host
+    reached: Callable[[], bool]
+
+
+@dataclass
+class Stages:
+    site: Site
+    monkeypatch: pytest.MonkeyPatch
+    stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def name(self) -> Stage:
+        """The name of the host is looked up."""
+        asked, answer = threading.Event(), threading.Event()
+        self.stack.callback(answer.set)
+
+        def look_up(*_: object) -> list[object]:
+            asked.set()
+            answer.wait(20)
+            return []
+
+        self.monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        return Stage(at(22, "far.example"), asked.is_set)
+
+    def connection(self) -> Stage:
+        """The host's system takes no connection."""
+        listener = self.stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = int(listener.getsockname()[1])
+        for _ in range(2):
+            full = self.stack.enter_context(socket.socket())
+            full.setblocking(False)
+            full.connect_ex(("127.0.0.1", port))
+        return Stage(at(port), lambda: syn_sent(port) > 1)
+
+    def banner(self) -> Stage:
+        """The server says nothing."""
+        listener = self.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listener.settimeout(20)
+
+        taken: list[socket.socket] = []
+
+        def reached() -> bool:
+            if not taken:
+                taken.append(self.stack.enter_context(listener.accept()[0]))
+            return True
+
+        return Stage(at(int(listener.getsockname()[1])), reached)
+
+    def touch(self) -> Stage:
+        """ssh-agent waits for a touch."""
+        asked: list[int] = []
+
+        def answers(request: int) -> bool:
+            asked.append(request)
+            return request == LIST
+
+        path = self.site.folder / "agent"
+        self.monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        self.stack.enter_context(key_agent(path, self.site.key, answers))
+        return Stage(host_at(self.site.server()), lambda: len(asked) > 1)
+
+    def rc_file(self) -> Stage:
+        """The login sleeps before its first command."""
+        return self._login(at_first=WAITS)
+
+    def files(self) -> Stage:
+        """SFTP is mute."""
+        return self._login(to_sftp=WAITS)
+
+    def greeting(self) -> Stage:
+        """The agent does not answer."""
+        case = 'case "$SSH_ORIGINAL_COMMAND" in */netprobe*) touch {0}; exec sleep 60;; esac'
+        return self._login(at_first=case)
+
+    def local_greeting(self) -> Stage:
+        """An agent on this machine does not answer."""
+        mark = self.site.folder / "mark"
+        mute = self.site.folder / "mute"
+        mute.write_text(f"#!/bin/sh\n{WAITS.format(mark)}\n")
+        mute.chmod(0o755)
+        self.monkeypatch.setattr(deploy, "local_probe", lambda _: mute)
+        return Stage(Host(name="far", os="L", local=True), mark.exists)
+
+    def _login(self, **says: str) -> Stage:
+        mark = self.site.folder / "mark"
+        server = self.site.server()
+        server.says(**{when: words.replace("{0}", str(mark)) for when, words in says.items()})
+        return Stage(host_at(server), mark.exists)
+
+
+def at(port: int, name: str = "127.0.0.1") -> Host:
+    target = SshTarget(name, "ada", port)
+    return Host(name="far", os="L", ssh=target, addresses={"test": ("10.0.0.1",)})
+
+
+def syn_sent(port: int) -> int:
+    """Connections to a port that nobody took, by proc_net_tcp(5)."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(f":{port:04X} 02 " in line for line in lines)
+
+
+@pytest.fixture
+def stages(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stages]:
+    made = Stages(site, monkeypatch)
+    with made.stack:
+        yield made
+
+
+STAGES = ["name", "connection", "banner", "touch", "rc_file", "files", "greeting", "local_greeting"]
+
+
+@needs_sshd
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_opening_ends_soon_wherever_it_waits(stages: Stages, stage: str) -> None:
+    made: Stage = getattr(stages, stage)()
+    connections = Connections()
+    raised: list[BaseException] = []
+
+    def opening() -> None:
+        try:
+            Agent.open(made.host, connections=connections).close()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=opening)
+    thread.start()
+    assert until(made.reached, 20)
+    assert not raised
+    began = time.monotonic()
+    connections.close()
+    closed_s = time.monotonic() - began
+    thread.join(20)
+    assert not thread.is_alive()
+    assert closed_s < LET_GO_S / 3
+    assert time.monotonic() - began < LET_GO_S
+    assert [type(each) for each in raised] == [HostGone]
+    with pytest.raises(HostGone, match="the run is ending"):
+        connect(made.host, None, connections)
+
+
+@needs_sshd
+def test_a_request_to_an_agent_ends_too(site: Site) -> None:
+    connections = Connections()
+    agent = Agent.open(host_at(site.server()), connections=connections)
+    threading.Timer(0.1, connections.close).start()
+    listen: dict[str, Any] = {
+        "open": "listen",
+        "bind": "127.0.0.1",
+        "token": "5a" * 16,
+        "deadline": 30,
+    }
+    pending = agent.start("receive", kind="check", **listen)
+    assert pending.record(10)["type"] == "ready"
+    with pytest.raises(HostGone):
+        pending.record(20)
+    agent.close()
+
+
+# A server that begins as SSH does, and then says nothing: paramiko's own timer would wait for 15 s.
+LEFT = """
+import socket, threading, time
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote.agent import Agent
+listener = socket.create_server(("127.0.0.1", 0))
+target = SshTarget("127.0.0.1", "ada", listener.getsockname()[1])
+host = Host(name="far", os="L", ssh=target, addresses={"test": ("10.0.0.1",)})
+threading.Thread(target=Agent.open, args=(host,), daemon=True).start()
+connection, _ = listener.accept()
+connection.sendall(b"SSH-2.0-mute\\r\\n")
+while connection.recv(4096)[-1:] == b"\\n":
+    pass
+print(time.time(), flush=True)
+"""
+
+
+def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    left_s = time.time() - float(done.stdout)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert left_s < 5
+
+
+@needs_sshd
+def test_logins_that_were_let_go_leave_room_for_others(stages: Stages) -> None:
+    stage = stages.connection()
+    connections = Connections()
+    threads = [
+        threading.Thread(target=raises_gone, args=(stage.host, connections)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    assert until(stage.reached)
+    connections.close()
+    for thread in threads:
+        thread.join(LET_GO_S)
+    # All of them at the same time, of which there are four.
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            assert login.LOGINS_AT_ONCE.acquire(timeout=LET_GO_S)
+            stack.callback(login.LOGINS_AT_ONCE.release)
+
+
+def raises_gone(host: Host, connections: Connections) -> None:
+    with pytest.raises(HostGone):
+        connect(host, None, connections)
