@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 import click
@@ -20,6 +19,7 @@ from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
 from netlab.cli.output import show, show_usage, tell, write_bytes
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
+from netlab.run.ending import interruptible
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -45,10 +45,12 @@ def main() -> NoReturn:
         show_usage(error)
         _leave(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _leave(130)
+        _leave_at_once(130)
     except Interrupted as interrupt:
-        show(f"netlab: {interrupt}", err=True)
-        _leave(128 + interrupt.signal_number)
+        # Where a terminal was hung up, nobody can be told.
+        with suppress(OSError):
+            show(f"netlab: {interrupt}", err=True)
+        _leave_at_once(128 + interrupt.signal_number)
     except NetlabError as error:
         for line in str(error).splitlines():
             show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
@@ -67,24 +69,12 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Turn the first of the ending signals into ``Interrupted``; later ones wait for the end."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        for each in ending:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(number, f"ended by {signal.Signals(number).name}")
-
-    ending = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP"):
-        ending.append(signal.SIGHUP)
-    before = {number: signal.signal(number, end) for number in ending}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _leave_at_once(code: int) -> NoReturn:
+    """Everything is written: no thread that waits on a host, and no library's, holds this up."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 @click.group(
@@ -123,6 +113,19 @@ def cli() -> None:
     metavar="SECONDS",
     help="Wait for hosts that another run holds.",
 )
+@click.option(
+    "--patience",
+    type=float,
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Once nothing else is left, wait for a host that is away until it was so for this long.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Measure nothing where some cell cannot be measured for want of a host.",
+)
 @click.option("--json", "as_json", is_flag=True, help="A JSON line a record on standard output.")
 @click.option(
     "--report/--no-report", "with_report", default=True, help="Make the report at the end."
@@ -136,6 +139,8 @@ def run(
     retries: int,
     redo: tuple[str, ...],
     wait: float,
+    patience: float,
+    strict: bool,
     as_json: bool,
     with_report: bool,
 ) -> None:
@@ -153,10 +158,12 @@ def run(
         retries=retries,
         redo=frozenset(redo),
         wait_s=wait,
+        patience_s=patience,
+        strict=strict,
     )
     progress = Progress(as_json=as_json)
     try:
-        with _signals():
+        with interruptible():
             outcome = run_matrix(options, progress)
     finally:
         progress.end()
@@ -232,7 +239,7 @@ def report(folder: Path, language: str, watching: bool) -> None:
     from netlab.report.live import watch
 
     try:
-        with _signals():
+        with interruptible():
             watch(folder, language, tell)
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:

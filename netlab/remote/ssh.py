@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -16,6 +17,9 @@ from netlab.remote.transport import LAST_WORDS_S, Tail
 
 BROKEN = (SSHException, EOFError, OSError)
 """What paramiko raises on a connection that is gone: even closing a channel sends a message."""
+
+UNLINKED_S = 0.2
+"""Between the end of a connection's channels and its own, at most."""
 
 
 class SshTransport:
@@ -116,6 +120,16 @@ class SshProcess:
         self._drain.join(LAST_WORDS_S)
         status = self._channel.recv_exit_status()
         return None if status < 0 else status
+
+    def is_connected(self) -> bool:
+        """Whether its connection is there; once it ended, paramiko takes a moment to say so."""
+        give_up = time.monotonic() + UNLINKED_S
+        transport = self._channel.get_transport()
+        while transport is not None and transport.is_active():
+            if time.monotonic() > give_up:
+                return True
+            time.sleep(0.01)
+        return False
 
     def kill(self) -> None:
         """Close the channel: the program's input ends with it."""

@@ -32,6 +32,9 @@ class Process(Protocol):
     def wait(self, timeout_s: float) -> int | None:
         """Its exit status, with its last words kept; ``None`` where it still runs by then."""
 
+    def is_connected(self) -> bool:
+        """Whether the way to it is there: then its end is its own."""
+
     def kill(self) -> None:
         """End it, where that can be done, and let go of it."""
 

@@ -19,6 +19,7 @@ from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
+from netlab.remote.host_lock import LockOwner
 from netlab.run import host_pool as room
 from netlab.run.host_pool import HostPool
 from netlab.run.preflight import Preflight, preflight
@@ -53,7 +54,8 @@ def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
         for name, address in addresses.items()
     )
     inventory = Inventory("hosts.yaml", hosts, {"LL": ("left", "right")})
-    with HostPool(inventory, ["LL"], owner="test", wait_s=0.0) as entered:
+    owner = LockOwner("test", "here", "nowhere")
+    with HostPool(inventory, ["LL"], owner=owner, wait_s=0.0) as entered:
         yield entered
 
 
@@ -83,7 +85,7 @@ def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
     assert tried == []
     lose(pool, "right")
     record = pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
-    assert (record.status, record.reason) == (Status.FAILED, "host-gone")
+    assert (record.status, record.reason) == (Status.FAILED, "probe-died")
     for _ in range(3):
         assert pool.reason_not_to_measure(CELL) is None
     assert len(tried) == 1
