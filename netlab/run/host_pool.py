@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from netlab.errors import HostError, HostGone, NetlabError
+from netlab.errors import HostError, HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, kept_busy
 from netlab.experiment.pairings import is_by_name
-from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.records import Record, Status
 from netlab.experiment.round_robin import Match, rounds_of
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends, address_of
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, same_host
 from netlab.run.absence import Absence
-from netlab.run.host_notes import described, peers_of
+from netlab.run.host_facts import HostFacts
+from netlab.run.host_notes import described, machine_id, peers_of
 from netlab.run.hosts.host_agents import HostAgents
 from netlab.run.hosts.ways import Ways
 from netlab.run.observers import active_observers, look_on
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
-from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away
+from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, interrupted
 from netlab.store.run_folder import RunFolder
 
 CLOSE_S = 3.0
@@ -67,6 +67,7 @@ class HostPool:
         self._hosts = HostAgents(inventory, owner, wait_s=wait_s, say=say)
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._ways = Ways(self._pairs, self._try, self._say)
+        self._facts = HostFacts(self._say)
         self._unchecked_at_first: list[str] = []
         self.warnings: list[str] = []
 
@@ -262,24 +263,14 @@ class HostPool:
         return self._hosts.returned()
 
     def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
-        """Append the facts of each host (or of some), with the route to its peer.
-
-        A host that does not tell them, or tells what no note can hold, has none.
-        """
-        for host, peer in peers_of(self._pairs.values()).items():
-            agent = self._hosts.agents.get(host)
-            if agent is None or agent.gone or (only is not None and host not in only):
-                continue
-            try:
-                facts = agent.facts(to=peer)
-            except NetlabError as error:
-                self._say(f"warning: {host}: no facts: {error}")
-                continue
-            kept: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in ("type", "id")}
-            try:
-                folder.note("facts", host=host, when=when, facts=dict(kept))
-            except ValueError as error:
-                self._say(f"warning: {host}: its facts cannot be kept: {error}")
+        """Append the facts of each host (or of some), with the route to its peer."""
+        peers = peers_of(self._pairs.values())
+        agents = {
+            name: agent
+            for name, agent in list(self._hosts.agents.items())
+            if name in peers and not agent.gone and (only is None or name in only)
+        }
+        self._facts.note(folder, agents, peers, when)
 
     # How it comes to be
 
@@ -354,19 +345,3 @@ class HostPool:
         if server.mirror is not None:
             return preflight_mirror(agents[client.name], server)
         return preflight(agents[server.name], agents[client.name], (server, client))
-
-
-def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
-    """The record of a trial that a signal ended."""
-    detail = "the run was ended while it was measured"
-    return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
-
-
-def machine_id() -> str | None:
-    """This machine's id, where it has one (machine-id(5))."""
-    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
-        try:
-            return Path(path).read_text(encoding="ascii").strip() or None
-        except (OSError, UnicodeDecodeError):
-            continue
-    return None

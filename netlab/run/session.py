@@ -28,8 +28,9 @@ from netlab.run.daemon_executor import DaemonExecutor
 from netlab.run.due_trials import disturbed, outstanding, teams_of
 from netlab.run.ending import shielded
 from netlab.run.flags import flag
-from netlab.run.host_pool import HostPool, interrupted
+from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
+from netlab.run.skip_reasons import interrupted
 from netlab.run.trial_faults import keep_traceback, record_of_fault, without_values
 from netlab.store.run_folder import RunFolder
 

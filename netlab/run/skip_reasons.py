@@ -48,6 +48,12 @@ class Unmeasured:
         )
 
 
+def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
+    """The record of a trial that a signal ended."""
+    detail = "the run was ended while it was measured"
+    return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
+
+
 def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
     """A host of the pair is away; ``away`` has those that are, by name."""
     server, client = (host.name for host in pair)

@@ -27,7 +27,7 @@ ORPHAN_S = 65.0
 HARVEST_S = 1.0
 """What those that are asked again may take before the others are measured meanwhile."""
 
-SAY_S = 0.3
+SAY_S = 1.0
 """Whatever takes longer at the end is said."""
 
 

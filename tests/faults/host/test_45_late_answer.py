@@ -19,7 +19,7 @@ __all__ = ["bench"]
 
 pytestmark = pytest.mark.alone
 
-WORDS = ("run", "matrix.yaml", "--no-report", "--into")
+WORDS = ("run", "matrix.yaml", "--no-report", "--retries", "3", "--into")
 TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit, direction: both}"
 """Both directions have one window: the probes' clocks are asked before each trial."""
 
@@ -32,22 +32,22 @@ def test_the_next_trial_is_measured(
     until: str,
 ) -> None:
     """Between trials, and while the facts are asked for that a run begins with."""
-    monkeypatch.setattr(agent, "ANSWER_S", 0.3)
+    monkeypatch.setattr(agent, "ANSWER_S", 1.0)
     monkeypatch.chdir(bench.folder)
-    matrix = bench.matrix(TESTS, repeats="4")
+    matrix = bench.matrix(TESTS, repeats="4", defaults="{duration: 500ms}")
     assert bench.run(*WORDS, "clean").returncode == 0
 
     def slow() -> None:
         bench.wait_for(until)
         for pid in bench.probes():
             os.kill(pid, signal.SIGSTOP)
-        time.sleep(0.8)
+        time.sleep(2.0)
         for pid in bench.probes():
             os.kill(pid, signal.SIGCONT)
 
     slower = threading.Thread(target=slow)
     slower.start()
-    outcome = run(Options(matrix=matrix, into=bench.folder / "out"), Progress())
+    outcome = run(Options(matrix=matrix, into=bench.folder / "out", retries=3), Progress())
     slower.join()
     assert outcome.counts == {"ok": 4}
     faulty = bench.load()
