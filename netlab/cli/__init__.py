@@ -38,6 +38,8 @@ Exit codes
 def main() -> NoReturn:
     """Run the command line; every expected error is one line and an exit code of its own."""
     try:
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as wish:
         _leave(wish.exit_code)

@@ -18,7 +18,7 @@ from netlab.measure.ends import Ends, address_of
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, same_host
 from netlab.run.absence import Absence
-from netlab.run.host_facts import HostFacts
+from netlab.run.fact_notes import FactNotes
 from netlab.run.host_notes import described, machine_id, peers_of
 from netlab.run.hosts.host_agents import HostAgents
 from netlab.run.hosts.ways import Ways
@@ -67,7 +67,7 @@ class HostPool:
         self._hosts = HostAgents(inventory, owner, wait_s=wait_s, say=say)
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._ways = Ways(self._pairs, self._try, self._say)
-        self._facts = HostFacts(self._say)
+        self._facts = FactNotes(self._say)
         self._unchecked_at_first: list[str] = []
         self.warnings: list[str] = []
 
@@ -233,6 +233,8 @@ class HostPool:
 
     def ask_again(self) -> None:
         """Ask the hosts and ways that are away, where it is time to."""
+        if self._hosts.all_there and not self._ways.cut:
+            return
         self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
         self._welcome()
         self._ways.ask_again()
@@ -336,7 +338,7 @@ class HostPool:
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [each for each in warnings if each not in self.warnings]
         lost = any(agent.gone for agent in self._hosts.agents.values())
-        if not lost and all(map(self._ways.is_unchecked, self._pairs)):
+        if not (lost or self._ways.has_defects) and all(map(self._ways.is_unchecked, self._pairs)):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
 
     def _try(self, pairing: str) -> Preflight:

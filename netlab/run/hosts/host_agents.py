@@ -68,6 +68,12 @@ class HostAgents:
         """Of all hosts that are or were connected to, or should be."""
         return tuple({**self.agents, **self.absences})
 
+    @property
+    def all_there(self) -> bool:
+        """Whether nobody is away, or on his way back."""
+        gone = any(agent.gone for agent in self.agents.values())
+        return not (gone or self.absences or self._asked or self._came)
+
     # At the beginning
 
     def open_all(self, hosts: Collection[Host]) -> dict[str, HostRefused]:

@@ -36,6 +36,8 @@ class Ways:
         self, pairs: Mapping[str, HostPair], check: Check, say: Callable[[str], None]
     ) -> None:
         self.cut: dict[Way, Absence] = {}
+        self.has_defects = False
+        """Whether a first check failed by a fault of netlab."""
         self._pairs = pairs
         self._check = check
         self._say = say
@@ -165,6 +167,10 @@ class Ways:
             return self._check(pairing)
         except (HostError, ProbeError) as error:
             return str(error)
+        except Exception as error:
+            # A defect: its trials run into it as well, and keep the traceback.
+            self.has_defects = True
+            return f"{pairing}: {type(error).__name__}: {error}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         server, client = (host.name for host in self._pairs[pairing])

@@ -12,7 +12,7 @@ from netlab.store.run_folder import RunFolder
 NOT_KEPT = ("type", "id")
 
 
-class HostFacts:
+class FactNotes:
     """Notes facts, and says where a host was restarted meanwhile."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
