@@ -117,7 +117,7 @@ def cli() -> None:
 )
 @click.option(
     "--patience",
-    type=float,
+    type=click.FloatRange(min=0),
     default=600.0,
     show_default=True,
     metavar="SECONDS",

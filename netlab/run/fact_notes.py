@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from netlab.errors import NetlabError
+from netlab.errors import HostError, ProbeError
 from netlab.experiment.records import Value
 from netlab.remote.agent import Agent
 from netlab.store.run_folder import RunFolder
@@ -30,7 +30,7 @@ class FactNotes:
         for host, agent in agents.items():
             try:
                 facts = agent.facts(to=peers[host])
-            except NetlabError as error:
+            except (HostError, ProbeError) as error:
                 self._say(f"warning: {host}: no facts: {error}")
                 continue
             kept: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in NOT_KEPT}

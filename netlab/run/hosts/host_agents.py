@@ -7,7 +7,15 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 
-from netlab.errors import HostError, HostGone, HostKeyError, HostRefused, LockedError, NetlabError
+from netlab.errors import (
+    HostError,
+    HostGone,
+    HostKeyError,
+    HostRefused,
+    Interrupted,
+    LockedError,
+    NetlabError,
+)
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_hosts
@@ -94,6 +102,8 @@ class HostAgents:
             agent = Agent.open(host, self._say)
         except HostError as error:
             return error
+        except Interrupted:
+            raise
         except Exception as error:
             # Whatever a host can say, it is that host's trouble alone.
             return HostError(f"{host.name}: {type(error).__name__}: {error}")
@@ -205,9 +215,10 @@ class HostAgents:
         try:
             self._orphans.end(found)
             self._lock(found, max(self._wait_s, RETURN_S))
-        except NetlabError as error:
+        except Exception as error:
             found.close()
-            return error
+            known = isinstance(error, NetlabError)
+            return error if known else HostError(f"{name}: {type(error).__name__}: {error}")
         return found
 
     def _lock(self, agent: Agent, wait_s: float) -> None:

@@ -115,7 +115,7 @@ class Ways:
 
     def why_cut(self, pairings: Collection[str]) -> tuple[str, ...]:
         """A sentence for each way between the hosts of these that is cut."""
-        return tuple(each.sentence for way, each in self.cut.items() if way[0] in pairings)
+        return tuple(each.sentence for way, each in list(self.cut.items()) if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
         """Seconds until each way that one of these takes, and that is cut, is worth a check."""
@@ -130,7 +130,7 @@ class Ways:
     def ask_again(self) -> None:
         """Check those cut that are due."""
         now_s = time.monotonic()
-        due = {way[0] for way, absence in self.cut.items() if absence.is_due(now_s)}
+        due = {way[0] for way, absence in list(self.cut.items()) if absence.is_due(now_s)}
         executor = DaemonExecutor()
         wait([executor.submit(self._ask, pairing) for pairing in due])
 
@@ -143,7 +143,7 @@ class Ways:
         blocked = self.of(pairing).blocked if found is None else ()
         shut = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
         now_s = time.monotonic()
-        for way, absence in [each for each in self.cut.items() if each[0][0] == pairing]:
+        for way, absence in [each for each in list(self.cut.items()) if each[0][0] == pairing]:
             if found is not None:
                 self.cut[way] = absence.again(found.reason, found.detail, now_s)
             elif way in shut:
