@@ -24,8 +24,8 @@ hosts:
   far: {far}
   bad: {bad}
 pairings: [near+far, near+bad]
-defaults: {{duration: 200ms}}
-tests: [{{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}}]
+defaults: {{duration: 500ms}}
+tests: [{{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}}]
 """
 
 

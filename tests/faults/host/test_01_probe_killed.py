@@ -15,7 +15,7 @@ __all__ = ["bench"]
 
 pytestmark = pytest.mark.alone
 
-TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 20Mbit}"
+TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 8Mbit}"
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 
 

@@ -22,7 +22,7 @@ def test_the_trial_is_repeated(
 ) -> None:
     far = site.server()
     bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}",
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(far),
         defaults="{duration: 500ms}",
         repeats="4",

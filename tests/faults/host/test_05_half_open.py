@@ -31,9 +31,10 @@ def test_a_frozen_connection_is_made_anew(
     monkeypatch.setattr(agent, "HEARTBEAT_S", 0.2)
     far = site.server()
     matrix = bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}",
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(far),
         repeats="8",
+        defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     measured = threading.Event()

@@ -77,7 +77,7 @@ def test_the_trial_is_repeated(
     bench: Bench, site: Site, relay: Relay, record_property: Callable[[str, object], None]
 ) -> None:
     bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}",
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(site.servers[0]),
         repeats="6",
         defaults="{duration: 400ms}",

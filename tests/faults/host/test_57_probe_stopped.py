@@ -33,10 +33,11 @@ def test_its_lock_is_no_other_runs(
     monkeypatch.setattr(agent, "SILENCE_S", 1.0)
     monkeypatch.setattr(agent, "HEARTBEAT_S", 0.2)
     matrix = bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}",
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(site.server()),
         client=at(site.server()),
         repeats="8",
+        defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     stopped: list[int] = []

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.alone, sshd.needs_sshd]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 AWAY_S = 3.0
-TRIALS = 20
+TRIALS = 12
 
 
 def test_its_trials_wait_until_it_is_back(
@@ -24,9 +24,10 @@ def test_its_trials_wait_until_it_is_back(
 ) -> None:
     far = site.server()
     bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}",
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(far),
         repeats=str(TRIALS),
+        defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     going = bench.start(*WORDS, "out")

@@ -19,7 +19,7 @@ __all__ = ["bench", "site"]
 pytestmark = [pytest.mark.alone, sshd.needs_sshd]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
-TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}"
+TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}"
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 END_S = 5.0
 
@@ -102,7 +102,7 @@ def test_the_second_ends_it_at_once(
         going.send_signal(signal.SIGINT)
         took_s, _ = ended(going)
     assert going.returncode == 130
-    assert took_s < 0.5
+    assert took_s < 2
     assert bench.run(*WORDS, "out").returncode == 0
     record_property("figure", f"twice: {took_s:.1f} s after the second")
 
