@@ -217,8 +217,9 @@ class HostAgents:
             self._lock(found, max(self._wait_s, RETURN_S))
         except Exception as error:
             found.close()
-            known = isinstance(error, NetlabError)
-            return error if known else HostError(f"{name}: {type(error).__name__}: {error}")
+            if isinstance(error, NetlabError):
+                return error
+            return HostError(f"{name}: {type(error).__name__}: {error}")
         return found
 
     def _lock(self, agent: Agent, wait_s: float) -> None:

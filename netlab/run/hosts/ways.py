@@ -140,6 +140,9 @@ class Ways:
             found = self._check_again(pairing)
         except HostError:
             return
+        except Exception as error:
+            detail = f"{pairing}: {type(error).__name__}: {error}"
+            found = Unmeasured(Status.FAILED, "wrong-path", detail)
         blocked = self.of(pairing).blocked if found is None else ()
         shut = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
         now_s = time.monotonic()
