@@ -30,7 +30,7 @@ def test_nobody_waits_for_the_login(
         "hosts": ("hosts", "matrix.yaml"),
     }
     going = bench.start(*words[command])
-    assert sshd.until(lambda: bool(far.sessions()))
+    assert sshd.until(lambda: bool(far.sessions()), 30)
     time.sleep(0.5)
     before = time.monotonic()
     going.send_signal(signal.SIGINT)
