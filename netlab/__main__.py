@@ -1,5 +1,14 @@
 """``python -m netlab``: the same as the command ``netlab``."""
 
+from __future__ import annotations
+
+import os
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Ctrl-C while all else is loaded: nothing is begun, and a traceback tells nobody anything.
+    signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(130))
+
 from netlab.cli import main
 
 if __name__ == "__main__":

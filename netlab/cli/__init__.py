@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 import click
@@ -21,6 +20,7 @@ from netlab.cli.output import show, show_usage, tell, write_bytes
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
+from netlab.run.ending import interruptible
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -40,6 +40,8 @@ def main() -> NoReturn:
     """Run the command line; every expected error is one line and an exit code of its own."""
     guard_streams()
     try:
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as wish:
         _leave(wish.exit_code)
@@ -47,10 +49,12 @@ def main() -> NoReturn:
         show_usage(error)
         _leave(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _leave(130)
+        _leave_at_once(130)
     except Interrupted as interrupt:
-        show(f"netlab: {interrupt}", err=True)
-        _leave(128 + interrupt.signal_number)
+        # Where a terminal was hung up, nobody can be told.
+        with suppress(OSError):
+            show(f"netlab: {interrupt}", err=True)
+        _leave_at_once(128 + interrupt.signal_number)
     except NetlabError as error:
         for line in str(error).splitlines():
             show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
@@ -66,24 +70,12 @@ def _leave(code: int) -> NoReturn:
     sys.exit(settle_streams(code))
 
 
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Turn the first of the ending signals into ``Interrupted``; later ones wait for the end."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        for each in ending:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(number, f"ended by {signal.Signals(number).name}")
-
-    ending = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP"):
-        ending.append(signal.SIGHUP)
-    before = {number: signal.signal(number, end) for number in ending}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _leave_at_once(code: int) -> NoReturn:
+    """Everything is written: no thread that waits on a host, and no library's, holds this up."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 @click.group(
@@ -122,6 +114,19 @@ def cli() -> None:
     metavar="SECONDS",
     help="Wait for hosts that another run holds.",
 )
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Once nothing else is left, wait for a host that is away until it was so for this long.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Measure nothing where some cell cannot be measured for want of a host.",
+)
 @click.option("--json", "as_json", is_flag=True, help="A JSON line a record on standard output.")
 @click.option(
     "--report/--no-report", "with_report", default=True, help="Make the report at the end."
@@ -135,6 +140,8 @@ def run(
     retries: int,
     redo: tuple[str, ...],
     wait: float,
+    patience: float,
+    strict: bool,
     as_json: bool,
     with_report: bool,
 ) -> None:
@@ -152,10 +159,12 @@ def run(
         retries=retries,
         redo=frozenset(redo),
         wait_s=wait,
+        patience_s=patience,
+        strict=strict,
     )
     progress = Progress(as_json=as_json)
     try:
-        with _signals():
+        with interruptible():
             outcome = run_matrix(options, progress)
     finally:
         progress.end()
@@ -232,7 +241,7 @@ def report(folder: Path, language: str, watching: bool) -> None:
     from netlab.report.live import watch
 
     try:
-        with _signals():
+        with interruptible():
             watch(folder, language, tell)
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:

@@ -52,8 +52,14 @@ class Agent:
     """A resident ``netprobe agent``. Its methods may be called by several threads."""
 
     def __init__(
-        self, host: Host, transport: Transport, process: Process, *, silence_s: float = SILENCE_S
+        self,
+        host: Host,
+        transport: Transport,
+        process: Process,
+        *,
+        silence_s: float | None = None,
     ) -> None:
+        """``silence_s``: after which a host that says nothing is lost; ``SILENCE_S`` by default."""
         self.host = host
         self.hello: Mapping[str, Any] = {}
         self.probe_path = ""
@@ -70,13 +76,15 @@ class Agent:
         self._records = Allowance(RECORDS_AT_ONCE, RECORDS_PER_S)
         self._transport = transport
         self._process = process
-        self._silence_s = silence_s
+        self._silence_s = SILENCE_S if silence_s is None else silence_s
         self._pending: dict[str, Pending] = {}
         self._number = 0
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._heard_at = time.monotonic()
         self._gone: str | None = None
+        self.died = False
+        """Whether its probe ended while the way to the host was there."""
         self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -88,7 +96,7 @@ class Agent:
         host: Host,
         on_event: Callable[[str], None] | None = None,
         *,
-        silence_s: float = SILENCE_S,
+        silence_s: float | None = None,
         connections: Connections | None = None,
     ) -> Self:
         """Connect, put the right probe there, start its agent and greet it.
@@ -129,6 +137,11 @@ class Agent:
         return self._gone is not None
 
     @property
+    def why_gone(self) -> str:
+        """A sentence about a host that is lost."""
+        return self._gone or f"{self.host.name}: gone"
+
+    @property
     def identity(self) -> tuple[str, str]:
         """What is the same for two names of one machine and network namespace."""
         return self._machine, self._network
@@ -151,9 +164,12 @@ class Agent:
             self._on_write_error(error)
         return pending
 
-    def ask(self, verb: str, *, timeout_s: float = ANSWER_S, **keys: Any) -> Mapping[str, Any]:
-        """Send a request and wait for its answer; ProbeError or HostGone in place of one."""
-        return self.start(verb, **keys).record(timeout_s)
+    def ask(self, verb: str, *, timeout_s: float | None = None, **keys: Any) -> Mapping[str, Any]:
+        """Send a request and wait for its answer; ProbeError or HostGone in place of one.
+
+        ``timeout_s``: ``ANSWER_S`` by default.
+        """
+        return self.start(verb, **keys).record(ANSWER_S if timeout_s is None else timeout_s)
 
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
         """The host's facts; with ``to`` those of the way to that address, by an interface or by
@@ -183,15 +199,23 @@ class Agent:
         if self._closing.is_set():
             return
         self._closing.set()
-        try:
-            self._send(request_line("bye", "quit", {}))
-        except (OSError, ValueError):
-            self._gone = self._gone or f"{self.host.name}: gone"
+        self._say_goodbye()
         self._process.close_input()
         self._process.wait(0.1 if self._gone else GOODBYE_S)
         self._mark_lost(f"{self.host.name}: let go")
         self.release()
         self._transport.close()
+
+    def _say_goodbye(self) -> None:
+        """Unless another thread is stuck with a line of its own."""
+        if not self._write_lock.acquire(timeout=GOODBYE_S):
+            return
+        try:
+            self._process.write(request_line("bye", "quit", {}))
+        except (OSError, ValueError):
+            self._gone = self._gone or f"{self.host.name}: gone"
+        finally:
+            self._write_lock.release()
 
     def release(self) -> None:
         """End the process without a word. For ``close`` and for what never was an agent."""
@@ -299,8 +323,16 @@ class Agent:
         except (OSError, ValueError) as error:
             self._mark_lost(f"{self.host.name}: the connection broke ({error})")
         if self._gone is None:
-            status = self._process.wait(1.0)
-            self._mark_lost(f"{self.host.name}: the probe ended{self._last_words(status)}")
+            self._tell_how_it_ended()
+
+    def _tell_how_it_ended(self) -> None:
+        """Its output is at its end: the probe died, or the connection with everything on it."""
+        status = self._process.wait(1.0)
+        if self._closing.is_set() or (status is None and not self._process.is_connected()):
+            self._mark_lost(f"{self.host.name}: the connection ended")
+            return
+        self.died = True
+        self._mark_lost(f"{self.host.name}: the probe {_ended(status)}{self._last_words()}")
 
     def _take(self, record: Mapping[str, Any], now_s: float) -> None:
         """Hand on what may be believed of a record, and forget a request that ends with it."""
@@ -335,14 +367,11 @@ class Agent:
             pending.deliver(bad_answer({"id": pending.id}, f"it {sentence}"))
         self._process.kill()
 
-    def _last_words(self, status: int | None) -> str:
-        words = "" if status is None else f" with status {status}"
+    def _last_words(self) -> str:
         said = self._process.stderr_tail()
         if said:
-            words += f": {excerpt(said.splitlines()[-1], 200)}"
-        elif self._first_skipped:
-            words += f"; it said {self._first_skipped}"
-        return words
+            return f": {excerpt(said.splitlines()[-1], 200)}"
+        return f"; it said {self._first_skipped}" if self._first_skipped else ""
 
     def _mark_lost(self, sentence: str) -> None:
         with self._lock:
@@ -352,3 +381,11 @@ class Agent:
             self._pending.clear()
         for pending in waiting:
             pending.deliver({"type": GONE, "detail": self._gone})
+
+
+def _ended(status: int | None) -> str:
+    """A child's status below 0 is a signal's number, a shell's above 128 stands for one."""
+    if status is None:
+        return "ended"
+    number = -status if status < 0 else status - 128
+    return f"died (signal {number})" if 0 < number < 65 else f"ended with status {status}"

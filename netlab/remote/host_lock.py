@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from netlab.errors import HostError, LockedError, ProbeError
+from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
+
+ASK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LockOwner:
+    """Who holds a host's lock: the run by its id, and which session of it."""
+
+    run: str
+    session: str
+    """Random: no other process has it."""
+    folder: str
+
+    def __str__(self) -> str:
+        # A probe keeps some 250 bytes of it: what it is recognised by comes first.
+        return f"run {self.run}, session {self.session}, in {self.folder}"
+
+    def is_this_session(self, holder: str) -> bool:
+        """Whether an agent that this very process started holds the lock."""
+        return holder.startswith(f"run {self.run}, session {self.session}, ")
+
+    def is_this_run(self, holder: str) -> bool:
+        """Whether an agent of this run holds it, of this or of an earlier session."""
+        return bool(self.run) and holder.startswith(f"run {self.run}, ")
+
+
+Patience = Callable[[Agent, str], float]
+"""An agent and who holds its host, as the holder says it → how long to wait for that, in s."""
 
 
 def same_host(one: Agent, other: Agent) -> bool:
@@ -18,10 +47,18 @@ def same_host(one: Agent, other: Agent) -> bool:
     return named or one.identity == other.identity
 
 
-def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> list[Agent]:
+def lock_hosts(
+    agents: Iterable[Agent],
+    owner: LockOwner | str,
+    *,
+    wait_s: float = 0.0,
+    patience: Patience | None = None,
+) -> list[Agent]:
     """Hold every host for this controller until its agent ends; LockedError with the holder.
 
-    Returns the agents that hold the locks.
+    Returns the agents that hold the locks. ``patience`` may ask for more than ``wait_s``; it is
+    called whenever the lock was refused. Raises HostGone where a host is lost meanwhile, HostError
+    where it has no lock to take.
 
     In sorted order, so that two controllers never wait for each other; two agents on one machine
     and network namespace hold one lock.
@@ -29,19 +66,27 @@ def lock_hosts(agents: Iterable[Agent], owner: str, *, wait_s: float = 0.0) -> l
     by_identity: dict[tuple[str, str], Agent] = {}
     for agent in agents:
         by_identity.setdefault(agent.identity, agent)
-    give_up = time.monotonic() + wait_s
+    began = time.monotonic()
     for _, agent in sorted(by_identity.items()):
-        while True:
-            try:
-                agent.ask("lock", owner=owner)
-                break
-            except ProbeError as error:
-                if error.word != "locked":
-                    raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
-                if time.monotonic() >= give_up:
-                    raise LockedError(
-                        f"{agent.host.name} is measured by {error.detail or 'another run'}; "
-                        "wait for it with --wait SECONDS"
-                    ) from None
-                time.sleep(0.2)
+        while (holder := _refused_by(agent, owner)) is not None:
+            enough_s = max(wait_s, patience(agent, holder) if patience else 0.0)
+            if time.monotonic() >= began + enough_s:
+                raise LockedError(
+                    f"{agent.host.name} is measured by {holder or 'another run'}; "
+                    "wait for it with --wait SECONDS"
+                )
+            time.sleep(ASK_AGAIN_S)
     return list(by_identity.values())
+
+
+def _refused_by(agent: Agent, owner: LockOwner | str) -> str | None:
+    """Take the lock; who holds it, as far as he says, ``None`` where we do now."""
+    try:
+        agent.ask("lock", owner=str(owner))
+    except HostGone:
+        raise
+    except ProbeError as error:
+        if error.word != "locked":
+            raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
+        return error.detail
+    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +11,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.requirements import Demand, EndName, lacking
 from netlab.remote.agent import Agent
+from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def asking(say: Callable[[str], None]) -> AskHosts:
     """
 
     def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
-        with ThreadPoolExecutor(max_workers=min(16, max(1, len(hosts)))) as executor:
+        with DaemonExecutor(AT_ONCE) as executor:
             told = executor.map(partial(_ask_one, say=say), hosts)
             return {host.name: each for host, each in zip(hosts, told, strict=True)}
 

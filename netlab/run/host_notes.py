@@ -1,8 +1,9 @@
-"""The hosts of a run as they were found, and whom each of them measures with. Pure."""
+"""The hosts of a run as they were found, and whom each of them measures with."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError
@@ -57,3 +58,13 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
 def _within_a_machine(pair: tuple[Host, Host]) -> bool:
     server, client = pair
     return server.machine_name == client.machine_name
+
+
+def machine_id() -> str | None:
+    """This machine's id, where it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None

@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ class Progress:
         self._link: Link | None = None
         self._expected: set[tuple[str, int]] = set()
         self._untold = False
+        self._waited_for: set[str] = set()
 
     def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
         """Say what is about to be measured, and where it goes; ``done`` trials are there."""
@@ -87,6 +89,16 @@ class Progress:
         """Nothing is measured for a while, as the matrix asks."""
         if self._bar is not None:
             self._draw(f"pause of {format_seconds(seconds)}")
+
+    def waiting(self, sentences: Iterable[str], patience_s: float) -> None:
+        """Nothing can be measured until a host is back; said once of each."""
+        new = [each for each in sentences if each not in self._waited_for]
+        self._waited_for.update(new)
+        for sentence in new:
+            self._say(
+                f"{sentence}; waits for it, {format_seconds(patience_s)} at most from its loss on "
+                "(--patience); a signal ends the run"
+            )
 
     def tell(self, sentence: str) -> None:
         """Say what takes long before the first trial; may be called by several threads."""
@@ -172,10 +184,12 @@ class Progress:
     def _say(self, text: str) -> None:
         self._said_at = time.monotonic()
         line = printable(text)
-        if self._bar is not None:
-            self._bar.console.print(line, markup=False, highlight=False)
-        else:
-            print(line, file=sys.stderr, flush=True)
+        # A terminal that is gone takes no result with it.
+        with suppress(OSError, ValueError):
+            if self._bar is not None:
+                self._bar.console.print(line, markup=False, highlight=False)
+            else:
+                print(line, file=sys.stderr, flush=True)
 
 
 def _event(record: Record) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import time
 from collections.abc import Mapping
@@ -12,12 +13,18 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
+from netlab.experiment.schedule import Trial
+from netlab.remote.host_lock import LockOwner
 from netlab.results.value_types import RUN_CHECK
+from netlab.run.absence import PATIENCE_S
+from netlab.run.due_trials import counts, disturbed, outstanding
+from netlab.run.ending import shielded
 from netlab.run.host_pool import HostPool
 from netlab.run.plan import chosen_of
 from netlab.run.progress import Progress
-from netlab.run.session import Session, counts, disturbed, outstanding
+from netlab.run.session import Session
 from netlab.store.run_folder import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
 
@@ -34,6 +41,10 @@ class Options:
     retries: int = 1
     redo: frozenset[str] = frozenset()
     wait_s: float = 0.0
+    patience_s: float = PATIENCE_S
+    """What is away is waited for from its loss on, once nothing else is left."""
+    strict: bool = False
+    """Measure nothing where a cell cannot be measured for want of a host."""
 
     def to_go_on(self, folder: Path) -> str:
         """The command that goes on with this run."""
@@ -81,36 +92,64 @@ def run(options: Options, progress: Progress) -> Outcome:
         if trials:
             done = sum(counts(folder, chosen).values()) - len(trials)
             progress.begin(folder.path, trials, done=done, matrix=matrix)
-            pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
-            with HostPool(
-                inventory,
-                pairings,
-                owner=str(folder.path),
-                wait_s=options.wait_s,
-                say=progress.tell,
-            ) as pool:
-                unreachable = pool.unreachable
-                _note_session(folder, options, matrix, pool)
-                progress.warn(pool.warnings)
-                session = Session(
-                    folder=folder,
-                    pool=pool,
-                    matrix=matrix,
-                    progress=progress,
-                    cells=chosen,
-                    redo=options.redo,
-                    retries=options.retries,
-                )
-                try:
-                    session.measure()
-                except Interrupted as signal:
-                    going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
-                    raise Interrupted(signal.signal_number, going_on) from None
-                session.flag()
-                pool.note_facts(folder, "after")
-                folder.note("session-end")
+            try:
+                unreachable = _measure(options, matrix, inventory, chosen, trials, folder, progress)
+            except Interrupted as signal:
+                going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
+                raise Interrupted(signal.signal_number, going_on) from None
         state = counts(folder, chosen)
-        return Outcome(folder.path, state, unreachable, options.to_go_on(folder.path))
+        left = unreachable if state.get("pending") else ()
+        return Outcome(folder.path, state, left, options.to_go_on(folder.path))
+
+
+def _measure(
+    options: Options,
+    matrix: Matrix,
+    inventory: Inventory,
+    chosen: tuple[Cell, ...],
+    trials: tuple[Trial, ...],
+    folder: RunFolder,
+    progress: Progress,
+) -> tuple[str, ...]:
+    """One session with its hosts; a sentence for each host that is away at its end."""
+    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
+    owner, wait_s = _owner(folder), options.wait_s
+    with HostPool(inventory, pairings, owner=owner, wait_s=wait_s, say=progress.tell) as pool:
+        if options.strict and pool.missing:
+            raise HostError("--strict: " + "; ".join(pool.missing))
+        with shielded():
+            _note_session(folder, options, matrix, pool)
+        progress.warn(pool.warnings)
+        there = set(pool.described())
+
+        def note_new_hosts() -> None:
+            if not there.issuperset(pool.described()):
+                there.update(pool.described())
+                _note_session(folder, options, matrix, pool)
+
+        pool.note_facts(folder, "before")
+        session = Session(
+            folder=folder,
+            pool=pool,
+            matrix=matrix,
+            progress=progress,
+            cells=chosen,
+            redo=options.redo,
+            retries=options.retries,
+            patience_s=options.patience_s,
+            on_hosts=note_new_hosts,
+        )
+        session.measure()
+        session.flag()
+        pool.note_facts(folder, "after")
+        folder.note("session-end")
+        return pool.unreachable
+
+
+def _owner(folder: RunFolder) -> LockOwner:
+    """The run by the name that its journal begins with."""
+    named = (note.data.get("run") for note in folder.notes if note.kind == "journal")
+    return LockOwner(str(next(named, "")), secrets.token_hex(4), str(folder.path))
 
 
 def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
@@ -162,4 +201,3 @@ def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: Hos
         quiet=matrix.quiet and asdict(matrix.quiet),
         hosts=pool.described(),
     )
-    pool.note_facts(folder, "before")

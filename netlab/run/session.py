@@ -7,25 +7,32 @@ is tight there is another trial only where the records so far ask for it.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor, Future, as_completed, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
-from netlab.errors import HostGone
+from netlab.errors import HostGone, Interrupted, NetlabError, StoreError
 from netlab.experiment.cells import Cell
-from netlab.experiment.interruptions import interruptions
-from netlab.experiment.kinds import Stream, TestSettings, is_together
+from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
-from netlab.experiment.stopping import StealRule
 from netlab.measure.common_window import CommonWindow, common_window, is_common
 from netlab.measure.engine import engine_for
 from netlab.measure.netprobe import NETPROBE
-from netlab.measure.rendezvous import Participant, Rendezvous
+from netlab.measure.rendezvous import Participant
+from netlab.run.absence import PATIENCE_S
+from netlab.run.daemon_executor import DaemonExecutor
+from netlab.run.due_trials import disturbed, outstanding, teams_of
+from netlab.run.ending import shielded
+from netlab.run.flags import flag
 from netlab.run.host_pool import HostPool
-from netlab.run.measured_again import Again, in_which_data_stopped
+from netlab.run.measured_again import Again
 from netlab.run.progress import Progress
+from netlab.run.skip_reasons import interrupted
+from netlab.run.trial_faults import keep_traceback, record_of_fault, without_values
 from netlab.store.run_folder import RunFolder
 
 ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
@@ -34,53 +41,13 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
 
-NOT_TIGHT = "not-tight"
-"""Kind of the note about a cell that had all its trials and never got tight."""
+LOSSES_MOST = 5
+"""A trial that loses its host this often stays as it is: it may be what the host dies of."""
 
+LAST_RECORDS_S = 0.5
+"""What trials under way may take to end once their agents have."""
 
-def outstanding(
-    folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
-) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that are to be measured, as far as the records tell."""
-    by_key = {cell.key: cell for cell in cells}
-    return tuple(
-        Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
-    )
-
-
-def disturbed(
-    folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
-) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that were measured, disturbed or interrupted, and may be tried
-    again.
-    """
-    return _recorded(folder, cells, Again(quiet).asks)
-
-
-def _recorded(
-    folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
-) -> tuple[Trial, ...]:
-    """The trials of ``cells`` whose record that counts is meant."""
-    by_key = {cell.key: cell for cell in cells}
-    return tuple(
-        Trial(by_key[key], number)
-        for (key, number), record in folder.latest.items()
-        if key in by_key and is_meant(record)
-    )
-
-
-def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
-    """The trials of ``cells`` by status; those not measured yet are pending."""
-    keys = {cell.key for cell in cells}
-    found: dict[str, int] = {}
-    for cell in folder.plan.cells:
-        if cell.key not in keys:
-            continue
-        for number in range(1, folder.progress(cell).trials + 1):
-            record = folder.latest.get((cell.key, number))
-            word = str(Status.PENDING if record is None else record.status)
-            found[word] = found.get(word, 0) + 1
-    return found
+LEAST_WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,98 +62,154 @@ class Session:
     """Those chosen of the matrix."""
     redo: frozenset[str]
     retries: int
+    patience_s: float = PATIENCE_S
+    """Once nothing else is left, a host that is away is waited for until it was so long away."""
+    on_hosts: Callable[[], None] = lambda: None
+    """Called when hosts came that were not there when the session began."""
+    _begun: set[Trial] = field(default_factory=set)
+    """Trials that this session measured, or is about to."""
+    _losses: Counter[Trial] = field(default_factory=Counter)
+    _under_way: dict[Trial, int] = field(default_factory=dict)
+    """Trials without a record yet → their attempt."""
 
     def measure(self) -> None:
         """Every trial that is to be measured, once (and its retries), until none is left."""
-        pairings = {cell.pairing for cell in self.cells}
-        begun: set[Trial] = set()
         paused = _Pause(self.matrix.pause_s, self.progress)
-        with ThreadPoolExecutor(max_workers=len(pairings)) as executor:
-            try:
-                while block := self._next_block(begun):
+        futures: dict[Future[Record], Trial] = {}
+        try:
+            while True:
+                self._ask_again()
+                block = self._next_block()
+                if block:
                     self.progress.expect(block)
-                    for round_ in self._rounds(block):
-                        for record in self._records(round_, paused, executor):
-                            self.folder.append(record)
-                            self.progress.record(record)
-                        self._note_returned()
-            except BaseException:
-                # What is under way ends with its agents; the executor waits for it.
-                self.pool.close()
-                raise
+                    self._measure(block, paused, futures)
+                elif not self._wait_for_hosts():
+                    break
+            self._give_up()
+        except BaseException as error:
+            # What is under way ends with its agents; nobody waits for a host that does not.
+            came = {future for future in futures if future.done()}
+            self.pool.close()
+            if isinstance(error, Interrupted):
+                self._keep_what_came(futures, came)
+            raise
+
+    def _measure(
+        self, block: tuple[Trial, ...], paused: _Pause, futures: dict[Future[Record], Trial]
+    ) -> None:
+        for round_ in self._rounds(block):
+            trials = [trial for trial in round_.trials if not self._is_left(trial)]
+            for record in self._records(trials, paused, futures):
+                self._keep(record)
+            self._ask_again()
+
+    # Records
+
+    def _keep(self, record: Record) -> None:
+        """Onto the disk; a signal waits meanwhile: no result is lost, and none is there twice."""
+        with shielded():
+            trial = (record.cell, record.trial)
+            before = self.folder.latest.get(trial)
+            if record.status is Status.PENDING and before and before.status is Status.OK:
+                return  # what was measured stands, until it is measured again
+            try:
+                self.folder.append(record)
+            except ValueError as error:
+                record = without_values(record, error)
+                self.folder.append(record)
+        self.progress.record(record)
+
+    def _keep_what_came(
+        self, futures: dict[Future[Record], Trial], came: set[Future[Record]]
+    ) -> None:
+        """What ``came`` before the signal, or was measured all the same; else it was interrupted:
+        what the end of one host's probe made of the other's test is no fault of either.
+        """
+        wait(futures, LAST_RECORDS_S)
+        for future, trial in list(futures.items()):
+            attempt = self._under_way[trial]
+            latest = self.folder.latest.get((trial.cell.key, trial.number))
+            if latest is not None and latest.attempt >= attempt:
+                continue
+            record = future.result() if future.done() and not future.exception() else None
+            if record is None or not (future in came or record.status is Status.OK):
+                record = interrupted(trial, attempt)
+            self._keep(record)
+
+    # Hosts that are away
+
+    def _is_left(self, trial: Trial) -> bool:
+        """Whether a trial waits for a host: it is not measured now, and no record says so yet."""
+        if not self.pool.is_away(trial.cell):
+            return False
+        self._begun.discard(trial)
+        return True
+
+    def _ask_again(self) -> None:
+        """Those who are away; who came back has new facts, and may never have been there."""
+        with self._defects_kept("hosts"):
+            self.pool.ask_again()
+            returned = self.pool.returned()
+            if returned:
+                self.on_hosts()
+                self.pool.note_facts(self.folder, "again", only=returned)
+
+    def _wait_for_hosts(self) -> bool:
+        """Wait for a host that has trials left; false where it is not worth it any more."""
+        cells = {trial.cell for trial in self._left()}
+        for_s = self.pool.next_ask_s(cells, self.patience_s)
+        if for_s is None:
+            return False
+        self.progress.waiting(self.pool.why_away(cells), self.patience_s)
+        time.sleep(max(for_s, LEAST_WAIT_S))
+        return True
+
+    def _give_up(self) -> None:
+        """Say of each trial that is left why it was not measured."""
+        for trial in self._left():
+            # One that was lost has the record of its loss.
+            away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
+            if away is not None:
+                self._keep(away.record(trial, self._begin(trial)))
+
+    def _left(self) -> list[Trial]:
+        """Trials that are to be measured, and that this session did not begin, or lost."""
+        found = outstanding(self.folder, self.cells, self.redo)
+        return [trial for trial in found if trial not in self._begun]
 
     def flag(self) -> None:
         """Say in which trials data stopped, which stayed disturbed and which cells never got tight;
         these once.
         """
-        self._flag_disturbed()
-        self._flag_interrupted()
-        until = self.folder.plan.until
-        noted = {note.data.get("cell") for note in self.folder.notes if note.kind == NOT_TIGHT}
-        flagged = {cell.key for cell in self.cells} - noted
-        found = [
-            (cell.key, progress.trials)
-            for cell in self.folder.plan.cells
-            if cell.key in flagged and (progress := self.folder.progress(cell)).precise is False
-        ]
-        if until is None or not found:
-            return
-        for key, trials in found:
-            self.folder.note(
-                NOT_TIGHT,
-                durable=False,
-                cell=key,
-                trials=trials,
-                within=until.within,
-                confidence=until.confidence,
-            )
-        cells = found[0][0] if len(found) == 1 else f"{found[0][0]} and {len(found) - 1} more"
-        self.progress.warn(
-            [f"not within ± {100 * until.within:g} % after {until.at_most} trials: {cells}"]
-        )
+        flag(self.folder, self.cells, self.matrix.quiet, self.progress)
 
-    def _flag_disturbed(self) -> None:
-        quiet = self.matrix.quiet
-        if quiet is None:
-            return
-        stayed = _recorded(self.folder, self.cells, quiet.is_disturbed)
-        if stayed:
-            self.progress.warn([f"in all of their tries {quiet.disturbed(len(stayed))}"])
-
-    def _flag_interrupted(self) -> None:
-        stand = _recorded(self.folder, self.cells, lambda each: any(interruptions(each)))
-        if stand:
-            self.progress.warn([f"{in_which_data_stopped(len(stand))}: see the findings"])
-
-    def _next_block(self, begun: set[Trial]) -> tuple[Trial, ...]:
+    def _next_block(self) -> tuple[Trial, ...]:
         """The block with the lowest number that has trials which this session did not begin.
 
         What was disturbed comes last, all of it together: what disturbs goes on for a while.
         """
-        left = [t for t in outstanding(self.folder, self.cells, self.redo) if t not in begun]
+        left = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
         if not left:
             return self._disturbed_block()
         number = min(trial.number for trial in left)
         block = with_partners([t for t in left if t.number == number], self.cells)
-        begun.update(block)
+        self._begun.update(block)
         return block
 
     def _disturbed_block(self) -> tuple[Trial, ...]:
         """What is to be tried again, noted and said."""
         rule = Again(self.matrix.quiet)
-        again = disturbed(self.folder, self.cells, rule.quiet)
+        again = tuple(
+            trial
+            for trial in disturbed(self.folder, self.cells, rule.quiet)
+            if self._losses[trial] <= LOSSES_MOST and not self.pool.is_away(trial.cell)
+        )
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
         rule.note(self.folder, records)
         self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
         return with_partners(again, self.cells)
-
-    def _note_returned(self) -> None:
-        """A host that was lost and came back may have been restarted: its facts show it."""
-        returned = self.pool.returned()
-        if returned:
-            self.pool.note_facts(self.folder, "again", only=returned)
 
     def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
         return rounds(
@@ -198,33 +221,51 @@ class Session:
             meeting_of=self.pool.meeting_of,
         )
 
-    def _records(self, round_: Round, paused: _Pause, executor: Executor) -> Iterator[Record]:
+    def _records(
+        self, trials: list[Trial], paused: _Pause, futures: dict[Future[Record], Trial]
+    ) -> Iterator[Record]:
         """The records of one round, as they come; a failed trial is tried again within it."""
-        waiting = list(round_.trials)
+        executor = DaemonExecutor()
+        waiting = trials
         for tries_left in range(self.retries, -1, -1):
             if not waiting:
                 return
             paused.before()
             attempts = [(trial, self._begin(trial)) for trial in waiting]
             window = self._window(waiting, executor)
-            teams = _teams(waiting)
-            futures = {
-                executor.submit(self._trial, *each, window, teams.get(each[0])): each[0]
-                for each in attempts
-            }
+            teams = teams_of(waiting)
+            for each in attempts:
+                future = executor.submit(self._trial, *each, window, teams.get(each[0]))
+                futures[future] = each[0]
             waiting = []
-            for future in as_completed(futures):
-                record = future.result()
+            for future in as_completed(list(futures)):
+                trial, record = futures[future], future.result()
                 paused.after(record)
-                if record.status is Status.FAILED and tries_left:
-                    waiting.append(futures[future])
+                if self._is_lost(trial, record, tries_left):
+                    self._begun.discard(trial)
+                elif record.status is Status.FAILED and tries_left:
+                    waiting.append(trial)
                 yield record
+                with shielded():
+                    del futures[future]
+                    self._under_way.pop(trial, None)
+
+    def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
+        """Whether a trial is measured again when its host, or the way to it, is back."""
+        gone = record.reason == "host-gone" and not tries_left
+        cut = record.status is Status.FAILED and self.pool.is_away(trial.cell)
+        if not (record.status is Status.PENDING or gone or cut):
+            return False
+        self._losses[trial] += 1
+        return self._losses[trial] <= LOSSES_MOST
 
     def _begin(self, trial: Trial) -> int:
         """Note that an attempt begins, and say which it is."""
         cell, number = trial.cell.key, trial.number
-        attempt = self.folder.next_attempt(cell, number)
-        self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+        with shielded():
+            attempt = self.folder.next_attempt(cell, number)
+            self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+            self._under_way[trial] = attempt
         return attempt
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
@@ -233,12 +274,23 @@ class Session:
         setups = [trial.cell.setup for trial, agents in found.items() if agents]
         if len(setups) < 2 or not is_common(setups):
             return None
-        try:
+        # Where a host is lost its own trial finds out; each is measured in a window of its own.
+        with self._defects_kept("window"):
             agents = [agent for pair in found.values() for agent in pair]
             return common_window([s for s in setups if isinstance(s, Stream)], agents, executor)
-        except HostGone:
-            # Its own trial finds out; the others are measured, each in a window of its own.
-            return None
+        return None
+
+    @contextmanager
+    def _defects_kept(self, name: str) -> Iterator[None]:
+        """Around what serves several trials: a host's trouble is that host's trials' to tell."""
+        try:
+            yield
+        except (StoreError, Interrupted):
+            raise
+        except NetlabError:
+            return
+        except Exception as error:
+            self.progress.warn([keep_traceback(error, self.folder.path, name)])
 
     def _trial(
         self,
@@ -249,25 +301,41 @@ class Session:
     ) -> Record:
         """One trial on its hosts, or the record that says why it was not measured."""
         try:
-            away = self.pool.reason_not_to_measure(trial.cell)
-            if away is not None:
-                return away.record(trial, attempt)
-            self.progress.trial(trial)
-            link = self.matrix.link
-            ends = replace(
-                self.pool.ends(trial.cell),
-                captures=self.folder.path / CAPTURES,
-                window=window,
-                participant=participant,
-                link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
-            )
-            engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
-            return engine.measure(trial, ends, attempt, self.progress.live)
-        except HostGone as gone:
-            return self.pool.lost(trial, attempt, gone)
+            try:
+                return self._measured(trial, attempt, window, participant)
+            except HostGone as gone:
+                return self.pool.lost(trial, attempt, gone)
+        except StoreError:
+            raise
+        except Exception as error:
+            return record_of_fault(error, trial, attempt, self.folder.path)
         finally:
             if participant is not None:
                 participant.leave()
+
+    def _measured(
+        self,
+        trial: Trial,
+        attempt: int,
+        window: CommonWindow | None,
+        participant: Participant | None,
+    ) -> Record:
+        away = self.pool.reason_not_to_measure(trial.cell)
+        if away is not None:
+            return away.record(trial, attempt)
+        self.progress.trial(trial)
+        link = self.matrix.link
+        ends = replace(
+            self.pool.ends(trial.cell),
+            captures=self.folder.path / CAPTURES,
+            window=window,
+            participant=participant,
+            link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
+        )
+        engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
+        record = engine.measure(trial, ends, attempt, self.progress.live)
+        self.pool.look_at_the_way(record, trial.cell)
+        return record
 
 
 class _Pause:
@@ -288,16 +356,3 @@ class _Pause:
     def after(self, record: Record) -> None:
         """A trial has ended."""
         self._due = self._due or record.status is not Status.PENDING
-
-
-def _teams(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """The places of those trials of a round that search together."""
-    teams: dict[TestSettings, list[Trial]] = {}
-    for trial in trials:
-        if is_together(trial.cell.setup):
-            teams.setdefault(trial.cell.setup, []).append(trial)
-    places: dict[Trial, Participant] = {}
-    for those in teams.values():
-        rendezvous = Rendezvous(trial.cell.pairing for trial in those)
-        places |= {trial: rendezvous.participant(trial.cell.pairing) for trial in those}
-    return places

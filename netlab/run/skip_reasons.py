@@ -13,6 +13,7 @@ from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import address_of
+from netlab.run.absence import Absence
 from netlab.run.preflight import Preflight
 
 
@@ -47,12 +48,19 @@ class Unmeasured:
         )
 
 
-def host_away(pair: HostPair, away: Mapping[str, str]) -> Unmeasured | None:
-    """A host of the pair is away; ``away`` has a sentence for each that is."""
+def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
+    """The record of a trial that a signal ended."""
+    detail = "the run was ended while it was measured"
+    return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
+
+
+def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
+    """A host of the pair is away; ``away`` has those that are, by name."""
     server, client = (host.name for host in pair)
-    for name in (server, client):
-        if name in away:
-            return Unmeasured(Status.PENDING, "host-away", away[name], server, client)
+    for absence in (away.get(server), away.get(client)):
+        if absence is not None:
+            reason, sentence = absence.reason, absence.sentence
+            return Unmeasured(Status.PENDING, reason, sentence, server, client)
     return None
 
 

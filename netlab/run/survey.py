@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from netlab.errors import HostError, NetlabError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
+from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.units import format_rate, format_seconds
 
 NO_THROTTLE = 0xFFFFFFFF
@@ -74,7 +74,7 @@ def survey(path: Path, say: Callable[[str], None] | None = None) -> Survey:
     ``say`` hears what takes long, from several threads.
     """
     hosts = load_inventory(path).hosts
-    with ThreadPoolExecutor(max_workers=min(16, len(hosts))) as executor:
+    with DaemonExecutor(AT_ONCE) as executor:
         return Survey(tuple(executor.map(partial(inspect, say=say), hosts)))
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from netlab.compare.check import Checked
     from netlab.compare.runs import Compared
 
+PATIENCE_S = 60.0
+"""A test waits less long than a person for a host that is away."""
+
 
 @dataclass(frozen=True)
 class RunUnderTest:
@@ -125,6 +128,7 @@ class Live:
             into=folder,
             only=tuple(only),
             overrides=settings,
+            patience_s=PATIENCE_S,
         )
         progress = Progress()
         try:

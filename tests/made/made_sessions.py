@@ -21,10 +21,11 @@ from netlab.measure.ends import Ends
 from netlab.measure.engine import register
 from netlab.remote.agent import Agent
 from netlab.run import session as room
+from netlab.run.due_trials import counts, outstanding
 from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
 from netlab.run.run import plan_of
-from netlab.run.session import Session, counts, outstanding
+from netlab.run.session import Session
 from netlab.run.skip_reasons import Unmeasured
 from netlab.store.run_folder import RunFolder, read
 
@@ -39,7 +40,7 @@ tests:
 """
 
 
-class Cut(Exception):
+class Cut(BaseException):
     """Stands for the signal that ends a controller in mid-run."""
 
 
@@ -62,6 +63,8 @@ class FakePool:
     away: Callable[[Trial], Status | None] = lambda _: None
     cut_after: int | None = None
     measured: list[Trial] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+    """Keys of cells of which a trial found its host away."""
 
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         return frozenset(cell.pairing)
@@ -81,6 +84,23 @@ class FakePool:
         del cell
         return Ends(server=None, client=cast(Agent, None), same_host=False)
 
+    def is_away(self, cell: Cell) -> bool:
+        return cell.key in self.gone or self.away(Trial(cell, 1)) is Status.PENDING
+
+    def look_at_the_way(self, record: Record, cell: Cell) -> None:
+        """It passes."""
+
+    def ask_again(self) -> None:
+        """Nobody is away."""
+
+    def next_ask_s(self, cells: object, patience_s: float) -> float | None:
+        del cells, patience_s
+        return None
+
+    def reason_left(self, cell: Cell) -> Unmeasured | None:
+        del cell
+        return Unmeasured(Status.PENDING, "host-away", "made up")
+
     def returned(self) -> frozenset[str]:
         return frozenset()
 
@@ -93,6 +113,8 @@ class FakePool:
             raise Cut
         self.measured.append(trial)
         status = self.away(trial)
+        if status is Status.PENDING:
+            self.gone.add(trial.cell.key)
         if status is not None:
             reason = {Status.FAILED: "no-peer", Status.PENDING: "host-away"}.get(status)
             return Unmeasured(status, reason or "capability-missing", "made up").record(

@@ -271,7 +271,7 @@ def test_closing_leaves_no_probe(real: Agent) -> None:
 
 def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
     os.kill(int(real.hello["pid"]), signal.SIGKILL)
-    with pytest.raises(HostGone, match="here: the probe ended with status -9"):
+    with pytest.raises(HostGone, match=r"here: the probe died \(signal 9\)"):
         real.ask("clock")
 
 
@@ -311,11 +311,3 @@ def test_two_agents_on_one_host_share_a_lock_and_another_controller_hears_who_ho
     freed.start()
     assert lock_hosts([stranger], "the run of Bob", wait_s=10) == [stranger]
     freed.join()
-
-
-def test_a_killed_holder_leaves_no_lock(start_in_own_network: Callable[[str], Agent]) -> None:
-    holder, next_one = (start_in_own_network(name) for name in ("holder", "next"))
-    lock_hosts([holder], "the run of Ada")
-    os.kill(int(holder.hello["pid"]), signal.SIGKILL)
-    assert until(lambda: holder.gone)
-    assert lock_hosts([next_one], "the run of Bob") == [next_one]

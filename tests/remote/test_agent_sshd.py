@@ -182,7 +182,7 @@ class TestAgent:
         assert pending.record(10)["type"] == "ready"
         server.cut()
         before = time.monotonic()
-        with pytest.raises(HostGone, match="far: the probe ended"):
+        with pytest.raises(HostGone, match="far: the connection ended"):
             pending.record(30)
         assert time.monotonic() - before < 5
         assert agent.gone

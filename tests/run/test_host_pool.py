@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from wires import TEST_CLIENT, TEST_SERVER, Wires, ip, wired
+from wired_pools import CELL, lose, pool, wires
+from wires import TEST_CLIENT, Wires, ip
 
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Inventory, Mirror
+from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
@@ -24,48 +21,9 @@ from netlab.run.host_pool import HostPool
 from netlab.run.preflight import Preflight, preflight
 from netlab.run.skip_reasons import beyond_server
 
-CELL = Cell(
-    pairing="LL",
-    test="stream",
-    setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1),
-)
+__all__ = ["pool", "wires"]
+
 ELSEWHERE = (TEST_CLIENT, "dev", "other0")
-
-
-@pytest.fixture
-def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
-    with wired(monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
-    """Both hosts of the wires, entered."""
-    namespaces = {"left": wires.server, "right": wires.client}
-    addresses = {"left": TEST_SERVER, "right": TEST_CLIENT}
-
-    def opened(host: Host, _say: object) -> Agent:
-        return wires.agent(host.name, namespaces[host.name], addresses[host.name])
-
-    monkeypatch.setattr(Agent, "open", opened)
-    hosts = tuple(
-        Host(name=name, os="L", local=True, addresses={"test": (address,)})
-        for name, address in addresses.items()
-    )
-    inventory = Inventory("hosts.yaml", hosts, {"LL": ("left", "right")})
-    with HostPool(inventory, ["LL"], owner="test", wait_s=0.0) as entered:
-        yield entered
-
-
-def lose(pool: HostPool, name: str) -> None:
-    """Kill a host's agent, as a host that starts anew does."""
-    ends = pool.ends(CELL)
-    agent = ends.client if ends.client.host.name == name else ends.agent_of_server
-    os.kill(int(agent.hello["pid"]), signal.SIGKILL)
-    give_up = time.monotonic() + 10
-    while not agent.gone:
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
@@ -83,7 +41,7 @@ def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
     assert tried == []
     lose(pool, "right")
     record = pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
-    assert (record.status, record.reason) == (Status.FAILED, "host-gone")
+    assert (record.status, record.reason) == (Status.FAILED, "probe-died")
     for _ in range(3):
         assert pool.reason_not_to_measure(CELL) is None
     assert len(tried) == 1

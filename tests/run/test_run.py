@@ -196,31 +196,6 @@ def test_a_second_controller_is_refused_with_who_holds_the_host(lab: Path) -> No
     assert run(lab, "run", "matrix.yaml", "--into", "two", "--no-report").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
-def test_a_signal_ends_the_run_cleanly_and_says_how_to_go_on(
-    lab: Path, number: signal.Signals, code: int
-) -> None:
-    with subprocess.Popen(
-        command("run", "matrix.yaml", "--into", "out", "--no-report"),
-        cwd=lab,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as going:
-        wait_for_a_record(lab / "out")
-        going.send_signal(number)
-        _, said = going.communicate(timeout=20)
-    assert going.returncode == code
-    assert "--into out" in said
-    assert "Traceback" not in said
-    assert probes_of(lab) == []
-    before = records(lab / "out")
-    assert run(lab, "run", "matrix.yaml", "--into", "out", "--no-report").returncode == 0
-    assert records(lab / "out")[: len(before)] == before
-    assert len(records(lab / "out")) == CELLS
-
-
 def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(lab: Path) -> None:
     with subprocess.Popen(
         command("run", "matrix.yaml", "--into", "out", "--no-report", "--set", "pause=10min"),
@@ -234,25 +209,6 @@ def test_a_signal_ends_a_pause_at_once_and_the_start_says_that_there_are_some(la
     assert going.returncode == 130
     assert "10 min between trials" in said
     assert len(records(lab / "out")) == 1
-
-
-def test_after_kill_9_the_agents_end_and_the_run_goes_on_where_it_stood(lab: Path) -> None:
-    with subprocess.Popen(
-        command("run", "matrix.yaml", "--into", "out", "--no-report"),
-        cwd=lab,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as going:
-        wait_for_a_record(lab / "out")
-        os.kill(going.pid, signal.SIGKILL)
-    before = records(lab / "out")
-    done = run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert done.returncode == 0, done.stderr
-    after = records(lab / "out")
-    assert after[: len(before)] == before
-    keys = [json.loads(line.partition(" ")[2])["cell"] for line in after]
-    assert sorted(keys) == sorted({*keys})
-    assert len(keys) == CELLS
 
 
 def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Path) -> None:
@@ -278,26 +234,6 @@ def test_a_run_until_tight_goes_on_after_kill_9_with_the_same_decisions(lab: Pat
     assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
     wild = [key for key, each in own.items() if progress_of(UNTIL_RULE, each).precise is False]
     assert state["not_tight"] == wild
-
-
-def test_an_agent_that_dies_in_mid_cell_costs_that_attempt_only(lab: Path) -> None:
-    with subprocess.Popen(
-        command("run", "matrix.yaml", "--into", "out", "--set", "duration=1s", "--no-report"),
-        cwd=lab,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as going:
-        wait_for_a_record(lab / "out")
-        os.kill(probes_of(lab)[0], signal.SIGKILL)
-        _, said = going.communicate(timeout=60)
-    assert going.returncode == 0, said
-    assert "the probe ended" in said
-    # The facts of the host that came back: it may have been started anew.
-    told = [(each["host"], each["when"]) for each in netlab.load(lab / "out").facts]
-    assert [when for _, when in told] == ["before", "before", "again", "after", "after"]
-    frame = netlab.load(lab / "out").frame
-    assert set(frame["status"]) == {"ok"}
-    assert frame["attempt"].max() == 2
 
 
 def test_the_export_is_the_frame(lab: Path) -> None:

@@ -1,0 +1,68 @@
+"""Threads that wait on hosts: one a call, and none that keeps the process alive.
+
+``ThreadPoolExecutor`` joins its threads when the interpreter ends, so that one host that does not
+answer would hold up the end of a run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from functools import partial
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+AT_ONCE = 16
+"""So many hosts are connected to at the same time."""
+
+
+class DaemonExecutor(Executor):
+    """Runs each call in a daemon thread of its own."""
+
+    def __init__(self, most: int | None = None) -> None:
+        """``most``: so many calls run at the same time, from 1; ``None``: all of them."""
+        self._room = None if most is None else threading.Semaphore(most)
+        self._started: list[Future[Any]] = []
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Start a call; what it raises is the future's."""
+        future: Future[T] = Future()
+        self._started = [each for each in self._started if not each.done()]
+        self._started.append(future)
+        call = partial(fn, *args, **kwargs)
+        threading.Thread(target=self._run, args=(future, call), daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what was started, or do not; calls under way are never cut off."""
+        if cancel_futures:
+            for future in self._started:
+                future.cancel()
+        for future in self._started if wait else ():
+            if not future.cancelled():
+                future.exception()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Whoever leaves by an exception does not wait."""
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
+    def _run(self, future: Future[T], call: Callable[[], T]) -> None:
+        if self._room is not None:
+            self._room.acquire()
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            if self._room is not None:
+                self._room.release()

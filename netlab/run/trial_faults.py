@@ -1,0 +1,59 @@
+"""The boundary around a trial: whatever goes wrong in it becomes its record, and nothing else's.
+
+A host's trouble is told by its word; a defect of netlab is ``internal``, and its traceback is kept
+in the run folder.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+from netlab.errors import HostError, HostRefused, LockedError, ProbeError, UsageError
+from netlab.experiment.records import REASONS, Record, Status, reason_of
+from netlab.experiment.schedule import Trial
+from netlab.run.skip_reasons import Unmeasured
+
+TRACEBACKS = "tracebacks"
+"""Name of the folder in a run's folder for tracebacks of defects."""
+
+SENTENCE_CHARACTERS = 300
+
+
+def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
+    """The record of a trial that ended with ``error``; the run goes on with the next one."""
+    if isinstance(error, ProbeError):
+        reason = reason_of(error.word)
+        status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
+        return Unmeasured(status, reason, str(error)).record(trial, attempt)
+    if isinstance(error, LockedError):
+        return Unmeasured(Status.PENDING, "locked", str(error)).record(trial, attempt)
+    if isinstance(error, HostRefused):
+        return Unmeasured(Status.PENDING, "host-refused", str(error)).record(trial, attempt)
+    if isinstance(error, HostError):
+        return Unmeasured(Status.FAILED, "host-gone", str(error)).record(trial, attempt)
+    if isinstance(error, UsageError):
+        reason = "address-not-available"
+        return Unmeasured(Status.FAILED, reason, str(error)).record(trial, attempt)
+    detail = keep_traceback(error, folder, f"{trial.cell.key}-{trial.number}-{attempt}")
+    return Unmeasured(Status.FAILED, "internal", detail).record(trial, attempt)
+
+
+def without_values(record: Record, error: ValueError) -> Record:
+    """In place of a record that no journal may hold: its host said what cannot be."""
+    detail = str(error)[:SENTENCE_CHARACTERS]
+    return replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+
+
+def keep_traceback(error: Exception, folder: Path, name: str) -> str:
+    """Write a defect's traceback into the run folder; a sentence that names the file."""
+    sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
+    kept = Path(TRACEBACKS) / f"{name}.txt"
+    text = "".join(traceback.format_exception(error))
+    try:
+        (folder / TRACEBACKS).mkdir(mode=0o700, exist_ok=True)
+        (folder / kept).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as refused:
+        return f"{sentence}; its traceback cannot be kept ({refused.strerror})"
+    return f"{sentence}; its traceback is in {kept}"

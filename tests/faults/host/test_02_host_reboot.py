@@ -1,0 +1,75 @@
+"""A host that is restarted in mid-run, and has another boot id then, loses no cell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+import sshd
+from fault_runs import Bench, at, bench, by_status, wrong_ok
+from sshd import Site, Sshd, site
+
+__all__ = ["bench", "site"]
+
+pytestmark = [pytest.mark.alone, pytest.mark.needs("root", "sshd")]
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into")
+DOWN_S = 3.0
+TRIALS = 6
+
+LOGIN = """\
+#!/bin/sh
+HOME='{home}'; export HOME; cd "$HOME"
+exec unshare -m sh -c 'mount --bind {boot_id} /proc/sys/kernel/random/boot_id; exec "$@"' sh \
+    $SSH_ORIGINAL_COMMAND
+"""
+
+
+def boot(far: Sshd) -> str:
+    """Give the host another boot id; returns it."""
+    file = far.folder / "boot_id"
+    made = str(uuid.uuid4())
+    file.write_text(made + "\n")
+    (far.folder / "login").write_text(LOGIN.format(home=far.home, boot_id=file))
+    return made
+
+
+def test_its_trials_are_repeated_and_the_restart_is_noted(
+    bench: Bench, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    far = site.server()
+    first = boot(far)
+    bench.matrix(
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
+        server=at(far),
+        repeats=str(TRIALS),
+        defaults="{duration: 500ms}",
+    )
+    assert bench.run(*WORDS, "clean").returncode == 0
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"record"')
+    # Everything on the host, its sshd and agent, in no order.
+    for pid in [*far.serving(), *(each for s in far.sessions() for each in sshd.descendants(s))]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    far.stop()
+    second = boot(far)
+    back = threading.Timer(DOWN_S, far.start)
+    back.start()
+    _, said = going.communicate(timeout=90)
+    back.join()
+    assert going.returncode == 0, said
+    assert "server was restarted" in said
+    faulty = bench.load()
+    assert by_status(faulty) == {"ok": TRIALS}
+    boots = {
+        each["when"]: each["facts"]["boot_id"] for each in faulty.facts if each["host"] == "server"
+    }
+    assert boots == {"before": first, "again": second, "after": second}
+    assert wrong_ok(bench.load("clean"), faulty) == []
+    record_property("figure", f"0 of {TRIALS} trials lost, down for {DOWN_S:g} s")

@@ -1,0 +1,55 @@
+"""The lock of a host is free at once when its holder is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from sshd import until
+
+from netlab.build.local import local_probe
+from netlab.experiment.hosts import Host
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import lock_hosts
+from netlab.remote.local import LocalTransport
+
+pytestmark = pytest.mark.needs("root")
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[str], Agent]]:
+    """Starts agents in a network namespace of the test's own: a run may hold this machine's."""
+    namespace = f"netlab-28-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    agents: list[Agent] = []
+
+    def start(name: str) -> Agent:
+        transport = LocalTransport(Host(name=name, os="L", local=True))
+        words = ["ip", "netns", "exec", namespace, str(local_probe()), "agent"]
+        agents.append(Agent(Host(name=name, os="L"), transport, transport.start(words)))
+        agents[-1].greet(None)
+        return agents[-1]
+
+    yield start
+    for agent in agents:
+        agent.close()
+    subprocess.run(["ip", "netns", "delete", namespace], check=True)
+
+
+def test_the_next_one_takes_it(
+    start: Callable[[str], Agent], record_property: Callable[[str, object], None]
+) -> None:
+    next_one = start("next")
+    for count in range(20):
+        holder = start(f"holder-{count}")
+        lock_hosts([holder], "the run of Ada", wait_s=1)
+        os.kill(int(holder.hello["pid"]), signal.SIGKILL)
+        assert until(partial(getattr, holder, "gone"))
+        assert lock_hosts([next_one], "the run of Bob") == [next_one]
+        next_one.ask("unlock")
+    record_property("figure", "free at once")
+    record_property("n", "20")

@@ -1,0 +1,100 @@
+"""A connection reset towards the controller only: our own old agent's lock is no other run's."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+import sshd
+from fault_runs import LEASE_S, Bench, at, bench, by_status, wrong_ok
+from sshd import Site, site
+
+__all__ = ["bench", "site"]
+
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into")
+RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER of no time: closing sends RST (socket(7))."""
+
+
+class Relay:
+    """Stands between controller and sshd, and may reset the one while the other hears nothing."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.near: list[socket.socket] = []
+        self.far: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._to))
+                self.near.append(near)
+                self.far.append(far)
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self._copy, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _copy(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while part := source.recv(65536):
+                sink.sendall(part)
+
+    def reset(self) -> None:
+        """Every connection, towards the controller; the host's side stays open."""
+        held, self.near = self.near, []
+        for near in held:
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            near.shutdown(socket.SHUT_RD)
+            near.close()
+
+    def close(self) -> None:
+        for each in (self._listener, *self.near, *self.far):
+            each.close()
+
+
+@pytest.fixture
+def relay(site: Site) -> Iterator[Relay]:
+    far = site.server()
+    made = Relay(far.port)
+    # The controller logs in to the relay's port; the key is that of the server behind it.
+    far.port = made.port
+    site.trust(far.line())
+    yield made
+    made.close()
+
+
+def test_the_trial_is_repeated(
+    bench: Bench, site: Site, relay: Relay, record_property: Callable[[str, object], None]
+) -> None:
+    bench.matrix(
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
+        server=at(site.servers[0]),
+        repeats="6",
+        defaults="{duration: 400ms}",
+    )
+    assert bench.run(*WORDS, "clean").returncode == 0
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"record"')
+    before = len(bench.probes())
+    relay.reset()
+    # Its old agent there is ended as soon as the new one is: nobody waits for its lease.
+    bench.wait_for('"when":"again"', timeout_s=LEASE_S)
+    assert len(bench.probes()) <= before
+    _, said = going.communicate(timeout=60)
+    assert going.returncode == 0, said
+    faulty = bench.load()
+    assert by_status(faulty) == {"ok": 6}
+    assert {each.reason for each in faulty.records} <= {None, "host-gone"}
+    assert [each["when"] for each in faulty.facts].count("again") == 1
+    assert wrong_ok(bench.load("clean"), faulty) == []
+    record_property("figure", "0 of 6 trials lost")

@@ -1,0 +1,47 @@
+"""A host whose sshd and connections are killed, and that is back after 3 s, loses no cell."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+import sshd
+from fault_runs import Bench, at, bench, by_status, wrong_ok
+from sshd import Site, site
+
+__all__ = ["bench", "site"]
+
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into")
+AWAY_S = 3.0
+TRIALS = 12
+
+
+def test_its_trials_wait_until_it_is_back(
+    bench: Bench, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    far = site.server()
+    bench.matrix(
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
+        server=at(far),
+        repeats=str(TRIALS),
+        defaults="{duration: 500ms}",
+    )
+    assert bench.run(*WORDS, "clean").returncode == 0
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"record"')
+    far.stop()
+    back = threading.Timer(AWAY_S, far.start)
+    back.start()
+    _, said = going.communicate(timeout=60)
+    back.join()
+    assert going.returncode == 0, said
+    assert "waits for it" in said
+    faulty = bench.load()
+    assert by_status(faulty) == {"ok": TRIALS}
+    assert {each.reason for each in faulty.records} <= {None, "host-away", "host-gone"}
+    assert [each["when"] for each in faulty.facts].count("again") == 1
+    assert wrong_ok(bench.load("clean"), faulty) == []
+    record_property("figure", f"0 of {TRIALS} trials lost, away for {AWAY_S:g} s")

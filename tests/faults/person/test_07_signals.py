@@ -1,0 +1,118 @@
+"""The first signal ends a run in order within 5 s, whatever a host does; the second at once."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sshd
+from fault_runs import Bench, at, bench, by_status, wrong_ok
+from sshd import Site, site
+
+__all__ = ["bench", "site"]
+
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into")
+TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}"
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+END_S = 5.0
+
+
+def ended(going: subprocess.Popen[str]) -> tuple[float, str]:
+    """How long it took from now, and what was said."""
+    before = time.monotonic()
+    _, said = going.communicate(timeout=30)
+    assert "Traceback" not in said
+    return time.monotonic() - before, said
+
+
+def good(folder: Path) -> list[str]:
+    lines = (folder / "journal.jsonl").read_text().splitlines()
+    return [line for line in lines if '"status":"ok"' in line]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_the_first_closes_the_journal_and_says_how_to_go_on(
+    bench: Bench,
+    site: Site,
+    number: signal.Signals,
+    code: int,
+    record_property: Callable[[str, object], None],
+) -> None:
+    bench.matrix(TESTS, server=at(site.server()), repeats="4", defaults="{duration: 600ms}")
+    assert bench.run(*WORDS, "clean").returncode == 0
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"record"')
+    time.sleep(0.2)
+    going.send_signal(number)
+    took_s, said = ended(going)
+    assert going.returncode == code
+    assert took_s < END_S
+    assert f"ended by {number.name}" in said
+    assert "--into out" in said
+    assert bench.probes_left(1) == []
+    stopped = bench.load()
+    (cut,) = (each for each in stopped.records if each.status != "ok")
+    assert (cut.status, cut.reason) == ("pending", "interrupted")
+    before = good(bench.folder / "out")
+    done = bench.run(*WORDS, "out")
+    assert done.returncode == 0, done.stderr
+    assert good(bench.folder / "out")[: len(before)] == before
+    faulty = bench.load()
+    assert by_status(faulty) == {"ok": 4}
+    assert len(good(bench.folder / "out")) == 4
+    assert wrong_ok(bench.load("clean"), faulty) == []
+    record_property("figure", f"{number.name}: {took_s:.1f} s")
+
+
+def test_a_host_that_is_stopped_does_not_hold_it_up_and_is_named(
+    bench: Bench, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    far = site.server()
+    bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"attempt"')
+    time.sleep(0.5)
+    with far.frozen():
+        going.send_signal(signal.SIGINT)
+        took_s, said = ended(going)
+    assert going.returncode == 130
+    assert took_s < END_S
+    assert re.search(r"waits for .*server to end the probe there", said)
+    record_property("figure", f"a stopped host: {took_s:.1f} s")
+
+
+def test_the_second_ends_it_at_once(
+    bench: Bench, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    far = site.server()
+    bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"attempt"')
+    time.sleep(0.5)
+    with far.frozen():
+        going.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        going.send_signal(signal.SIGINT)
+        took_s, _ = ended(going)
+    assert going.returncode == 130
+    assert took_s < 2
+    assert bench.run(*WORDS, "out").returncode == 0
+    record_property("figure", f"twice: {took_s:.1f} s after the second")
+
+
+def test_a_pause_ends_at_once(bench: Bench) -> None:
+    bench.matrix(TESTS, repeats="2", pause="10min")
+    going = bench.start(*WORDS, "out")
+    bench.wait_for('"kind":"record"')
+    going.send_signal(signal.SIGINT)
+    took_s, said = ended(going)
+    assert (going.returncode, len(good(bench.folder / "out"))) == (130, 1)
+    assert took_s < END_S
+    assert "10 min between trials" in said

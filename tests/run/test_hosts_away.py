@@ -1,0 +1,108 @@
+"""Hosts that are away or refuse us: what is measured all the same, and what is waited for."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import sshd
+from fault_runs import Bench, at, bench
+from sshd import Site, free_port, make_key, site
+
+from netlab.findings.analysis import Analysis
+
+__all__ = ["bench", "site"]
+
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out")
+MATRIX = """\
+title: three hosts
+hosts:
+  near: {{local: true, addresses: {{test: 127.0.0.1}}}}
+  far: {far}
+  bad: {bad}
+pairings: [near+far, near+bad]
+defaults: {{duration: 500ms}}
+tests: [{{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}}]
+"""
+
+
+def written(bench: Bench, far: str, bad: str) -> None:
+    (bench.folder / "matrix.yaml").write_text(MATRIX.format(far=far, bad=bad))
+
+
+def reasons(run: Analysis) -> dict[str, tuple[str, str | None]]:
+    return {each.pairing: (str(each.status), each.reason) for each in run.latest.values()}
+
+
+def stranger(folder: Path) -> Path:
+    """A key that no server knows."""
+    return make_key(folder / "stranger")
+
+
+def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: Site) -> None:
+    far, bad = site.server(), site.server()
+    written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
+    done = bench.run(*WORDS)
+    assert done.returncode == 4
+    assert "took no key" in done.stderr
+    run = bench.load()
+    assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
+
+
+def test_a_wrong_host_key_is_no_others_trouble_either(bench: Bench, site: Site) -> None:
+    far, bad = site.server(), site.server(trust=False)
+    written(bench, at(far), at(bad))
+    done = bench.run(*WORDS)
+    assert done.returncode == 4
+    assert "SHA256:" in done.stderr
+    run = bench.load()
+    assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
+
+
+def test_strict_measures_nothing_then(bench: Bench, site: Site) -> None:
+    far, bad = site.server(), site.server()
+    written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
+    done = bench.run(*WORDS, "--strict")
+    assert done.returncode == 4
+    assert "--strict: bad: " in done.stderr
+    assert bench.load().records == ()
+
+
+def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site: Site) -> None:
+    far = site.server()
+    nobody = at(far).replace(f":{far.port}", f":{free_port()}")
+    written(bench, at(far), nobody)
+    before = time.monotonic()
+    done = bench.run(*WORDS, "--patience", "3")
+    assert time.monotonic() - before < 30
+    assert done.returncode == 4
+    assert "waits for it, 3 s at most" in done.stderr
+    run = bench.load()
+    assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-away")}
+
+
+def test_a_host_that_comes_after_the_beginning_is_measured(bench: Bench, site: Site) -> None:
+    far, late = site.server(), site.server()
+    late.stop()
+    written(bench, at(far), at(late))
+    going = bench.start(*WORDS)
+    bench.wait_for('"kind":"record"')
+    late.start()
+    _, said = going.communicate(timeout=60)
+    assert going.returncode == 0, said
+    run = bench.load()
+    assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("ok", None)}
+    described = run.sessions[-1]["hosts"]
+    assert set(described) == {"near", "far", "bad"}
+    assert described["bad"]["os"] == described["far"]["os"]
+
+
+def test_where_nobody_is_there_the_run_ends_with_the_reason(bench: Bench, site: Site) -> None:
+    bad = site.server()
+    bench.matrix(server=at(bad, identity=str(stranger(bench.folder))))
+    done = bench.run(*WORDS)
+    assert done.returncode == 4
+    assert "took no key" in done.stderr
