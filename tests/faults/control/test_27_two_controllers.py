@@ -1,4 +1,4 @@
-"""Two to eight controllers on the same hosts at once take turns: never two on a host, none stuck.
+"""Controllers on the same hosts at once take turns: never two on a host, and none is stuck.
 
 `make benchmark-locks` does the same a thousand times.
 """
