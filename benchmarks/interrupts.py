@@ -64,6 +64,8 @@ class Draw:
     most: int | None
     """Messages that the host says."""
     moment_s: float
+    """From the start, or from the silence."""
+    in_silence: bool = False
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ def draw(chance: random.Random, clean: list[Said], clean_s: float) -> Draw:
     silent_s = clean[most].after_s
     if chance.random() < BEFORE:
         return Draw(stage, most, chance.uniform(0, silent_s))
-    return Draw(stage, most, silent_s + chance.uniform(0, STALLED_S))
+    return Draw(stage, most, chance.uniform(0, STALLED_S), in_silence=True)
 
 
 def interrupt(
@@ -125,11 +127,14 @@ def interrupt(
     began = time.monotonic()
     while child.poll() is None and time.monotonic() - began < drawn.moment_s:
         time.sleep(0.002)
+        if drawn.in_silence and not server.is_silent:
+            began = time.monotonic()
     if child.poll() is not None:
         child.communicate()
         ends.early += 1
         return
-    where = f"{into}: {number.name} after {drawn.moment_s:.2f} s, silent at {drawn.stage}"
+    since = "of silence" if drawn.in_silence else "of the run"
+    where = f"{into}: {number.name} after {drawn.moment_s:.2f} s {since}, silent at {drawn.stage}"
     where += "" if drawn.most is None else f" after {drawn.most} messages"
     # The terminal signals all processes in the foreground; `kill` means one.
     (os.kill if number == signal.SIGTERM else os.killpg)(child.pid, number)
