@@ -55,6 +55,8 @@ class Harm:
     """What the faults did, over all runs."""
 
     runs: int = 0
+    not_begun: int = 0
+    """Runs that found a host away before their first trial, and said so."""
     faults: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     """Trials at the end of a faulty run by status and reason."""
@@ -154,6 +156,7 @@ class Done:
     """A fault that was there, by the wall clock."""
 
     fault: LiveFault
+    host: str
     began: datetime
     ended: datetime
 
@@ -206,7 +209,7 @@ class Hurt:
             words = fault.deed(host, self.chance, wait)
             if not words:
                 continue
-            self.done.append(Done(fault, fault_began, datetime.now(UTC)))
+            self.done.append(Done(fault, host.name, fault_began, datetime.now(UTC)))
             self.told.append(f"{moment_s:.1f} s {host.name}: {words}")
             self.harm.faults[fault.deed.__name__] += 1
 
@@ -228,9 +231,7 @@ class Hurt:
             if phrase in said:
                 self._complain(self.harm.untrue, f"it says {phrase!r}: {said[-300:]}")
         if not (self.bench.folder / self.into / "run.json").exists():
-            if code != 4:
-                self._complain(self.harm.untrue, f"no folder: {said[-300:]}")
-            return Counter({"no trial": 1})
+            return self._judge_start(code, said)
         run = self._load()
         if run is None:
             return Counter({"unreadable": 1})
@@ -239,13 +240,21 @@ class Hurt:
         standing = Counter(f"{r.status} {r.reason or ''}".strip() for r in run.latest.values())
         for record in run.latest.values():
             self._judge_record(record)
+        if not run.latest:
+            return self._judge_start(code, said)
         missing = sum(by_status(run).values()) - len(run.latest)
         if missing:
             standing["without a record"] = missing
-            if code == 0:
-                self._complain(self.harm.lost, f"exit status 0, {missing} without a record")
+            self._complain(self.harm.away, f"exit status {code}, {missing} without a record")
         self.harm.statuses += standing
         return standing
+
+    def _judge_start(self, code: int | None, said: str) -> Counter[str]:
+        """A run that could not begin says which host is the reason, one that was hurt."""
+        if code != 4 or not any(f"{each.host}: " in said for each in self.done):
+            self._complain(self.harm.untrue, f"exit status {code} without a trial: {said[-300:]}")
+        self.harm.not_begun += 1
+        return Counter({"run that could not begin": 1})
 
     def _judge_record(self, record: Record) -> None:
         told = f"{record.status} {record.reason}: {record.detail}"

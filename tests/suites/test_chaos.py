@@ -70,7 +70,7 @@ def test_every_reason_that_a_fault_excuses_is_one_of_the_closed_list() -> None:
 def test_a_fault_explains_what_it_can_cause_while_it_lasts_and_shortly_after() -> None:
     cable = next(each for each in chaos_faults.FAULTS if each.deed is chaos_faults.pull_test_cable)
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    done = Done(cable, noon, noon + timedelta(seconds=3))
+    done = Done(cable, "linux-a", noon, noon + timedelta(seconds=3))
 
     def failed(seconds: float, reason: str) -> Record:
         at = (noon + timedelta(seconds=seconds)).isoformat()
