@@ -14,6 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,12 +43,12 @@ PACED = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 20Mbit}"
 """Tests whose figures are the same on every machine, for faults that are not of the data's way."""
 
 
-def at(server: Sshd, **more: str) -> str:
-    """A host of the inventory: this machine by way of a real sshd."""
+def at(server: Sshd, test: str = "127.0.0.1", **more: str) -> str:
+    """A host of the inventory: this machine, or a namespace of it, by way of a real sshd."""
     user = pwd.getpwuid(os.geteuid()).pw_name
-    words = {"os": local_os(), "ssh": f"{user}@127.0.0.1:{server.port}"} | more
+    words = {"os": local_os(), "ssh": f"{user}@{server.address}:{server.port}"} | more
     inside = ", ".join(f"{key}: {value}" for key, value in words.items())
-    return f"{{{inside}, addresses: {{test: 127.0.0.1}}}}"
+    return f"{{{inside}, addresses: {{test: {test}}}}}"
 
 
 @dataclass
@@ -153,16 +154,28 @@ class Bench:
         raise AssertionError(f"no {what} in {journal} within {timeout_s:g} s")
 
 
+@contextmanager
+def bench_in(folder: Path) -> Iterator[Bench]:
+    """A bench whose runs are over at the end."""
+    made = Bench(folder)
+    made.home.mkdir(exist_ok=True)
+    try:
+        yield made
+    finally:
+        for child in made.started:
+            if child.poll() is None:
+                child.kill()
+                child.communicate()
+            for pipe in (child.stdout, child.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench whose runs are over and whose probes are gone at the end."""
-    made = Bench(tmp_path)
-    made.home.mkdir(exist_ok=True)
-    yield made
-    for child in made.started:
-        if child.poll() is None:
-            child.kill()
-        child.communicate()
+    with bench_in(tmp_path) as made:
+        yield made
     assert made.probes_left() == []
 
 

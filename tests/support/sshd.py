@@ -86,6 +86,7 @@ class Sshd:
     process: subprocess.Popen[bytes] | None = None
     within: Sequence[str] = ()
     """A command that becomes the server, somewhere else."""
+    address: str = "127.0.0.1"
 
     def __post_init__(self) -> None:
         self.home = self.folder / "home"
@@ -101,7 +102,7 @@ class Sshd:
     @property
     def name(self) -> str:
         """How known_hosts names it."""
-        return f"[127.0.0.1]:{self.port}"
+        return f"[{self.address}]:{self.port}"
 
     def key(self, kind: str = "ed25519") -> Path:
         return self.folder / f"host_{kind}"
@@ -113,7 +114,7 @@ class Sshd:
     def config(self) -> str:
         keys = "".join(f"HostKey {self.key(kind)}\n" for kind in self.kinds)
         return (
-            f"ListenAddress 127.0.0.1\nPort {self.port}\n{keys}"
+            f"ListenAddress {self.address}\nPort {self.port}\n{keys}"
             f"AuthorizedKeysFile {self.folder / 'authorized'}\n"
             # A login's shell reads the rc files of that home: those of the person may be slow.
             f'SetEnv "HOME={self.home}"\n'
@@ -140,7 +141,8 @@ class Sshd:
             )
         give_up = time.monotonic() + READY_S
         while time.monotonic() < give_up:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            with contextlib.suppress(OSError):
+                socket.create_connection((self.address, self.port), 1.0).close()
                 return self
             if self.process.poll() is not None:
                 break
@@ -270,16 +272,25 @@ class Site:
             file.write(line)
 
 
+@contextlib.contextmanager
+def servers_in(folder: Path) -> Iterator[Site]:
+    """A site whose servers are stopped at the end."""
+    made = Site(folder)
+    try:
+        yield made
+    finally:
+        for server in made.servers:
+            server.stop()
+
+
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     # Nothing of a test lands in the machine's own temporary directories.
     monkeypatch.setattr(deploy, "FALLBACKS", (str(tmp_path / "fallback"),))
-    made = Site(tmp_path)
-    yield made
-    for server in made.servers:
-        server.stop()
+    with servers_in(tmp_path) as made:
+        yield made
 
 
 def host_at(
