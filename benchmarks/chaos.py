@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / name) for name in ("support", "suites")]
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("injection", "support", "suites")]
 
 from chaos_kills import kill_all  # noqa: E402
 from chaos_runs import hurt_all  # noqa: E402

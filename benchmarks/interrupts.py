@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / name) for name in ("support", "suites")]
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("injection", "support", "suites")]
 
 from chaos_kills import shown  # noqa: E402
 from fault_runs import LOCAL, Bench, bench_in  # noqa: E402

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / name) for name in ("support", "suites")]
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("injection", "support", "suites")]
 
 from chaos_kills import shown  # noqa: E402
 from fault_runs import Bench, bench_in  # noqa: E402

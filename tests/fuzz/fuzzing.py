@@ -150,7 +150,7 @@ def main() -> int:
     words.add_argument("--runs", type=int, default=1_000_000)
     words.add_argument("--seed", type=int, default=1)
     asked = words.parse_args()
-    sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+    sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "injection")]
     if len(asked.names) != 1:
         rest = [*("--seconds", str(asked.seconds), "--runs", str(asked.runs))]
         each = [

@@ -276,7 +276,7 @@ def test_hosts_show_what_decides_about_measurements_on_windows(
         facts=lambda to=None: facts,
         close=lambda: None,
     )
-    monkeypatch.setattr(Agent, "open", lambda _host, _say: agent)
+    monkeypatch.setattr(Agent, "open", lambda _host, _say, **_: agent)
     found = inspect(agent.host)
     assert found.unfit == ()
     lines = dict(found.lines)

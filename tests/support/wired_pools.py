@@ -36,7 +36,7 @@ def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
     namespaces = {"left": wires.server, "right": wires.client}
     addresses = {"left": TEST_SERVER, "right": TEST_CLIENT}
 
-    def opened(host: Host, _say: object) -> Agent:
+    def opened(host: Host, _say: object, **_connections: object) -> Agent:
         return wires.agent(host.name, namespaces[host.name], addresses[host.name])
 
     monkeypatch.setattr(Agent, "open", opened)

@@ -94,7 +94,7 @@ class Wires:
     def inspected(self, monkeypatch: pytest.MonkeyPatch, *addresses: str) -> Inspected:
         """What `netlab hosts` says of the server."""
         agent = self.agent("left", self.server, *addresses)
-        monkeypatch.setattr(Agent, "open", lambda _host, _say: agent)
+        monkeypatch.setattr(Agent, "open", lambda _host, _say, **_: agent)
         return inspect(agent.host)
 
     def both(self, **keys: Any) -> tuple[Agent, Agent]:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from folders import PROBES, SUPPORT
+from folders import INJECTION, PROBES
 from made_findings import plan_of, run_of
 from paths import record_of
 from stops import meanwhile, stop_process
@@ -38,7 +38,7 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     make = ["make", "-s", "-C", str(PROBES), f"OUT={folder / 'netprobe'}", "LINK=dynamic", "all"]
     subprocess.run(make, check=True, env=environment, stdout=subprocess.DEVNULL)
-    source, library = SUPPORT / "set_clock.c", folder / "set_clock.so"
+    source, library = INJECTION / "set_clock.c", folder / "set_clock.so"
     flags = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror"]
     subprocess.run(["cc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
     return folder
