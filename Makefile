@@ -32,7 +32,7 @@ test: $(VENV)/tests probe ## set up and run the tests that need no root, lab, ot
 test-further: $(VENV)/further probe ## the other tests: as root, with all that tests/suites/needs.py names
 	$(call pytest,--suite further)
 
-test-all: $(VENV)/further probe ## both: every test that this machine can run
+test-all: $(VENV)/further probe ## every test that this machine can run, tests/faults among them
 	$(call pytest)
 
 reliability: $(VENV)/further probe ## what is done to a run, and what becomes of it: docs/reliability.md

@@ -11,7 +11,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measure.ends import Ends
 from netlab.remote.pending import DETAIL_CHARACTERS
 from netlab.remote.protocol import BAD_ANSWER
-from netlab.results.contract import misfit
+from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 
 NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "streams"})

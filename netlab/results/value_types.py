@@ -33,7 +33,7 @@ _LARGEST_SHOWN = 2**1000
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
 """Of what is sent; an imported table may be silent about it."""
-_SERIES = frozenset(SERIES)
+_SERIES = frozenset({*SERIES, "gaps", "gap_queue_full", "late_ticks"})
 _HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: none is below 0."""
 
@@ -59,6 +59,15 @@ def check_values(values: Mapping[str, Value]) -> None:
             shown = repr(value)
             shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
             raise ValueError(f"{name} is {shown}, and should be {kind}")
+
+
+def misfit(values: Mapping[str, Value]) -> str | None:
+    """What ``check_values`` says of values; ``None`` where all fit."""
+    try:
+        check_values(values)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 @lru_cache(maxsize=4096)

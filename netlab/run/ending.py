@@ -19,8 +19,8 @@ from typing import NoReturn
 
 from netlab.errors import Interrupted
 
-END_S = 5.0
-"""What the orderly end may take, whatever a host or a disk does."""
+END_S = 4.5
+"""What the orderly end may take, whatever a host or a disk does; with Python's own it is 5 s."""
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 

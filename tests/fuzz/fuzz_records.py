@@ -11,7 +11,7 @@ from netlab.measure.record import prefixed
 from netlab.remote.answers import Answers
 from netlab.remote.pending import fault_in
 from netlab.remote.protocol import RecordReader
-from netlab.results.contract import misfit
+from netlab.results.value_types import misfit
 from netlab.terminal import printable
 
 VERBS = ("receive", "send", "ask", "mirror", "hello", "clock", "facts", "lock")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from netlab.remote import answers
 from netlab.remote.answers import Allowance, Answers, fault_in_record
-from netlab.results.contract import misfit
+from netlab.results.value_types import misfit
 from netlab.store.journal import read_journal
 
 JOURNALS = sorted([*REPORTS.glob("*/journal.jsonl"), *FIXTURES.glob("*/journal.jsonl")])

@@ -5,7 +5,7 @@ They settle which suite it belongs to and whether it is run alone, and skip it w
 
 - suite ``plain``: needs that an ordinary account on any machine may meet (``make test``);
 - suite ``further``: everything else: root, a lab, another system, a browser, an optional program;
-  and tests/faults, which wait long.
+- suite ``faults``: tests/faults, which wait long (``make reliability``).
 
 A test is in one suite and no other, on every machine.
 """
@@ -25,7 +25,7 @@ from typing import Literal
 
 import pytest
 
-Suite = Literal["plain", "further"]
+Suite = Literal["plain", "further", "faults"]
 
 STRICT = "NETLAB_CI" in os.environ
 """This machine has all that can be installed: what is missing there fails the test."""
@@ -202,9 +202,10 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
 
 
 def suite_of(item: pytest.Item) -> Suite:
-    """The one suite that a test belongs to: of tests/faults, most of which wait, `further`."""
-    plain = "faults" not in item.path.parts and all(NEEDS[name].plain for name in needs_of(item))
-    return "plain" if plain else "further"
+    """The one suite that a test belongs to."""
+    if "faults" in item.path.parts:
+        return "faults"
+    return "plain" if all(NEEDS[name].plain for name in needs_of(item)) else "further"
 
 
 def is_alone(item: pytest.Item) -> bool:

@@ -40,8 +40,8 @@ SAMPLE = os.environ.get("NETLAB_SAMPLE")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--suite plain`` is `make test`; both suites without it."""
-    parser.addoption("--suite", choices=("plain", "further"), help="tests of one suite: needs.py")
+    """``--suite plain`` is `make test`; all suites without it."""
+    parser.addoption("--suite", choices=("plain", "further", "faults"), help="tests of one suite: needs.py")
     parser.addoption(
         "--measuring",
         choices=("yes", "no"),
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         or measuring not in (None, "yes" if needs.is_alone(item) else "no")
     } | not_drawn(items)
     for item in items:
-        if needs.is_alone(item) and needs.suite_of(item) == "further":
+        if needs.is_alone(item) and needs.suite_of(item) != "plain":
             tries.allow_tries(item)
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
