@@ -130,5 +130,6 @@ def test_every_setting_of_a_matrix_is_documented() -> None:
 def test_the_page_of_faults_has_a_row_for_each_file_of_the_suite() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "reliability.py"))
     assert made["PAGE"].read_text("utf-8") == made["updated"](made["figures_of_before"]())
-    numbers = [row.number for of_folder in made["rows"]().values() for row in of_folder]
-    assert len(numbers) == len({*numbers})
+    for of_folder in made["rows"]().values():
+        numbers = [row.number for row in of_folder]
+        assert len(numbers) == len({*numbers})

@@ -18,9 +18,9 @@ from netlab.measure.ends import Ends, address_of
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, same_host
 from netlab.run.absence import Absence
-from netlab.run.fact_notes import FactNotes
-from netlab.run.host_notes import described, machine_id, peers_of
+from netlab.run.hosts.fact_notes import FactNotes
 from netlab.run.hosts.host_agents import HostAgents
+from netlab.run.hosts.host_notes import described, machine_id, peers_of
 from netlab.run.hosts.ways import Ways
 from netlab.run.observers import active_observers, look_on
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror

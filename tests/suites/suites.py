@@ -41,7 +41,9 @@ SAMPLE = os.environ.get("NETLAB_SAMPLE")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--suite plain`` is `make test`; all suites without it."""
-    parser.addoption("--suite", choices=("plain", "further", "faults"), help="tests of one suite: needs.py")
+    parser.addoption(
+        "--suite", choices=("plain", "further", "faults"), help="tests of one suite: needs.py"
+    )
     parser.addoption(
         "--measuring",
         choices=("yes", "no"),

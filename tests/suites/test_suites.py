@@ -241,7 +241,7 @@ def test_files_that_take_the_lock_are_run_by_one_process_beside_the_others(sessi
 
 
 def test_every_file_that_takes_the_lock_is_there() -> None:
-    assert [name for name in suites.FIRST if not list(TESTS.glob(f"*/{name}.py"))] == []
+    assert [name for name in suites.FIRST if not list(TESTS.rglob(f"{name}.py"))] == []
 
 
 def test_every_need_that_can_be_installed_says_how() -> None:
