@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from netlab import stats
+from netlab.experiment.interruptions import interruptions
 from netlab.experiment.records import Record, Status
 from netlab.units import format_share
 
@@ -92,7 +93,12 @@ class CellProgress:
 
 
 def outline(record: Record) -> Record:
-    """The record with what rules look at, and no more: a run has tens of thousands of them."""
+    """The record with what rules look at, and no more: a run has tens of thousands of them.
+
+    One in which data stopped stays whole: whether it is measured again depends on all of it.
+    """
+    if any(interruptions(record)):
+        return record
     values = {
         name: value
         for name, value in record.values.items()
