@@ -15,7 +15,7 @@ import click
 from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
-from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
+from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET, write_output
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.version import VERSION
@@ -252,11 +252,10 @@ def report(folder: Path, language: str, watching: bool) -> None:
 def export(folder: Path, form: str, output: Path | None) -> None:
     """Write the run's table, one row a trial."""
     from netlab.results.export import export as export_run
-    from netlab.store.files import write_output
 
     written = export_run(folder, form)
     if output is not None:
-        write_output("--output", output, written)
+        write_output(output, written)
     elif form == "parquet":
         raise UsageError("parquet is binary: name a file with --output FILE")
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from netlab.cli.options import FILE, FOLDER
+from netlab.cli.options import FILE, FOLDER, write_output
 from netlab.errors import UsageError
 
 
@@ -150,9 +150,7 @@ def _write(text: str, output: Path | None) -> None:
     """UTF-8 with line feeds, whatever the system's own are."""
     data = text.encode() if text.endswith("\n") else f"{text}\n".encode()
     if output is not None:
-        from netlab.store.files import write_output
-
-        write_output("--output", output, data)
+        write_output(output, data)
         return
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

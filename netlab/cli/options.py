@@ -23,6 +23,16 @@ def rate_of(text: str, option: str = "--rate") -> float:
         raise UsageError(f"{option} {text}: {error}") from None
 
 
+def write_output(path: Path, data: bytes) -> None:
+    """Write the file of ``--output``, be it a pipe or a device; UsageError where that cannot be."""
+    try:
+        path.write_bytes(data)
+    except FileNotFoundError:
+        raise UsageError(f"--output {path}: there is no folder {path.parent}; create it") from None
+    except OSError as error:
+        raise UsageError(f"--output {path}: {error.strerror}; name another file") from None
+
+
 def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
     pairs = {}
     for word in words:

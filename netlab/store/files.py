@@ -8,7 +8,7 @@ import os
 import secrets
 from pathlib import Path
 
-from netlab.errors import StoreError, UsageError
+from netlab.errors import StoreError
 
 _ADVICE = {
     errno.ENOSPC: "free some space, then give the same command again",
@@ -79,18 +79,6 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             temporary.unlink()
         raise refused(error, path, "write the file") from None
     sync_folder(path.parent)
-
-
-def write_output(option: str, path: Path, data: bytes) -> None:
-    """Write the file that a person named by an option, be it a pipe or a device; UsageError where
-    that cannot be.
-    """
-    try:
-        path.write_bytes(data)
-    except FileNotFoundError:
-        raise UsageError(f"{option} {path}: there is no folder {path.parent}; create it") from None
-    except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}; name another file") from None
 
 
 def read_file(path: Path) -> bytes:

@@ -1,51 +1,19 @@
-"""Runs with a fault and runs without: how they are started, and when a result would be wrong.
-
-A test of tests/faults injects one fault into a run through the command line. What it may not be:
-a record that is ``ok``, without a warning about its cell, and more than 5 % outside the interval
-of a clean run; a run that does not end; a probe that outlives its lease.
-"""
+"""Runs through the command line, in a folder of their own, that end and leave no probe behind."""
 
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from netlab.experiment.hosts import local_os
-from netlab.experiment.records import Record, Status
-from netlab.findings.analysis import Analysis, load
-from netlab.stats import MIN_TRIALS, interval
-
-if TYPE_CHECKING:
-    from sshd import Sshd
-
-FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "rtt_mean_ns")
-"""Endings of the values that a report shows as results."""
-BEYOND = 0.05
-"""Of a clean run's interval: further outside a result is wrong."""
 LEASE_S = 12.0
 IDLE_LEFT_S = LEASE_S + 5
-MEASURING_LEFT_S = 65.0
-"""How long a probe may live after its controller's last line: idle, or where a trial ran."""
-
-LOCAL = "{local: true}"
-
-
-def at(server: Sshd, **more: str) -> str:
-    """A host of the inventory: this machine by way of a real sshd."""
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    words = {"os": local_os(), "ssh": f"{user}@127.0.0.1:{server.port}"} | more
-    inside = ", ".join(f"{key}: {value}" for key, value in words.items())
-    return f"{{{inside}, addresses: {{test: 127.0.0.1}}}}"
 
 
 @dataclass
@@ -59,31 +27,6 @@ class Bench:
     def home(self) -> Path:
         """Of the person: ``.ssh`` and the cache are in it."""
         return self.folder / "home"
-
-    def matrix(
-        self,
-        tests: str = "{test: stream, protocol: [TCP, UDP], message_size: 1448}",
-        *,
-        server: str = LOCAL,
-        client: str = LOCAL,
-        name: str = "matrix.yaml",
-        **top: str,
-    ) -> Path:
-        """Write a matrix of one pairing; ``top`` are further keys, such as ``repeats="3"``."""
-        pairing = 2 * local_os()
-        defaults = top.pop("defaults", "{duration: 200ms}")
-        lines = [
-            "title: a fault",
-            f"hosts: {{server: {server}, client: {client}}}",
-            f"pairs: {{{pairing}: [server, client]}}",
-            f"pairings: [{pairing}]",
-            f"defaults: {defaults}",
-            *(f"{key}: {value}" for key, value in top.items()),
-            f"tests: [{tests}]",
-        ]
-        path = self.folder / name
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return path
 
     def start(
         self, *words: str, env: Mapping[str, str] | None = None, **popen: object
@@ -113,40 +56,27 @@ class Bench:
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(child.args, child.returncode, out, err)
 
-    def load(self, into: str = "out") -> Analysis:
-        """What a run left."""
-        return load(self.folder / into)
-
-    def probes(self) -> list[int]:
-        """Agents of this test's runs: they work in its folder, or their file is in it."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            try:
-                program = (entry / "exe").readlink()
-                places = (program, (entry / "cwd").readlink())
-            except (OSError, ValueError):
-                continue
-            ours = any(place.is_relative_to(self.folder) for place in places)
-            if ours and program.name.startswith("netprobe"):
-                found.append(int(entry.name))
-        return found
-
     def probes_left(self, within_s: float = IDLE_LEFT_S) -> list[int]:
         """Those that still live after a time; empty as soon as none does."""
         give_up = time.monotonic() + within_s
-        while (left := self.probes()) and time.monotonic() < give_up:
+        while (left := probes_of(self.folder)) and time.monotonic() < give_up:
             time.sleep(0.05)
         return left
 
-    def wait_for(self, what: str, into: str = "out", timeout_s: float = 60.0) -> None:
-        """Until a text is in the journal of a run, such as ``"kind":"attempt"``."""
-        journal = self.folder / into / "journal.jsonl"
-        give_up = time.monotonic() + timeout_s
-        while time.monotonic() < give_up:
-            if journal.exists() and what in journal.read_text("utf-8", "replace"):
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"no {what} in {journal} within {timeout_s:g} s")
+
+def probes_of(folder: Path) -> list[int]:
+    """Agents that a test's runs started: they work in its folder, or their file is in it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            program = (entry / "exe").readlink()
+            places = (program, (entry / "cwd").readlink())
+        except (OSError, ValueError):
+            continue
+        ours = any(place.is_relative_to(folder) for place in places)
+        if ours and program.name.startswith("netprobe"):
+            found.append(int(entry.name))
+    return found
 
 
 @pytest.fixture
@@ -160,45 +90,3 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
             child.kill()
         child.communicate()
     assert made.probes_left() == []
-
-
-def figures_of(record: Record) -> Iterator[tuple[str, float]]:
-    """The results of a trial that a report shows."""
-    for name, value in record.values.items():
-        if name.endswith(FIGURES) and isinstance(value, int | float) and not name.startswith("p"):
-            yield name, float(value)
-
-
-def wrong_ok(clean: Analysis, faulty: Analysis) -> list[str]:
-    """Results of a faulty run that nobody would know to be wrong; a sentence each.
-
-    The interval is that of the clean run's mean at 95 % (Student's t), or where that is wider, from
-    its smallest to its largest trial.
-    """
-    known: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in clean.latest.values():
-        for name, value in figures_of(record):
-            known[record.cell, name].append(value)
-    warned = {key for each in faulty.findings if each.severity == "warning" for key in each.cells}
-    found = []
-    for record in faulty.latest.values():
-        if record.status is not Status.OK or record.cell in warned:
-            continue
-        for name, value in figures_of(record):
-            values = known[record.cell, name]
-            around = interval(values) if len(values) >= MIN_TRIALS else None
-            low = min([*values, *([around.low] if around else [])])
-            high = max([*values, *([around.high] if around else [])])
-            if not low * (1 - BEYOND) <= value <= high * (1 + BEYOND):
-                found.append(f"{record.cell} {name}: {value:g}, clean {low:g} to {high:g}")
-    return found
-
-
-def by_status(run: Analysis) -> dict[str, int]:
-    """Planned trials by how they stand; one without a record is ``pending``."""
-    counts: dict[str, int] = defaultdict(int)
-    for cell in run.plan.cells:
-        for number in range(1, (cell.repeats or run.plan.repeats) + 1):
-            record = run.latest.get((cell.key, number))
-            counts["pending" if record is None else record.status.value] += 1
-    return dict(counts)
