@@ -14,8 +14,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from netlab.report.language.catalogues import FOLDER, languages
+
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "netlab" / "report" / "language"
 KEYWORDS = {"_": None, "counted": (1, 2), "gettext": None, "ngettext": (1, 2)}
 JINJA = {"extensions": "jinja2.ext.i18n", "newstyle_gettext": "true", "trimmed": "false"}
 
@@ -63,7 +64,7 @@ def updated(language: str) -> bytes:
 
 def main() -> None:
     """Write the catalogues."""
-    for language in {*sys.argv[1:], *(path.stem for path in FOLDER.glob("*.po"))}:
+    for language in {*sys.argv[1:], *languages()} - {"en"}:
         (FOLDER / f"{language}.po").write_bytes(updated(language))
 
 

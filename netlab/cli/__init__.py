@@ -16,7 +16,7 @@ from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
 from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
-from netlab.cli.output import show, show_usage, tell, write_bytes
+from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
@@ -267,13 +267,12 @@ def report(folder: Path, language: str, watching: bool) -> None:
 def export(folder: Path, form: str, output: Path | None) -> None:
     """Write the run's table, one row a trial."""
     from netlab.results.export import export as export_run
-    from netlab.store.files import write_output
 
     if output is None and form == "parquet":
         raise UsageError("parquet is binary: name a file with --output FILE")
     written = export_run(folder, form)
     if output is not None:
-        write_output("--output", output, written)
+        write_output(output, written)
     else:
         write_bytes(written)
 

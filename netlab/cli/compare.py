@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.options import FILE, FOLDER
-from netlab.cli.output import write_bytes
+from netlab.cli.output import write_bytes, write_output
 from netlab.errors import UsageError
 
 
@@ -150,8 +150,6 @@ def _write(text: str, output: Path | None) -> None:
     """UTF-8 with line feeds, whatever the system's own are."""
     data = text.encode() if text.endswith("\n") else f"{text}\n".encode()
     if output is not None:
-        from netlab.store.files import write_output
-
-        write_output("--output", output, data)
+        write_output(output, data)
         return
     write_bytes(data)

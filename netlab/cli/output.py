@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from netlab.errors import UsageError
 from netlab.terminal import printable_lines
 
 
@@ -35,3 +36,13 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write the file of ``--output``, be it a pipe or a device; UsageError where that cannot be."""
+    try:
+        path.write_bytes(data)
+    except FileNotFoundError:
+        raise UsageError(f"--output {path}: there is no folder {path.parent}; create it") from None
+    except OSError as error:
+        raise UsageError(f"--output {path}: {error.strerror}; name another file") from None

@@ -22,7 +22,7 @@ class Scaling(Section):
 
 
 class Listing(Section):
-    """The pairings of a file are replaced by a list; the file names "every host"."""
+    """The pairings of a file are replaced by a list; the file says which hosts "every host" are."""
 
     pairings: ListedPairings = Field(description="Server first, such as [LL, WL].")
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from netlab.errors import UsageError
 from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
 from netlab.experiment.round_robin import Match
+from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
-OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": "another system"}
+OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
 """Letter of a pairing → the operating system. No probe runs on X: such a host only mirrors."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}

@@ -23,7 +23,7 @@ class Demand:
     what: str
     """The cell's setting that asks for it."""
     needed: bool = True
-    """False: without it the cell is measured all the same, and its record has a note."""
+    """False: without it the cell is measured all the same, and its record shows it."""
 
 
 _BOTH: tuple[EndName, EndName] = ("server", "client")

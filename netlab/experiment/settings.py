@@ -175,7 +175,7 @@ def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
 
 
 def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
-    """Field → its row; a kind changes nothing but its default."""
+    """Field → its row; of a row that several kinds have they may differ in the default alone."""
     rows: dict[str, SettingRow] = {}
     for kind in kinds:
         types = get_type_hints(kind)

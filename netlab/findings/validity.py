@@ -163,7 +163,7 @@ def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
 
 
 def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Name of a fact → the sentence about it."""
+    """Name of a fact that saves power → its value."""
     found = {}
     governors = SAVING & {*str(facts.get("governor")).split(",")}
     if governors:

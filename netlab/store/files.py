@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from netlab.errors import StoreError, UsageError
+from netlab.errors import StoreError
 
 _LINK = (
     "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
@@ -166,18 +166,6 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
             _sync_names(folder)
     except OSError as error:
         raise refused(error, root / name, "write the file") from None
-
-
-def write_output(option: str, path: Path, data: bytes) -> None:
-    """Write the file that a person named by an option, be it a pipe or a device; UsageError where
-    that cannot be.
-    """
-    try:
-        path.write_bytes(data)
-    except FileNotFoundError:
-        raise UsageError(f"{option} {path}: there is no folder {path.parent}; create it") from None
-    except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}; name another file") from None
 
 
 def read_file(path: Path) -> bytes:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fault_runs import probes_of
 
 import netlab
 from netlab.build.local import local_probe
@@ -70,19 +71,6 @@ def lab(tmp_path: Path) -> Iterator[Path]:
     while (left := probes_of(tmp_path)) and time.monotonic() < give_up:
         time.sleep(0.1)
     assert left == []
-
-
-def probes_of(folder: Path) -> list[int]:
-    """The agents that a run of this test started, found by the folder they work in."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            program = (entry / "exe").readlink()
-            if program.name.startswith("netprobe") and (entry / "cwd").readlink() == folder:
-                found.append(int(entry.name))
-        except (OSError, ValueError):
-            continue
-    return found
 
 
 def command(*words: str) -> list[str]:

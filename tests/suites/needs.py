@@ -35,6 +35,7 @@ EXCUSED = "this machine has no "
 SYSTEM_PATH = os.pathsep.join(
     [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"]
 )
+FAULTS = Path(__file__).parents[1] / "faults"
 AXE = Path(__file__).parents[2] / ".venv/axe/node_modules/axe-core/axe.min.js"
 
 
@@ -203,7 +204,7 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
 
 def suite_of(item: pytest.Item) -> Suite:
     """The one suite that a test belongs to."""
-    if "faults" in item.path.parts:
+    if item.path.is_relative_to(FAULTS):
         return "faults"
     return "plain" if all(NEEDS[name].plain for name in needs_of(item)) else "further"
 

@@ -123,18 +123,8 @@ class Bench:
         return load(self.folder / into)
 
     def probes(self) -> list[int]:
-        """Agents of this test's runs: they work in its folder, or their file is in it."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            try:
-                program = (entry / "exe").readlink()
-                places = (program, (entry / "cwd").readlink())
-            except (OSError, ValueError):
-                continue
-            ours = any(place.is_relative_to(self.folder) for place in places)
-            if ours and program.name.startswith("netprobe"):
-                found.append(int(entry.name))
-        return found
+        """Agents of this test's runs."""
+        return probes_of(self.folder)
 
     def probes_left(self, within_s: float = IDLE_LEFT_S) -> list[int]:
         """Those that still live after a time; empty as soon as none does."""
@@ -169,6 +159,21 @@ def bench_in(folder: Path) -> Iterator[Bench]:
             for pipe in (child.stdout, child.stderr):
                 if pipe is not None:
                     pipe.close()
+
+
+def probes_of(folder: Path) -> list[int]:
+    """Agents that a test's runs started: they work in its folder, or their file is in it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            program = (entry / "exe").readlink()
+            places = (program, (entry / "cwd").readlink())
+        except (OSError, ValueError):
+            continue
+        ours = any(place.is_relative_to(folder) for place in places)
+        if ours and program.name.startswith("netprobe"):
+            found.append(int(entry.name))
+    return found
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ warning(
     "facts-changed",
     _("its facts changed in the course of the run: {facts} and {more_facts} more"),
     _("its facts changed in the course of the run: {facts}"), rule="link_checks:hosts", rank=6,
-    advice=_("the trials before and after are not of the same host: measure anew"))
+    advice=_("the trials before and after are not of the same host: measure again"))
 warning(
     "link-speed",
     _("{interface} runs at {interface_speed_bit_per_s}, the link is stated with "
@@ -238,7 +238,7 @@ note(
 warning(
     "failed-trials", _("{counted_trials} failed, messages of {message_bytes} bytes: {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
-    advice=_("run the matrix again: what failed is tried anew"))
+    advice=_("run the matrix again: what failed is tried again"))
 note(
     "missing-cells",
     _("{cells} of {all_cells} without a result, messages of {message_bytes} bytes: {why}"),

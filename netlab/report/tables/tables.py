@@ -267,7 +267,7 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
 def _body(
     grid: BinGrid, unit: str, notes: Notes, entry: Callable[[Bin, TableColumn], TableCell]
 ) -> list[TableLine]:
-    """A row a level; a blank for a place that the matrix left out."""
+    """A row a level; a place that the matrix left out is a blank with that reason."""
     rows = []
     for row in grid.rows:
         entries = []

@@ -74,7 +74,7 @@ def _filled(
 
 
 def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
-    """The values of a template's braces; ``None`` where one is not known."""
+    """The value of a name in a template's braces; ``None`` where it is not known."""
     if name in _OF_CELLS:
         return None if index is None else _OF_CELLS[name](finding, index)
     if name in _OF_FINDING:
