@@ -61,6 +61,20 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
     CHECK(!plat_interface_bytes("no such interface", &sent, &received));
 }
 
+TEST(an_interface_that_nobody_touches_keeps_its_carrier)
+{
+    struct plat_address here;
+    char name[PLAT_INTERFACE_NAME] = "";
+    uint64_t before = 0, after = 0;
+    CHECK(!plat_carrier_changes("no such interface", &before));
+    CHECK(plat_address_parse("127.0.0.1", 9, &here));
+    if (!plat_interface_between(&here, &here, name))
+        return;
+    bool told = plat_carrier_changes(name, &before);
+    CHECK(plat_carrier_changes(name, &after) == told);
+    CHECK_U64(after, before);
+}
+
 TEST(nobody_steers_what_comes_to_an_interface_that_is_not_there)
 {
     char steering[PLAT_STEERING] = "?";
@@ -74,6 +88,7 @@ const struct unit_test contract_address_tests[] = {
     ENTRY(addresses_of_the_sixth_version_too),
     ENTRY(names_and_nonsense_are_no_addresses),
     ENTRY(the_way_to_ourselves_has_an_interface_that_counts),
+    ENTRY(an_interface_that_nobody_touches_keeps_its_carrier),
     ENTRY(nobody_steers_what_comes_to_an_interface_that_is_not_there),
     {NULL, NULL},
 };

@@ -114,6 +114,16 @@ TEST(clocks_run_forward_and_agree)
     }
 }
 
+TEST(a_host_that_is_awake_is_not_suspended)
+{
+    uint64_t before = 0, after = 0;
+    bool told = plat_suspended_ns(&before);
+    plat_sleep_ns(30 * MILLISECOND_NS);
+    CHECK(plat_suspended_ns(&after) == told);
+    /* The two clocks it is read off are not read at the same moment. */
+    CHECK(after < before + 20 * MILLISECOND_NS && before < after + 20 * MILLISECOND_NS);
+}
+
 TEST(cpu_times_grow_with_work_and_cover_every_cpu)
 {
     static struct plat_cpu_times open, close;
@@ -179,6 +189,7 @@ const struct unit_test contract_process_tests[] = {
     ENTRY(facts_are_a_record_that_names_the_kernel_and_the_way_to_a_peer),
     ENTRY(the_lock_is_taken_once_and_given_back),
     ENTRY(clocks_run_forward_and_agree),
+    ENTRY(a_host_that_is_awake_is_not_suspended),
     ENTRY(cpu_times_grow_with_work_and_cover_every_cpu),
     ENTRY(counters_of_the_udp_stack_are_there_or_absent),
     ENTRY(what_a_quota_cost_is_there_or_absent),
