@@ -71,13 +71,13 @@ wheel: $(VENV)/cross ## dist/…whl with the probe for every system in it: its u
 schema: $(VENV)/runs ## write netlab/matrix.schema.json anew
 	@$(BIN)/python -m netlab.config.schema
 
-benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here
-	@$(BIN)/python benchmarks/$(subst -,_,$*).py
+benchmark-%: $(VENV)/tests ## set-up, throughput, …: the figures of the README, measured here (WITH="--help" tells the options)
+	@$(BIN)/python -m $(subst /,.,$(basename $(or $(wildcard benchmarks/*/$(subst -,_,$*).py),$(error there is no benchmark $*)))) $(WITH)
 
 mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and count what its tests find: an hour
 	@rm -rf mutants
 	@env -u PYTHONPATH $(BIN)/mutmut run
-	@$(BIN)/python benchmarks/mutants.py
+	@$(BIN)/python -m benchmarks.truth.mutants
 
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/messages.py $(LANGUAGE)

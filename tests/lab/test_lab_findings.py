@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from labs import needs_a_lab
 from netprobe_agents import build
-from planted_truths import UNDISTURBED
 
+from benchmarks.truth.planted_truths import UNDISTURBED
 from netlab import lab
 from netlab.findings.analysis import findings, load
 from netlab.findings.finding import Finding, Kind

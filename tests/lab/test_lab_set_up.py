@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from labs import first_itself, first_on_the_cpus, needs_a_lab
-from set_up import kept_connection, netlab_costs_ms, timed_ms
 
+from benchmarks.cost.set_up import kept_connection, netlab_costs_ms, timed_ms
 from netlab import lab
 from netlab.lab.options import LabOptions
 

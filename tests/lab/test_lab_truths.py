@@ -1,11 +1,11 @@
-"""The truths of benchmarks/planted_truths.py: each is named, and the clean run is not warned of."""
+"""The truths of benchmarks/truth/planted_truths.py are named, and a clean run is not warned of."""
 
 from __future__ import annotations
 
 import pytest
 from labs import needs_a_lab
-from planted_truths import TRUTHS, Truth, is_named, run_of, warned_of
 
+from benchmarks.truth.planted_truths import TRUTHS, Truth, is_named, run_of, warned_of
 from netlab.findings.analysis import findings
 from netlab.findings.finding import Kind
 

@@ -1,4 +1,4 @@
-"""What benchmarks/chaos.py and its kin look for is found where it is there."""
+"""What the benchmarks of faults look for is found where it is there."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import chaos_faults
-from chaos_kills import Toll, changes, judge
-from chaos_runs import Done
-from interrupts import NEVER, draw
 from made_runs import made_record
 from stalling_ssh_server import STAGES, Said
 
+from benchmarks.faults import chaos_faults
+from benchmarks.faults.chaos_kills import Toll, changes, judge
+from benchmarks.faults.chaos_runs import Done
+from benchmarks.faults.interrupts import NEVER, draw
 from netlab.experiment.records import REASONS, Record, Status
 
 

@@ -1,15 +1,14 @@
-"""benchmarks/mutants.py counts what mutmut leaves behind, and tells sentences from arithmetic."""
+"""What mutmut leaves behind is counted, and sentences are told from arithmetic."""
 
 from __future__ import annotations
 
 import json
-import runpy
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from folders import ROOT
+
+from benchmarks.truth import mutants
 
 ALTERED = '''
 def _mutmut_mutated(variants):
@@ -69,15 +68,6 @@ class Box:
 '''
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, Any]:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        return runpy.run_path(str(ROOT / "benchmarks" / "mutants.py"))
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder as mutmut 3 leaves it: an altered room, and how the tests of each mutant ended."""
@@ -92,11 +82,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(
-    made: dict[str, Any], folder: Path
-) -> None:
+def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
-    found = {each.name.rpartition(".")[2]: each for each in made["mutants_of"](meta, folder)}
+    found = {each.name.rpartition(".")[2]: each for each in mutants.mutants_of(meta, folder)}
     assert {name: (each.fate, each.sentence) for name, each in found.items()} == {
         "x_area__mutmut_1": ("survived", False),
         "x_area__mutmut_2": ("killed", False),
@@ -112,19 +100,16 @@ def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(
     }
 
 
-def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(
-    made: dict[str, Any], folder: Path
-) -> None:
+def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
-    mutants = list(made["mutants_of"](meta, folder))
-    assert made["row"]("area", mutants) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
+    found = list(mutants.mutants_of(meta, folder))
+    assert mutants.row("area", found) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
     with pytest.raises(ValueError, match="no mutants"):
-        made["score"]([])
+        mutants.score([])
 
 
 @pytest.mark.parametrize(("survive", "status"), [(0, 0), (1, 0), (2, 1)])
 def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
-    made: dict[str, Any],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -144,7 +129,7 @@ def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
     room.with_name("area.py.meta").write_text(json.dumps({"exit_code_by_key": fates}))
     asked = ["mutants.py", "--folder", str(tmp_path), "--group", "arithmetic"]
     monkeypatch.setattr(sys, "argv", asked)
-    assert made["main"]() == status
+    assert mutants.main() == status
     said = capsys.readouterr().out
     assert "netlab/area.py: kept\n" in said
     assert said.count("return one + 10 → return one + ") == survive
@@ -152,7 +137,7 @@ def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
 
 
 def test_a_folder_without_mutants_is_no_success(
-    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["mutants.py", "--folder", str(tmp_path)])
-    assert made["main"]() == 1
+    assert mutants.main() == 1

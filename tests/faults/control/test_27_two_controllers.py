@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from fault_runs import Bench, bench
-from locks import Contest, Hold, contend, holds_of, hosts_in, overlaps, settle
+
+from benchmarks.faults.locks import Contest, Hold, contend, holds_of, hosts_in, overlaps, settle
 
 __all__ = ["bench"]
 pytestmark = pytest.mark.alone

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from fault_runs import Bench, bench
-from folder_creation import create_at_once
 
+from benchmarks.faults.folder_creation import create_at_once
 from netlab.store.lock import WriterLock
 
 __all__ = ["bench"]

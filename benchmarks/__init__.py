@@ -1,0 +1,1 @@
+"""Commands that measure netlab itself: `make benchmark-NAME`."""

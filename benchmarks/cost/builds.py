@@ -1,0 +1,122 @@
+"""The probe for every system, built from nothing, timed and compared: `make benchmark-builds`.
+
+Each target is built with an empty cache of the compiler's own, as on a fresh machine, then once
+more from a copy of the sources in another folder, with what the first build left in that cache.
+The two binaries must be the same bytes, whatever the folder is called, and neither compiler may
+warn; the platform contract's test is built for the warnings alone. One build at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.stage import Verdict, finish, table
+from netlab import version as version_room
+from netlab.build import cross
+from netlab.build.cross import Compiler
+from netlab.build.local import SOURCES
+from netlab.build.release import targets_named
+from netlab.build.targets import TARGETS, Target
+
+HEAD = ["target", "compiler", "bytes", "fresh s", "again s", "warnings", "same bytes", "sha256"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One target with one compiler."""
+
+    target: Target
+    compiler: str
+    size_bytes: int
+    fresh_s: float
+    again_s: float
+    warnings: int
+    same: bool
+    digest: str
+
+    def cells(self) -> list[str]:
+        return [
+            self.target.name,
+            self.compiler,
+            str(self.size_bytes),
+            f"{self.fresh_s:.1f}",
+            f"{self.again_s:.1f}",
+            str(self.warnings),
+            "yes" if self.same else "NO",
+            self.digest[:16],
+        ]
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("targets", nargs="*", metavar="TARGET", help="all where none is named")
+    asked = words.parse_args()
+    targets = targets_named(asked.targets) or TARGETS
+    for target in targets:
+        cross.compiler_for(target)  # what is missing is said before minutes of building
+    rows = [
+        built(target, compiler) for target in targets for compiler in cross.compilers_for(target)
+    ]
+    print(table(HEAD, [row.cells() for row in rows]))
+    warnings = sum(row.warnings for row in rows)
+    same = sum(row.same for row in rows)
+    expected = {target.name for target in targets}
+    verdicts = [
+        Verdict({row.target.name for row in rows} == expected, "every target is built",
+                f"{len({row.target.name for row in rows})} of {len(expected)}"),
+        Verdict(warnings == 0, "no warning of a compiler or linker", str(warnings)),
+        Verdict(same == len(rows), "built twice, the same bytes", f"{same} of {len(rows)}"),
+    ]  # fmt: skip
+    slowest, largest = max(row.fresh_s for row in rows), max(row.size_bytes for row in rows)
+    return finish(
+        verdicts,
+        f"builds: {len(rows)} with {', '.join(sorted({row.compiler for row in rows}))} on "
+        f"{os.cpu_count()} CPUs; from an empty cache {sum(row.fresh_s for row in rows):.0f} s in "
+        f"all and {slowest:.0f} s at most, again {sum(row.again_s for row in rows):.0f} s; "
+        f"{min(row.size_bytes for row in rows) // 1024} to {largest // 1024} KiB",
+    )
+
+
+def built(target: Target, compiler: Compiler) -> Row:
+    """The probe twice and the contract's test once, with a cache that is empty at first."""
+    with tempfile.TemporaryDirectory(prefix="netlab-builds-") as scratch:
+        folder = Path(scratch)
+        for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
+            os.environ[name] = str(folder / "cache" / name.lower())
+        first = cross.build(copied(folder / "first"), target, compiler=compiler)
+        other = copied(folder / "a-folder-with-a-longer-name")
+        again = cross.build(other, target, compiler=compiler)
+        tests = cross.build_contract(other, target, compiler)
+        assert first.seconds is not None and again.seconds is not None
+        binary = first.path.read_bytes()
+        said = [line for each in (first, again, tests) for line in each.said.splitlines()]
+        return Row(
+            target,
+            compiler.name,
+            len(binary),
+            first.seconds,
+            again.seconds,
+            sum("warning" in line.lower() for line in said),
+            binary == again.path.read_bytes() and scratch.encode() not in binary,
+            hashlib.sha256(binary).hexdigest(),
+        )
+
+
+def copied(folder: Path) -> Path:
+    """The sources as a checkout has them, without what was built of them."""
+    probes = folder / "probes"
+    shutil.copytree(SOURCES, probes, ignore=shutil.ignore_patterns("build"))
+    (folder / "netlab").mkdir()
+    shutil.copy(version_room.__file__, folder / "netlab")
+    return probes
+
+
+if __name__ == "__main__":
+    sys.exit(main())

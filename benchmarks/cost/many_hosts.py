@@ -1,0 +1,93 @@
+"""The plan of 200 hosts, each with every other: `make benchmark-many-hosts`.
+
+No host is asked and nothing is sent. Timed are the rounds of the tournament alone, and `netlab
+plan` as people call it; ``--hosts N`` plans for as many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.stage import NETLAB, ROOT, Verdict, finish
+from netlab.experiment.pairings import every_pairing, labels_of
+from netlab.experiment.round_robin import Match, rounds_of
+
+MATRIX = """\
+title: every host with every other
+pairings: {between: all, inside: false}
+parallel: true
+tests: [{test: stream, protocol: TCP, message_size: 8KiB, duration: 10s}]
+"""
+MOST_S = 2.0
+
+
+def inventory(hosts: int) -> str:
+    """So many hosts that are nowhere: addresses of 198.18.0.0/15, kept for benchmarks."""
+    return "hosts:\n" + "".join(
+        f"  h{n}: {{os: L, ssh: lab@198.19.{n // 250}.{n % 250 + 1}, "
+        f"addresses: {{test: 198.18.{n // 250}.{n % 250 + 1}}}}}\n"
+        for n in range(hosts)
+    )
+
+
+def scheduled(hosts: int) -> tuple[float, int]:
+    """CPU seconds that the rounds take to be drawn, the median of five, and how many there are."""
+    names = [f"h{n}" for n in range(hosts)]
+    pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
+    meetings = [Match(each, *labels_of(each)) for each in pairings]
+    times = []
+    for _ in range(5):
+        began = time.process_time()
+        rounds = rounds_of(meetings)
+        times.append(time.process_time() - began)
+    return sorted(times)[2], len(rounds)
+
+
+def planned(hosts: int) -> tuple[float, dict[str, object], str]:
+    """Seconds of a whole `netlab plan`, what it says as JSON, and its line about the time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "matrix.yaml").write_text(MATRIX)
+        (folder / "hosts.yaml").write_text(inventory(hosts))
+        words = [*NETLAB, "plan", str(folder / "matrix.yaml"), "--offline"]
+        words += ["--hosts", str(folder / "hosts.yaml")]
+        began = time.perf_counter()
+        text = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        elapsed_s = time.perf_counter() - began
+        plain = subprocess.run([*words, "--json"], cwd=ROOT, capture_output=True, check=True).stdout
+    return elapsed_s, json.loads(plain), text.strip().splitlines()[-1]
+
+
+def main() -> int:
+    """Plan, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hosts", type=int, default=200)
+    hosts = parser.parse_args().hosts
+    each_way = hosts - 1 if hosts % 2 == 0 else hosts
+    schedule_s, rounds = scheduled(hosts)
+    plan_s, plain, line = planned(hosts)
+    verdicts = [
+        Verdict(schedule_s < MOST_S, f"rounds drawn in {MOST_S:g} s", f"{schedule_s:.2f} s"),
+        Verdict(rounds == 2 * each_way, f"{each_way} rounds each way", f"{rounds} both ways"),
+        Verdict(plain["rounds"] == rounds, "`netlab plan` says so", f"in {plan_s:.1f} s"),
+        Verdict("one by one" in line, "and states the time against one pair at a time", line),
+    ]
+    figures = {
+        "hosts": hosts,
+        "rounds": rounds,
+        "schedule_s": round(schedule_s, 3),
+        "plan_s": round(plan_s, 2),
+        "seconds": plain["seconds"],
+        "seconds_one_by_one": plain["seconds_one_by_one"],
+    }
+    return finish(verdicts, json.dumps(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

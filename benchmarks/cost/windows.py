@@ -1,0 +1,236 @@
+"""The lab report's four pairings with Windows hosts under wine: `make benchmark-windows`.
+
+A lab of two Linux and two Windows hosts at 100 Mbit/s, and all 416 cells of the lab report in one
+run: each ok or blank with its reason, TCP at the wire's ceiling where the sender's system can fill
+it, and named where its send call is the limit. Then what happens to a run whose lab goes, what a
+cell costs beyond its time, and what is left of the probes (windows_life.py). About 20 minutes.
+
+wine shows what the program does, never how fast Windows is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cost.set_up import netlab_costs_ms, spread
+from benchmarks.cost.windows_life import ends, goes_on_after_its_lab_was_taken_down
+from benchmarks.stage import LAB_REPORT, Verdict, a_lab, finish, netlab, run_words, table
+from netlab import load
+from netlab.findings.analysis import Analysis
+from netlab.findings.evidence import samples
+from netlab.findings.finding import Kind
+from netlab.findings.limits import limit_of
+from netlab.findings.sample import StreamSample
+from netlab.lab import LabState
+
+RATE_BIT_PER_S = 100e6
+PAIRINGS = ("LL", "WL", "LW", "WW")
+CELLS = 416
+BUFFER_BYTES = 65536
+NEAR = 0.03
+SET_UP_MS = 25.0
+AT_64_KIB = """\
+title: TCP with socket buffers of 64 KiB
+link: {{rate: 100Mbit, mtu: 1500}}
+pairings: [{pairing}]
+repeats: 5
+defaults: {{duration: {seconds:g}s, congestion: cubic, socket_buffer: 64KiB}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: [64, 576, 1500, 65536]}}
+"""
+"""Repeated, for a single trial of half a second under wine scatters by what else the machine does.
+"""
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--seconds", type=float, default=0.5, help="a cell")
+    words.add_argument("--into", type=Path, help="keep the run folder here")
+    words.add_argument("--repeats", type=int, default=3, help="of 24 cells, for the set-up cost")
+    words.add_argument("--quick", action="store_true", help="leave out the run whose lab goes")
+    asked = words.parse_args()
+    verdicts: list[Verdict] = []
+    with tempfile.TemporaryDirectory() as scratch_name:
+        scratch = Path(scratch_name)
+        with a_lab(RATE_BIT_PER_S, windows=2) as lab:
+            folder = (asked.into or scratch / "run").absolute()
+            duration = ("--set", f"duration={asked.seconds:g}s")
+            netlab(*run_words(LAB_REPORT, lab.hosts_file, folder), *duration, accept=(0, 3))
+            netlab("report", str(folder))
+            run = load(folder)
+            verdicts += [every_cell_is_explained(run), the_report_is_whole(folder)]
+            verdicts += [
+                linux_clients_fill_the_wire(lab, scratch, asked.seconds),
+                small_messages_are_named(run),
+                one_cpu(lab, scratch, asked.seconds),
+                set_up_cost(lab, scratch, asked.repeats),
+            ]
+            verdicts += ends(lab, scratch)
+        if not asked.quick:
+            verdicts += goes_on_after_its_lab_was_taken_down(scratch, asked.seconds)
+    met = sum(verdict.met for verdict in verdicts)
+    return finish(
+        verdicts,
+        f"windows: {met} of {len(verdicts)} criteria met; {verdicts[0].measured}; "
+        f"{verdicts[5].measured}",
+    )
+
+
+def every_cell_is_explained(run: Analysis) -> Verdict:
+    """Each ok, or refused by a host with its word and the error number behind it."""
+    rows = run.frame.to_dict("records")
+    odd = [
+        f"{row['cell']} {row['status']} {row['reason']}"
+        for row in rows
+        if row["status"] != "ok" and not (row["status"] == "impossible" and row["errno"] > 0)
+    ]
+    for each in odd:
+        print(f"  unexplained: {each}")
+    fine = sum(row["status"] == "ok" for row in rows)
+    return Verdict(
+        len(rows) == CELLS and not odd,
+        f"{CELLS} cells of four pairings in one run, each ok or blank with its reason",
+        f"{fine} ok, {len(rows) - fine - len(odd)} refused by a host, {len(odd)} unexplained",
+    )
+
+
+def the_report_is_whole(folder: Path) -> Verdict:
+    """A table of throughput a pairing, and the overview of all."""
+    text = (folder / "tables.md").read_text()
+    found = [pairing for pairing in PAIRINGS if f"## {pairing}: throughput" in text]
+    overview = "| all pairings |" in text
+    page = (folder / "index.html").stat().st_size
+    return Verdict(
+        len(found) == len(PAIRINGS) and overview and page > 100_000,
+        "its report has four tables and the overview",
+        f"{len(found)} tables, {'an' if overview else 'no'} overview",
+    )
+
+
+def linux_clients_fill_the_wire(lab: LabState, scratch: Path, seconds: float) -> Verdict:
+    """TCP from Linux to Windows, 64 KiB buffers, all message sizes."""
+    shares = ceiling_shares(lab, scratch, "WL", seconds)
+    return Verdict(
+        len(shares) == 4 and all(abs(share - 1) <= NEAR for share in shares.values()),
+        "WL, TCP at 64 KiB: every message size within 3 % of the ceiling of its MSS",
+        per_cent(shares),
+    )
+
+
+def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -> dict[int, float]:
+    """Message size → throughput as a share of its ceiling, the median of five trials."""
+    matrix, into = scratch / f"{pairing}.yaml", scratch / f"at-64-kib-{pairing}"
+    matrix.write_text(AT_64_KIB.format(pairing=pairing, seconds=max(seconds, 1.0)))
+    netlab(*run_words(matrix, lab.hosts_file, into))
+    found: dict[int, list[float]] = {}
+    for each in samples(load(into)):
+        found.setdefault(each.message_bytes, []).append(each.ceiling_share or 0.0)
+    return {size: statistics.median(values) for size, values in found.items()}
+
+
+def small_messages_are_named(run: Analysis) -> Verdict:
+    """Windows clients below the ceiling: measured, and their send call named as what limits."""
+    small = [
+        each
+        for each in samples(run)
+        if each.pairing in ("LW", "WW") and each.protocol == "TCP" and each.message_bytes <= 576
+    ]
+    below = [each for each in small if limit_of(each) is not Kind.WIRE_CEILING]
+    named = [each for each in below if limit_of(each) is Kind.SENDER_CALL_RATE]
+    for pairing in ("LW", "WW"):
+        for size in (64, 576):
+            print(f"  {rates(pairing, size, below)}")
+    return Verdict(
+        len(small) == 52 and len(named) >= 0.9 * len(below),
+        "LW and WW, TCP up to 576 bytes, below the ceiling: the sender's call rate is named",
+        f"{len(named)} of {len(below)} cells",
+    )
+
+
+def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
+    """Calls a second and what each takes, medians of the cells below the ceiling."""
+    those = [each for each in below if (each.pairing, each.message_bytes) == (pairing, size)]
+    name = f"{pairing} TCP {size}"
+    if not those:
+        return f"{name}: at the ceiling"
+    calls = statistics.median(each.calls_per_s or 0.0 for each in those)
+    half_ns = statistics.median(each.call_percentile_ns(0.5) or 0 for each in those)
+    return f"{name}: {len(those)} cells, {calls:,.0f} calls a second, {half_ns / 1e3:.1f} µs each"
+
+
+def one_cpu(lab: LabState, scratch: Path, seconds: float) -> Verdict:
+    """TCP from a Windows client whose processes share a CPU: at the ceiling from 1500 bytes on.
+
+    The wineserver among them: a send call goes from one to the other, which costs several times as
+    much from CPU to CPU.
+    """
+    with pinned(lab, "windows-a", os.cpu_count() or 1):
+        shares = ceiling_shares(lab, scratch, "LW", seconds)
+    return Verdict(
+        len(shares) == 4 and all(abs(shares[size] - 1) <= NEAR for size in (1500, 65536)),
+        "LW, TCP at 64 KiB, the client on one CPU: 1500 and 65536 bytes within 3 % of the ceiling",
+        per_cent(shares),
+    )
+
+
+@contextmanager
+def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
+    """Ties every process of a host, and what it starts, to the last CPU; loosened at the end."""
+    host = next(host for host in lab.hosts if host.name == name)
+    network = (Path("/run/netns") / host.namespace).stat().st_ino
+
+    def tie(wanted: set[int]) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "ns/net").stat().st_ino != network:
+                    continue
+                for thread in (process / "task").iterdir():
+                    os.sched_setaffinity(int(thread.name), wanted)
+            except OSError:
+                continue  # it ended meanwhile
+
+    tie({cpus - 1})
+    try:
+        yield
+    finally:
+        tie(set(range(cpus)))
+
+
+def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
+    """Beyond warm-up, window and drain, as set_up.py has it."""
+    costs_ms, drains_ms, setups_ms = netlab_costs_ms(lab, scratch, repeats, "[WL, LW, WW]")
+    rows = [
+        spread("netlab, a cell with a Windows host", costs_ms),
+        spread("  of it: request to streams open", setups_ms),
+        spread("netlab, drain (not in it)", drains_ms),
+    ]
+    print(table(["ms", "cells", "least", "median", "90 %", "most"], rows))
+    median = statistics.median(costs_ms)
+    return Verdict(
+        median <= SET_UP_MS,
+        f"set-up cost a cell with a Windows host, median at most {SET_UP_MS:g} ms",
+        f"{median:.1f} ms",
+    )
+
+
+def at_64_kib(run: Analysis, of: Sequence[StreamSample]) -> list[StreamSample]:
+    """Those whose cell asks for socket buffers of 64 KiB."""
+    wanted: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
+    return [each for each in of if wanted[each.cell]["socket_buffer_bytes"] == BUFFER_BYTES]
+
+
+def per_cent(shares: Mapping[int, float]) -> str:
+    """Shares of the ceiling by message size."""
+    return ", ".join(f"{size}: {share * 100:.2f} %" for size, share in sorted(shares.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,279 @@
+"""Two hosts and what can be done to them while a run goes on: for chaos_runs.py.
+
+As root each host is a network namespace with a real sshd, a cable of its own to the controller and
+a test cable to the other; else both are real sshds on loopback, without cables to pull.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fault_runs import at
+from sshd import Sshd, make_key
+
+from benchmarks.stage import a_lab
+from netlab.lab import missing_packages
+from netlab.lab.network import NAMESPACES
+
+RATE_BIT_PER_S = 20e6
+"""Of the test cable: any machine carries it with a CPU and more to spare."""
+PORT = 2222
+BURST_S, BETWEEN_BURSTS_S = 0.08, 0.04
+"""A slow host: so long its probes stand still, so long they run, in turn."""
+
+
+@dataclass
+class ChaosHost:
+    """One host and its processes."""
+
+    name: str
+    sshd: Sshd
+    test_address: str
+    namespace: str | None = None
+    """Its network; ``None``: that of the machine."""
+
+    def line(self) -> str:
+        """Its line of the inventory."""
+        return f"{self.name}: {at(self.sshd, self.test_address)}"
+
+    def probes(self) -> list[int]:
+        """Its agents: their file is below its home."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (entry / "exe").readlink().is_relative_to(self.sshd.home):
+                    found.append(int(entry.name))
+        return found
+
+    def link(self, device: str, state: str) -> None:
+        """Pull a cable (``down``) or plug it in (``up``)."""
+        words = ["ip", "-n", str(self.namespace), "link", "set", "dev", device, state]
+        subprocess.run(words, check=True)
+
+
+Wait = Callable[[float], None]
+"""Seconds to wait; less where the run ends meanwhile."""
+Deed = Callable[[ChaosHost, random.Random, Wait], str]
+"""What is done to a host and undone again; returns it in words, none where there is no target."""
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+@contextmanager
+def _stopped(pids: list[int]) -> Iterator[None]:
+    try:
+        _signal(pids, signal.SIGSTOP)
+        yield
+    finally:
+        _signal(pids, signal.SIGCONT)
+
+
+def kill_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The agent's process is killed."""
+    probes = host.probes()
+    _signal(probes, signal.SIGKILL)
+    return "probe killed" if probes else ""
+
+
+def stop_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The agent's process stands still for a time."""
+    return _stop_probe(host, chance.uniform(0.4, 4.0), wait)
+
+
+def silence_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The agent's process stands still for longer than a host may be silent."""
+    return _stop_probe(host, chance.uniform(33, 40), wait)
+
+
+def _stop_probe(host: ChaosHost, seconds: float, wait: Wait) -> str:
+    probes = host.probes()
+    if not probes:
+        return ""
+    with _stopped(probes):
+        wait(seconds)
+    return f"probe stopped for {seconds:.1f} s"
+
+
+def slow_down(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The agent's process has a third of its time, in pieces."""
+    seconds = chance.uniform(0.5, 3.0)
+    if not host.probes():
+        return ""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with _stopped(host.probes()):
+            time.sleep(BURST_S)
+        time.sleep(BETWEEN_BURSTS_S)
+    return f"slow for {seconds:.1f} s"
+
+
+def freeze_connections(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The server's processes that hold connections stand still for a time."""
+    seconds = chance.uniform(0.5, 8.0)
+    serving = host.sshd.serving()
+    if not serving:
+        return ""
+    with _stopped(serving):
+        wait(seconds)
+    return f"SSH frozen for {seconds:.1f} s"
+
+
+def cut_connections(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """Every SSH connection ends at once."""
+    serving = host.sshd.serving()
+    host.sshd.cut()
+    return "SSH cut" if serving else ""
+
+
+def reset_at_controller(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The connection is reset for the controller, and the host does not hear of it."""
+    words = ["ss", "-K", "dst", host.sshd.address, "dport", "=", f":{host.sshd.port}"]
+    host.link("management", "down")
+    try:
+        subprocess.run(words, check=False, capture_output=True)
+    finally:
+        host.link("management", "up")
+    return "SSH reset at the controller"
+
+
+def restart_sshd(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """Server, connections and what they started end; the server is back after a time."""
+    seconds = chance.uniform(0.2, 4.0)
+    host.sshd.stop()
+    try:
+        wait(seconds)
+    finally:
+        host.sshd.start()
+    return f"sshd away for {seconds:.1f} s"
+
+
+def pull_test_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The test cable is pulled for a time."""
+    seconds = chance.uniform(0.4, 5.0)
+    host.link("test", "down")
+    try:
+        wait(seconds)
+    finally:
+        host.link("test", "up")
+    return f"test cable out for {seconds:.1f} s"
+
+
+def pull_management_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
+    """The controller's cable is pulled for a time."""
+    seconds = chance.uniform(0.4, 8.0)
+    host.link("management", "down")
+    try:
+        wait(seconds)
+    finally:
+        host.link("management", "up")
+    return f"management cable out for {seconds:.1f} s"
+
+
+COME_BACK_S, PATH_S = 60.0, 5.0
+"""How long a host that can be reached again may count as away; how long a path as broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFault:
+    """One kind of fault."""
+
+    deed: Deed
+    reasons: frozenset[str]
+    """Reasons of a trial that are true where this was done to one of its hosts."""
+    after_s: float = COME_BACK_S
+    """A trial that began later than that after the fault was over has no excuse by it."""
+    weight: float = 1.0
+    cables: bool = False
+    """Whether it needs cables: root."""
+
+
+_TEST_BROKE = {
+    "connect-timeout", "deadline", "no-answer", "no-peer", "no-traffic", "peer-vanished",
+    "too-few-messages",
+}  # fmt: skip
+_HOST_LOST = {"host-gone", "host-away"}
+_PROBE_ENDED = {"probe-died", "peer-vanished", "no-peer", "connect-refused"}
+
+
+def _true(*words: set[str]) -> frozenset[str]:
+    return frozenset().union(*words)
+
+
+FAULTS = (
+    LiveFault(kill_probe, _true(_PROBE_ENDED, _HOST_LOST, _TEST_BROKE)),
+    LiveFault(stop_probe, _true(_TEST_BROKE), PATH_S),
+    LiveFault(silence_probe, _true(_HOST_LOST, _TEST_BROKE), weight=0.1),
+    LiveFault(slow_down, _true(_TEST_BROKE), PATH_S),
+    LiveFault(freeze_connections, _true(_TEST_BROKE), PATH_S),
+    LiveFault(cut_connections, _true(_PROBE_ENDED, _HOST_LOST, _TEST_BROKE)),
+    LiveFault(reset_at_controller, _true(_HOST_LOST, _TEST_BROKE), cables=True),
+    LiveFault(restart_sshd, _true(_PROBE_ENDED, _HOST_LOST, _TEST_BROKE)),
+    LiveFault(
+        pull_test_cable, _true(_TEST_BROKE, {"unreachable", "path-blocked"}), PATH_S, cables=True
+    ),
+    LiveFault(pull_management_cable, _true(_HOST_LOST, _TEST_BROKE), cables=True),
+)
+
+
+@dataclass
+class ChaosSite:
+    """The two hosts of all runs."""
+
+    hosts: tuple[ChaosHost, ChaosHost]
+    home: Path
+    """Of the controller's user."""
+    faults: tuple[LiveFault, ...] = field(default=FAULTS)
+
+    def draw(self, chance: random.Random) -> tuple[LiveFault, ChaosHost]:
+        """A fault, and a host to do it to."""
+        fault = chance.choices(self.faults, [each.weight for each in self.faults])[0]
+        return fault, chance.choice(self.hosts)
+
+
+@contextmanager
+def chaos_site(folder: Path) -> Iterator[ChaosSite]:
+    """Hosts with running servers that the user of ``folder``'s home may log in to."""
+    home = folder / "home"
+    key = make_key(home / ".ssh" / "id_ed25519")
+    with ExitStack() as stack:
+        is_lab = os.geteuid() == 0 and not missing_packages()
+        hosts = _in_lab(folder, key, stack) if is_lab else _on_loopback(folder, key)
+        for host in hosts:
+            host.sshd.start()
+            stack.callback(host.sshd.stop)
+        known = "".join(host.sshd.line() for host in hosts)
+        (home / ".ssh" / "known_hosts").write_text(known)
+        faults = tuple(each for each in FAULTS if hosts[0].namespace or not each.cables)
+        yield ChaosSite(hosts, home, faults)
+
+
+def _in_lab(folder: Path, key: Path, stack: ExitStack) -> tuple[ChaosHost, ChaosHost]:
+    lab = stack.enter_context(a_lab(RATE_BIT_PER_S))
+    made = []
+    for each in lab.hosts:
+        # Its probes come before whatever else this machine computes: what disturbs is ours alone.
+        within = ("nsenter", f"--net={NAMESPACES / each.namespace}", "chrt", "--rr", "1")
+        sshd = Sshd(
+            folder / each.name, key, port=PORT, address=each.management_address, within=within
+        )
+        made.append(ChaosHost(each.name, sshd, each.addresses[0], each.namespace))
+    return made[0], made[1]
+
+
+def _on_loopback(folder: Path, key: Path) -> tuple[ChaosHost, ChaosHost]:
+    left, right = (
+        ChaosHost(name, Sshd(folder / name, key), "127.0.0.1") for name in ("linux-a", "linux-b")
+    )
+    return left, right

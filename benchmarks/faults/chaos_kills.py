@@ -1,0 +1,252 @@
+"""Kills of the controller at random moments of small runs, each resumed until it is done: for
+chaos.py. Two of the three hosts are real sshds on loopback."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fault_runs import IDLE_LEFT_S, LOCAL, Bench, at, bench_in
+from sshd import servers_in
+
+from benchmarks.faults.kill import FINAL
+from benchmarks.stage import Verdict
+from netlab.store.journal import read_journal
+
+MATRIX = """\
+title: small cells
+hosts:
+  near: {near}
+  far: {far}
+  further: {further}
+pairings: [near+far, far+near, far+further]
+order: shuffled
+seed: 1
+repeats: 2
+defaults: {{duration: 150ms}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: 1448}}
+  - {{test: stream, protocol: UDP, message_size: 1448, rate: 20Mbit}}
+  - {{test: round_trip, protocol: UDP, message_size: 64, count: 100}}
+"""
+TRIALS = 18
+RUN_S = 120.0
+"""How long one session may take at most until it ends by itself."""
+MOST_SESSIONS = 5
+"""Sessions without a kill that a run may need until all is measured."""
+
+
+@dataclass(slots=True)
+class Toll:
+    """What the kills left behind, over all runs."""
+
+    runs: int = 0
+    kills: int = 0
+    in_trial: int = 0
+    """Kills while the journal named a trial without its record."""
+    trials: int = 0
+    lost: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+    unended: list[str] = field(default_factory=list)
+    gone_after_s: list[float] = field(default_factory=list)
+
+    def verdicts(self) -> list[Verdict]:
+        """One a promise."""
+        done = self.trials - len(self.lost)
+        slowest = max(self.gone_after_s, default=0.0)
+        return [
+            Verdict(not self.lost, "no cell is lost", f"{done} of {self.trials} trials measured"),
+            Verdict(not self.twice, "a finished trial is not measured again", shown(self.twice)),
+            Verdict(not self.changed, "what is written stays, byte by byte", shown(self.changed)),
+            Verdict(
+                not self.alive,
+                "no probe outlives its controller's lease",
+                f"{shown(self.alive)}; gone after {slowest:.1f} s at most",
+            ),
+            Verdict(not self.unended, "every session ends by itself", shown(self.unended)),
+        ]
+
+
+def shown(complaints: list[str]) -> str:
+    """Their number, and the first."""
+    return f"{len(complaints)}{f', such as {complaints[0]}' if complaints else ''}"
+
+
+@dataclass(slots=True)
+class Orphans:
+    """Probes of controllers that were killed, and whether they end in time."""
+
+    toll: Toll
+    living: dict[int, float] = field(default_factory=dict)
+    """Process → when its controller was killed, by the monotonic clock."""
+
+    def note(self, bench: Bench, killed_at: float) -> None:
+        """Watch all that live now."""
+        self.living |= {pid: killed_at for pid in bench.probes() if pid not in self.living}
+
+    def look(self) -> None:
+        """See which of them have ended, and which should have."""
+        now = time.monotonic()
+        for pid, killed_at in list(self.living.items()):
+            if not _is_probe(pid):
+                self.toll.gone_after_s.append(now - killed_at)
+                del self.living[pid]
+            elif now - killed_at > IDLE_LEFT_S:
+                self.toll.alive.append(f"process {pid}, {IDLE_LEFT_S:g} s after a kill")
+                del self.living[pid]
+
+    def wait(self) -> None:
+        """Until none is left to watch."""
+        while self.living:
+            self.look()
+            time.sleep(0.02)
+
+
+def _is_probe(pid: int) -> bool:
+    try:
+        return "netprobe" in Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return False
+
+
+def kill_all(scratch: Path, kills: int, chance: random.Random) -> Toll:
+    """So many kills, over as many runs as that takes; a line each."""
+    toll = Toll()
+    with bench_in(scratch) as bench, servers_in(scratch) as site:
+        far, further = site.server(), site.server()
+        text = MATRIX.format(near=LOCAL, far=at(far), further=at(further))
+        (scratch / "matrix.yaml").write_text(text)
+        clean_s = _clean_s(bench)
+        print(f"a run without a kill: {TRIALS} trials in {clean_s:.1f} s", flush=True)
+        orphans = Orphans(toll)
+        while toll.kills < kills:
+            into = scratch / f"killed{toll.runs}"
+            _kill_sessions(bench, into, toll, orphans, chance, clean_s, kills)
+            _until_done(bench, into, toll, orphans)
+            judge(into, toll)
+            toll.runs += 1
+        orphans.wait()
+        toll.alive += [f"process {pid} at the end" for pid in bench.probes_left()]
+    return toll
+
+
+def _start(bench: Bench, into: Path) -> subprocess.Popen[str]:
+    words = ["run", "matrix.yaml", "--into", into.name, "--no-report", "--wait", "30"]
+    words += ["--retries", "5"]  # a busy machine may take a short trial its CPU
+    return bench.start(*words, stdout=subprocess.DEVNULL)
+
+
+def _clean_s(bench: Bench) -> float:
+    """Seconds of a run that nobody disturbs. SystemExit where it does not go well by itself."""
+    began = time.monotonic()
+    child = _start(bench, bench.folder / "clean")
+    said = child.communicate(timeout=RUN_S)[1]
+    if child.returncode != 0:
+        raise SystemExit(f"the run without a kill: exit status {child.returncode}\n{said}")
+    return time.monotonic() - began
+
+
+def _kill_sessions(
+    bench: Bench,
+    into: Path,
+    toll: Toll,
+    orphans: Orphans,
+    chance: random.Random,
+    clean_s: float,
+    kills: int,
+) -> None:
+    """Sessions of one run, each killed at a random moment, until one ends before its moment.
+
+    The next begins at once: what the last one left on the hosts may still be there.
+    """
+    while toll.kills < kills:
+        before = contents(into)
+        moment_s = chance.uniform(0, clean_s)
+        began = time.monotonic()
+        child = _start(bench, into)
+        while child.poll() is None and time.monotonic() - began < moment_s:
+            orphans.look()
+            time.sleep(0.005)
+        child.kill()
+        killed_at = time.monotonic()
+        orphans.note(bench, killed_at)
+        said = child.communicate()[1]
+        now = contents(into)
+        toll.changed += changes(before, now, into.name)
+        if child.returncode == 0:
+            return
+        if child.returncode > 0:
+            toll.unended.append(f"{into.name}: exit status {child.returncode}: {said.strip()}")
+            return
+        toll.kills += 1
+        in_trial = _kinds(into)[-1:] == ["attempt"]
+        toll.in_trial += in_trial
+        where = "in a trial" if in_trial else "between trials"
+        records = _kinds(into).count("record")
+        print(f"kill {toll.kills} after {moment_s:.2f} s: {records} records, {where}", flush=True)
+
+
+def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
+    """Resume without a kill until the run says that all is measured."""
+    for _ in range(MOST_SESSIONS):
+        before = contents(into)
+        child, give_up = _start(bench, into), time.monotonic() + RUN_S
+        while child.poll() is None:
+            orphans.look()
+            time.sleep(0.02)
+            if time.monotonic() > give_up:
+                child.kill()
+                toll.unended.append(f"{into.name}: no end in {RUN_S:g} s")
+                return
+        said = child.communicate()[1]
+        toll.changed += changes(before, contents(into), into.name)
+        if child.returncode == 0:
+            return
+    toll.unended.append(f"{into.name}: exit status {child.returncode}: {said.strip()}")
+
+
+def contents(into: Path) -> dict[str, bytes]:
+    """What must never change of a run folder, once it is written: file name → bytes."""
+    names = ("run.json", "matrix.yaml", "journal.jsonl")
+    return {name: (into / name).read_bytes() for name in names if (into / name).exists()}
+
+
+def changes(before: dict[str, bytes], now: dict[str, bytes], where: str) -> list[str]:
+    """Files that do not begin as they were before; the journal alone may be longer."""
+    found = []
+    for name, then in before.items():
+        is_kept = now.get(name, b"").startswith(then) if then else name in now
+        if not is_kept or (name != "journal.jsonl" and now[name] != then):
+            found.append(f"{where}/{name}")
+    return found
+
+
+def _kinds(into: Path) -> list[str]:
+    """The kinds of a journal's whole lines, in their order."""
+    path = into / "journal.jsonl"
+    return [line.data["kind"] for line in read_journal(path)[0]] if path.exists() else []
+
+
+def judge(into: Path, toll: Toll) -> None:
+    """Count what a finished run lacks and what it has twice."""
+    plan = json.loads((into / "run.json").read_text())
+    wanted = {(cell["key"], number) for cell in plan["cells"] for number in (1, 2)}
+    toll.trials += len(wanted)
+    finished: Counter[tuple[str, int]] = Counter()
+    for line in read_journal(into / "journal.jsonl")[0]:
+        kind = line.data["kind"]
+        if kind not in ("attempt", "record"):
+            continue
+        data = line.data if kind == "record" else line.data["data"]
+        trial = data["cell"], data["trial"]
+        if finished[trial]:
+            toll.twice.append(f"{into.name}, line {line.number}: {kind} of {trial}")
+        finished[trial] += kind == "record" and data["status"] in FINAL
+    toll.lost += [f"{into.name}: {trial}" for trial in sorted(wanted) if not finished[trial]]

@@ -1,0 +1,296 @@
+"""Runs with a fault drawn at random every few seconds, and what becomes of them: for chaos.py."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from fault_runs import MEASURING_LEFT_S, Bench, bench_in, by_status, wrong_ok
+
+from benchmarks.faults.chaos_faults import ChaosSite, LiveFault, chaos_site
+from benchmarks.faults.chaos_kills import shown
+from benchmarks.stage import Verdict
+from netlab.errors import NetlabError
+from netlab.experiment.records import Record, Status
+from netlab.findings.analysis import Analysis
+
+MATRIX = """\
+title: faults while it goes on
+hosts:
+  {left}
+  {right}
+pairings: [{a}+{b}, {b}+{a}]
+order: shuffled
+seed: 1
+repeats: {repeats}
+defaults: {{duration: {seconds:g}s}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: 1448{tcp}}}
+  - {{test: stream, protocol: UDP, message_size: 1448, rate: 10Mbit}}
+"""
+REPEATS, CLEAN_REPEATS = 3, 6
+PAUSE_S = (0.5, 4.0)
+"""Between two faults, drawn evenly."""
+FAULTS_S = 60.0
+"""So long faults come; then the run is left alone, and must end."""
+END_S = 240.0
+"""After the last fault: with every wait that netlab has, and it has none without an end."""
+TRIAL = timedelta(seconds=60)
+"""How long a trial may take at most, with all its waits."""
+MAY_END = (0, 3, 4)
+"""Exit statuses: all measured, some failed or pending, a host away."""
+UNTRUE = ("measured by", "Traceback")
+"""What nobody may be told in these runs: there is no other controller."""
+
+
+@dataclass(slots=True)
+class Harm:
+    """What the faults did, over all runs."""
+
+    runs: int = 0
+    not_begun: int = 0
+    """Runs that found a host away before their first trial, and said so."""
+    faults: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Trials at the end of a faulty run by status and reason."""
+    took_s: list[float] = field(default_factory=list)
+    unended: list[str] = field(default_factory=list)
+    untrue: list[str] = field(default_factory=list)
+    away: list[str] = field(default_factory=list)
+    """Cells that are left though every fault was over."""
+    wrong: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+    noise: list[str] = field(default_factory=list)
+    """What would be wrong of a run without a fault."""
+
+    def verdicts(self) -> list[Verdict]:
+        """One a promise."""
+        longest = max(self.took_s, default=0.0)
+        return [
+            Verdict(not self.noise, "a run without a fault is not wrong", shown(self.noise)),
+            Verdict(
+                not self.unended,
+                "every run ends by itself",
+                f"{shown(self.unended)}; the longest took {longest:.0f} s",
+            ),
+            Verdict(
+                not self.untrue,
+                "every cell is measured or has its true reason",
+                shown(self.untrue),
+            ),
+            Verdict(not self.away, "a host that comes back is waited for", shown(self.away)),
+            Verdict(not self.wrong, "no wrong `ok`", shown(self.wrong)),
+            Verdict(not self.lost, "resumed without a fault, every cell is ok", shown(self.lost)),
+            Verdict(not self.alive, "no probe is left", shown(self.alive)),
+        ]
+
+
+@contextmanager
+def _prepared(scratch: Path, seconds: float) -> Iterator[tuple[Bench, ChaosSite]]:
+    with chaos_site(scratch) as site, bench_in(scratch) as bench:
+        left, right = site.hosts
+        words = {
+            "left": left.line(),
+            "right": right.line(),
+            "a": left.name,
+            "b": right.name,
+            "seconds": seconds,
+            "tcp": "" if left.namespace else ", rate: 10Mbit",
+        }
+        for name, repeats in (("matrix", REPEATS), ("clean", CLEAN_REPEATS)):
+            text = MATRIX.format(repeats=repeats, **words)
+            (scratch / f"{name}.yaml").write_text(text)
+        yield bench, site
+
+
+def _start(bench: Bench, matrix: str, into: str) -> subprocess.Popen[str]:
+    log = (bench.folder / f"{into}.log").open("ab")
+    with log:
+        return bench.start(
+            *("run", matrix, "--into", into, "--no-report"), stdout=subprocess.DEVNULL, stderr=log
+        )
+
+
+def _said(bench: Bench, into: str) -> str:
+    return (bench.folder / f"{into}.log").read_text(errors="replace").strip()
+
+
+def hurt_all(scratch: Path, first: int, runs: int, seed: int, seconds: float) -> Harm:
+    """So many runs with faults, from the number ``first`` on; a line each."""
+    harm = Harm()
+    with _prepared(scratch, seconds) as (bench, site):
+        clean = _clean(bench, "clean")
+        # What the yardstick calls wrong of a run that nothing was done to, it does not measure.
+        harm.noise = wrong_ok(clean, _clean(bench, "matrix"))
+        for number in range(first, first + runs):
+            chance = random.Random(f"{seed}-{number}")  # noqa: S311 - what can be repeated
+            Hurt(bench, site, f"hurt{number}", chance, harm).go_through(clean)
+            harm.runs += 1
+    return harm
+
+
+def _by_cell(complaints: list[str]) -> dict[str, str]:
+    """The first complaint about each cell, which begins with its key: a trial has many figures."""
+    return {each.split()[0]: each for each in reversed(complaints)}
+
+
+def _clean(bench: Bench, matrix: str) -> Analysis:
+    """A run that nothing is done to; SystemExit where it does not go well."""
+    into = f"clean-{matrix}"
+    child = _start(bench, f"{matrix}.yaml", into)
+    if child.wait(END_S) != 0:
+        raise SystemExit(f"the run without a fault: {_said(bench, into)}")
+    return bench.load(into)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A fault that was there, by the wall clock."""
+
+    fault: LiveFault
+    host: str
+    began: datetime
+    ended: datetime
+
+    def explains(self, record: Record) -> bool:
+        """Whether a trial's reason may be true for it: its kind, and its time."""
+        at = datetime.fromisoformat(record.started_at)
+        is_then = self.began - TRIAL <= at <= self.ended + timedelta(seconds=self.fault.after_s)
+        return is_then and record.reason in self.fault.reasons
+
+
+@dataclass
+class Hurt:
+    """One run with faults."""
+
+    bench: Bench
+    site: ChaosSite
+    into: str
+    chance: random.Random
+    harm: Harm
+    done: list[Done] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    """Each fault with its moment, for people."""
+
+    def go_through(self, clean: Analysis) -> None:
+        """Run, hurt, judge, resume, judge."""
+        began = time.monotonic()
+        child = _start(self.bench, "matrix.yaml", self.into)
+        self._hurt(child, began)
+        code = self._end_of(child)
+        took_s = time.monotonic() - began
+        self.harm.took_s.append(took_s)
+        standing = self._judge(code, clean)
+        words = ", ".join(f"{count} {word}" for word, count in sorted(standing.items()))
+        print(f"{self.into}: {took_s:.0f} s, {words}; {'; '.join(self.told)}", flush=True)
+        self._resume(clean)
+
+    def _hurt(self, child: subprocess.Popen[str], began: float) -> None:
+        def wait(seconds: float) -> None:
+            end = time.monotonic() + seconds
+            while child.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+
+        while child.poll() is None and time.monotonic() - began < FAULTS_S:
+            wait(self.chance.uniform(*PAUSE_S))
+            fault, host = self.site.draw(self.chance)
+            if child.poll() is not None:
+                break
+            moment_s = time.monotonic() - began
+            fault_began = datetime.now(UTC)
+            words = fault.deed(host, self.chance, wait)
+            if not words:
+                continue
+            self.done.append(Done(fault, host.name, fault_began, datetime.now(UTC)))
+            self.told.append(f"{moment_s:.1f} s {host.name}: {words}")
+            self.harm.faults[fault.deed.__name__] += 1
+
+    def _end_of(self, child: subprocess.Popen[str]) -> int | None:
+        """Its exit status; ``None`` where it had to be killed."""
+        try:
+            return child.wait(END_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            self._complain(self.harm.unended, f"no end {END_S:g} s after the last fault")
+            return None
+
+    def _judge(self, code: int | None, clean: Analysis) -> Counter[str]:
+        said = _said(self.bench, self.into)
+        if code is not None and code not in MAY_END:
+            self._complain(self.harm.unended, f"exit status {code}: {said[-300:]}")
+        for phrase in UNTRUE:
+            if phrase in said:
+                self._complain(self.harm.untrue, f"it says {phrase!r}: {said[-300:]}")
+        if not (self.bench.folder / self.into / "run.json").exists():
+            return self._judge_start(code, said)
+        run = self._load()
+        if run is None:
+            return Counter({"unreadable": 1})
+        for complaint in _by_cell(wrong_ok(clean, run)).values():
+            self._complain(self.harm.wrong, complaint)
+        standing = Counter(f"{r.status} {r.reason or ''}".strip() for r in run.latest.values())
+        for record in run.latest.values():
+            self._judge_record(record)
+        if not run.latest:
+            return self._judge_start(code, said)
+        missing = sum(by_status(run).values()) - len(run.latest)
+        if missing:
+            standing["without a record"] = missing
+            self._complain(self.harm.away, f"exit status {code}, {missing} without a record")
+        self.harm.statuses += standing
+        return standing
+
+    def _judge_start(self, code: int | None, said: str) -> Counter[str]:
+        """A run that could not begin says which host is the reason, one that was hurt."""
+        if code != 4 or not any(f"{each.host}: " in said for each in self.done):
+            self._complain(self.harm.untrue, f"exit status {code} without a trial: {said[-300:]}")
+        self.harm.not_begun += 1
+        return Counter({"run that could not begin": 1})
+
+    def _judge_record(self, record: Record) -> None:
+        told = f"{record.status} {record.reason}: {record.detail}"
+        if any(phrase in told for phrase in UNTRUE):
+            self._complain(self.harm.untrue, told)
+        elif record.status is Status.PENDING:
+            self._complain(self.harm.away, told)
+        elif record.status is not Status.OK and (
+            record.status is Status.IMPOSSIBLE
+            or not any(each.explains(record) for each in self.done)
+        ):
+            self._complain(self.harm.untrue, told)
+
+    def _load(self) -> Analysis | None:
+        try:
+            return self.bench.load(self.into)
+        except NetlabError as error:
+            self._complain(self.harm.lost, f"its folder cannot be read: {error}")
+            return None
+
+    def _resume(self, clean: Analysis) -> None:
+        """With nothing done to it every cell is measured now, and no probe is left."""
+        child = _start(self.bench, "matrix.yaml", self.into)
+        code = self._end_of(child)
+        run = self._load()
+        if run is not None:
+            standing = by_status(run)
+            if code != 0 or set(standing) != {"ok"}:
+                said = _said(self.bench, self.into)
+                self._complain(self.harm.lost, f"resumed: {code}, {standing}: {said[-300:]}")
+            for cell, complaint in _by_cell(wrong_ok(clean, run)).items():
+                if not any(cell in each for each in self.harm.wrong if self.into in each):
+                    self._complain(self.harm.wrong, f"resumed: {complaint}")
+        for pid in self.bench.probes_left(MEASURING_LEFT_S):
+            self._complain(self.harm.alive, f"process {pid}")
+
+    def _complain(self, where: list[str], complaint: str) -> None:
+        where.append(f"{self.into}: {complaint}")
+        print(f"  NOT MET {self.into}: {complaint}", flush=True)

@@ -1,0 +1,192 @@
+"""Memory of a controller of 10,000 cells x 5 trials: `make benchmark-controller-memory`.
+
+Its agents are made up: each answers at once, with results as long as a real probe's. All else is
+the controller's own: conversations, records, the journal, and what it keeps of them. Then
+the run is opened again, as one that is resumed. Both stay below 300 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from benchmarks.stage import ROOT, Verdict, finish
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import expand
+from netlab.experiment.schedule import Trial
+from netlab.measure.ends import Ends
+from netlab.remote.agent import Agent
+from netlab.run.due_trials import outstanding
+from netlab.run.host_pool import HostPool
+from netlab.run.progress import Progress
+from netlab.run.run import plan_of
+from netlab.run.session import Session
+from netlab.store.journal import read_journal
+from netlab.store.run_folder import RunFolder
+
+MOST_BYTES = 300e6
+CELLS, TRIALS = 10_000, 5
+BUFFERS = ("auto", "64KiB", "128KiB", "256KiB", "512KiB")
+MODULE = "benchmarks.faults.controller_memory"
+RECORDED = ROOT / "tests" / "fixtures" / "limits-linux" / "journal.jsonl"
+MATRIX = """\
+title: many cells
+hosts: {{a: {{local: true}}, b: {{local: true}}}}
+pairs: {{LL: [a, b]}}
+pairings: [LL]
+repeats: {trials}
+defaults: {{duration: 1s}}
+tests:
+  - {{test: stream, protocol: UDP, message_size: {sizes}, socket_buffer: [{buffers}]}}
+"""
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """What a real receiver and a real sender said, by their verbs."""
+    lines, _ = read_journal(RECORDED)
+    values = next(
+        line.data["values"]
+        for line in lines
+        if line.data.get("kind") == "record" and line.data["settings"]["protocol"] == "UDP"
+    )
+    return {
+        verb: {
+            name.removeprefix(prefix): value
+            for name, value in values.items()
+            if name.startswith(prefix)
+        }
+        for verb, prefix in (("receive", "receiver_"), ("send", "sender_"))
+    }
+
+
+class FakeAgent:
+    """Answers at once, by copies of what was recorded: each as if it had come in its own line."""
+
+    skipped_lines = 0
+
+    def __init__(self, name: str, said: Mapping[str, Mapping[str, Any]]) -> None:
+        self.host = SimpleNamespace(name=name, port_range=None, address=lambda *_: "127.0.0.1")
+        self.hello = {"capabilities": "stream,tcp,udp"}
+        self._said = {verb: json.dumps(record) for verb, record in said.items()}
+        self._running: dict[str, tuple[Callable[..., None], Any, str]] = {}
+        self._number = 0
+
+    def start(self, verb: str, *, inbox: Any = None, **keys: Any) -> Any:
+        self._number += 1
+        pending = SimpleNamespace(id=str(self._number))
+        if verb == "stop":
+            tell, asked, verb = self._running.pop(keys["test"])
+            tell(asked, {"type": "result"} | json.loads(self._said[verb]))
+            return pending
+        self._running[pending.id] = inbox, pending, verb
+        if keys["open"] == "listen":
+            inbox(pending, {"type": "ready", "port": 5001})
+        if verb == "receive":
+            inbox(pending, {"type": "window"})
+        return pending
+
+
+class FakePool:
+    """Two hosts that are always there."""
+
+    def __init__(self) -> None:
+        said = results()
+        self.server, self.client = (FakeAgent(name, said) for name in ("a", "b"))
+
+    def hosts_of(self, cell: Cell) -> frozenset[str]:
+        return frozenset({"a", "b"})
+
+    def meeting_of(self, pairing: str) -> Any:
+        raise KeyError(pairing)
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        return ()
+
+    def reason_not_to_measure(self, cell: Cell) -> None:
+        return None
+
+    def ends(self, cell: Cell) -> Ends:
+        server, client = cast(Agent, self.server), cast(Agent, self.client)
+        return Ends(server=server, client=client, same_host=True)
+
+    def returned(self) -> frozenset[str]:
+        return frozenset()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def measure(into: Path, cells: int, trials: int) -> None:
+    """In a process of its own: all that is outstanding; prints the most memory it took, bytes."""
+    sizes = [100 + each for each in range(-(-cells // len(BUFFERS)))]
+    file = into.parent / "matrix.yaml"
+    file.write_text(MATRIX.format(trials=trials, sizes=sizes, buffers=", ".join(BUFFERS)))
+    matrix = load_matrix(file)
+    all_cells = expand(matrix)
+    with RunFolder.open_for_writing(into, plan_of(matrix, all_cells)) as folder:
+        folder.note("session")
+        progress = Progress()
+        left: tuple[Trial, ...] = outstanding(folder, all_cells, frozenset())
+        progress.begin(folder.path, left, done=0, matrix=matrix)
+        Session(
+            folder=folder,
+            pool=cast(HostPool, FakePool()),
+            matrix=matrix,
+            progress=progress,
+            cells=all_cells,
+            redo=frozenset(),
+            retries=0,
+        ).measure()
+        print(json.dumps({"cells": len(all_cells), "left": len(left), "bytes": peak_bytes()}))
+
+
+def peak_bytes() -> int:
+    """The most resident memory that this process had."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--cells", type=int, default=CELLS)
+    words.add_argument("--trials", type=int, default=TRIALS)
+    words.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    asked = words.parse_args()
+    if asked.into is not None:
+        measure(asked.into, asked.cells, asked.trials)
+        return 0
+    verdicts = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for what in ("measured", "opened again"):
+            began = time.monotonic()
+            size_words = ["--into", f"{scratch}/run", "--cells", str(asked.cells)]
+            done = subprocess.run(
+                [sys.executable, "-m", MODULE, *size_words, "--trials", str(asked.trials)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+            seen = json.loads(done.stdout)
+            took_s = time.monotonic() - began
+            print(
+                f"{seen['cells']} cells x {asked.trials} trials, {seen['left']} {what}: "
+                f"{seen['bytes'] / 1e6:.0f} MB at most, {took_s:.0f} s"
+            )
+            most = f"{seen['bytes'] / 1e6:.0f} MB"
+            verdicts.append(Verdict(seen["bytes"] < MOST_BYTES, f"{what} in 300 MB", most))
+        size = (Path(scratch) / "run" / "journal.jsonl").stat().st_size
+    return finish(verdicts, f"{asked.cells} cells x {asked.trials}, journal {size / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

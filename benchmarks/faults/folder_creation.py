@@ -1,0 +1,105 @@
+"""Processes that create one run folder at the same moment: `make benchmark-folder-creation`.
+
+Each creation is by 2 to 8 processes, drawn by the seed, all woken at once. Whoever gets the folder
+keeps it until all others have ended; each of those must end with exit 6, and the folder be whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from benchmarks.stage import Verdict, finish
+from netlab.errors import NetlabError
+from netlab.experiment.records import Record, Status
+from netlab.store.plan import Plan, PlannedCell
+from netlab.store.run_folder import RunFolder, read
+
+CELL = PlannedCell("LL-stream-udp-64-auto-00000000", "LL", "stream", {"protocol": "UDP"})
+PLAN = Plan(
+    title="one of many",
+    content={"pairings": ["LL"]},
+    content_hash="0" * 64,
+    matrix_text="title: one of many\n",
+    link=None,
+    cells=(CELL,),
+    repeats=1,
+)
+RECORD = Record(
+    cell=CELL.key,
+    trial=1,
+    attempt=1,
+    status=Status.FAILED,
+    reason="no-peer",
+    pairing="LL",
+    server="alpha",
+    client="beta",
+    test="stream",
+    started_at="",
+    settings=CELL.settings,
+    values={},
+)
+CRASHED = 70
+
+
+def create_at_once(path: Path, processes: int) -> list[int]:
+    """The exit codes of so many processes, sorted; StoreError where the folder cannot be read."""
+    (start, starter), (others, over) = os.pipe(), os.pipe()
+    children = []
+    for _ in range(processes):
+        child = os.fork()
+        if child == 0:
+            os.close(starter)
+            _create(path, start, others, over)
+        children.append(child)
+    for each in (start, others, over, starter):  # the end of the starter wakes all of them
+        os.close(each)
+    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    stored = read(path)
+    assert (stored.records, stored.damage) == ((RECORD,), ())
+    return codes
+
+
+def _create(path: Path, start: int, others: int, over: int) -> NoReturn:
+    code = CRASHED
+    try:
+        os.read(start, 1)
+        with RunFolder.open_for_writing(path, PLAN) as folder:
+            os.close(over)
+            os.read(others, 1)  # ends when no other process has its end open
+            folder.append(RECORD)
+        code = 0
+    except NetlabError as error:
+        code = error.exit_code
+    finally:
+        os._exit(code)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--creations", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    chance = random.Random(asked.seed)  # noqa: S311
+    losers = wrong = 0
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as aside:
+        for number in range(asked.creations):
+            processes = chance.randint(2, 8)
+            codes = create_at_once(Path(aside, f"new-{number}", "run"), processes)
+            losers += processes - 1
+            wrong += codes != [0] + [6] * (processes - 1)
+    measured = f"{wrong} of {asked.creations} creations with another end, {losers} losers"
+    verdict = Verdict(wrong == 0, "one creates the folder, every loser ends with exit 6", measured)
+    figures = f"n = {asked.creations}, seed {asked.seed}, {time.monotonic() - began:.0f} s"
+    return finish([verdict], figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

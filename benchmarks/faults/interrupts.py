@@ -1,0 +1,245 @@
+"""Ctrl-C at any moment of a run whose host falls silent at any stage: `make benchmark-interrupts`.
+
+The host is an SSH server within this process that says nothing any more after its n-th message.
+So many times a run is started, the host falls silent at a stage drawn evenly (before its banner,
+at key exchange, login, first command, SFTP, the agent's greeting, checks, facts, trials; or not at
+all), and a signal comes at a random moment, until the report is made. Shown are median and longest
+time until the prompt is back; at most 5 s, with the probes gone, the journal whole, one line on
+standard error and no traceback.
+
+``--times`` SIGINTs, as the terminal sends them, then ``--others`` SIGTERMs and SIGHUPs each;
+``--seed`` draws; ``--first N --times 1`` repeats the one with number N. Everything is in a
+temporary folder. Half an hour with the numbers of the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pwd
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fault_runs import LOCAL, Bench, bench_in
+from sshd import make_key
+from stalling_ssh_server import STAGES, Said, StallingServer
+
+from benchmarks.faults.chaos_kills import shown
+from benchmarks.stage import ROOT, Verdict, finish, table
+from netlab.store.journal import read_journal
+
+TIMES, OTHERS = 300, 30
+MOST_S = 5.0
+"""From the signal until the prompt is back, and until no probe is left."""
+HANG_S = 60.0
+"""After which a run counts as one that does not end."""
+CLEAN_S = 120.0
+STALLED_S = 4.0
+"""So long after the host fell silent the signal comes at the latest."""
+BEFORE = 0.3
+"""Share of the signals that come before the host falls silent."""
+NEVER = "never"
+PACKAGE = str(ROOT / "netlab")
+TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 20Mbit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """When the host falls silent, and when the signal comes."""
+
+    stage: str
+    most: int | None
+    """Messages that the host says."""
+    moment_s: float
+    """From the start, or from the silence."""
+    in_silence: bool = False
+
+
+@dataclass(slots=True)
+class Ends:
+    """How the interrupted runs ended."""
+
+    after_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Stage → seconds from the signal to the prompt."""
+    early: int = 0
+    """Runs that were over before their signal."""
+    late: list[str] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+
+    def all_s(self) -> list[float]:
+        """Of all stages."""
+        return [each for times in self.after_s.values() for each in times]
+
+
+@contextmanager
+def _prepared(scratch: Path) -> Iterator[tuple[Bench, StallingServer]]:
+    with bench_in(scratch) as bench:
+        make_key(bench.home / ".ssh" / "id_ed25519")
+        server = StallingServer(scratch / "server")
+        try:
+            (bench.home / ".ssh" / "known_hosts").write_text(server.known)
+            user = pwd.getpwuid(os.geteuid()).pw_name
+            at = f"{{os: L, ssh: {user}@127.0.0.1:{server.port}, addresses: {{test: 127.0.0.1}}}}"
+            bench.matrix(TESTS, server=at, client=LOCAL, repeats="3")
+            yield bench, server
+        finally:
+            server.close()
+
+
+def _start(bench: Bench, into: str) -> subprocess.Popen[str]:
+    words = ("run", "matrix.yaml", "--into", into, "--wait", "30")
+    return bench.start(*words, stdout=subprocess.DEVNULL, process_group=0)
+
+
+def draw(chance: random.Random, clean: list[Said], clean_s: float) -> Draw:
+    """A stage at random, one of its messages, and a moment; for one without messages another."""
+    stages = [*dict.fromkeys(each.stage for each in clean), NEVER]
+    stage = chance.choice(stages)
+    if stage == NEVER:
+        return Draw(stage, None, chance.uniform(0, clean_s))
+    most = chance.choice([n for n, each in enumerate(clean) if each.stage == stage])
+    silent_s = clean[most].after_s
+    if chance.random() < BEFORE:
+        return Draw(stage, most, chance.uniform(0, silent_s))
+    return Draw(stage, most, chance.uniform(0, STALLED_S), in_silence=True)
+
+
+def interrupt(
+    bench: Bench, server: StallingServer, drawn: Draw, number: signal.Signals, into: str, ends: Ends
+) -> None:
+    """One run, one signal; how long until it has ended, and what it left."""
+    server.begin(drawn.most)
+    child = _start(bench, into)
+    began = time.monotonic()
+    while child.poll() is None and time.monotonic() - began < drawn.moment_s:
+        time.sleep(0.002)
+        if drawn.in_silence and not server.is_silent:
+            began = time.monotonic()
+    if child.poll() is not None:
+        child.communicate()
+        ends.early += 1
+        return
+    since = "of silence" if drawn.in_silence else "of the run"
+    where = f"{into}: {number.name} after {drawn.moment_s:.2f} s {since}, silent at {drawn.stage}"
+    where += "" if drawn.most is None else f" after {drawn.most} messages"
+    # The terminal signals all processes in the foreground; `kill` means one.
+    (os.kill if number == signal.SIGTERM else os.killpg)(child.pid, number)
+    signalled_at = time.monotonic()
+    try:
+        said = child.communicate(timeout=HANG_S)[1]
+    except subprocess.TimeoutExpired:
+        child.kill()
+        said = child.communicate()[1]
+        ends.late.append(f"{where}: no end in {HANG_S:g} s")
+    took_s = time.monotonic() - signalled_at
+    left = bench.probes_left(max(0.0, MOST_S - took_s))
+    stage = drawn.stage if server.is_silent else NEVER
+    ends.after_s[stage].append(took_s)
+    if MOST_S < took_s < HANG_S:
+        ends.late.append(f"{where}: {took_s:.1f} s")
+    if left:
+        ends.alive.append(f"{where}: {len(left)} {MOST_S:g} s after the signal")
+    complaint = _complaint(bench.folder / into, child.returncode, said, number)
+    if complaint and took_s < HANG_S:
+        ends.bad.append(f"{where}: {complaint}")
+    word = "" if not complaint else f"; {complaint}"
+    print(f"{where}: {took_s:.2f} s, exit status {child.returncode}{word}", flush=True)
+    server.hang_up()
+    bench.probes_left(HANG_S)
+
+
+def _complaint(folder: Path, code: int, said: str, number: signal.Signals) -> str:
+    """What is wrong with how it ended; empty where nothing is."""
+    if "Traceback" in said and PACKAGE in said:  # else Python itself was not up yet
+        return f"a traceback: {said[said.rindex(PACKAGE) :].strip()[-300:]!r}"
+    if code not in (128 + number, -number):
+        return f"exit status {code}: {said.strip()[-200:]!r}"
+    journal = folder / "journal.jsonl"
+    damages = read_journal(journal)[1] if journal.exists() else ()
+    return f"journal: {damages[0]}" if damages else ""
+
+
+def signals_of(times: int, others: int) -> Iterator[signal.Signals]:
+    """The signals, in their order."""
+    yield from [signal.SIGINT] * times
+    yield from [signal.SIGTERM, signal.SIGHUP] * others
+
+
+def main() -> int:
+    """Interrupt, judge."""
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--times", type=int, default=TIMES, help="SIGINTs")
+    words.add_argument("--others", type=int, default=OTHERS, help="SIGTERMs, and SIGHUPs")
+    words.add_argument("--first", type=int, default=1, help="number of the first")
+    words.add_argument("--seed", type=int, default=1)
+    asked = words.parse_args()
+    for each in (signal.SIGINT, signal.SIGHUP):
+        # What starts us without a terminal may ignore them, and runs would inherit that.
+        if signal.getsignal(each) is signal.SIG_IGN:
+            signal.signal(each, signal.SIG_DFL)
+    ends, began = Ends(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="netlab-") as name, _prepared(Path(name)) as prepared:
+        bench, server = prepared
+        clean, clean_s = _clean(bench, server)
+        for count, each in enumerate(signals_of(asked.times, asked.others), asked.first):
+            chance = random.Random(f"{asked.seed}-{count}")  # noqa: S311 - what can be repeated
+            interrupt(bench, server, draw(chance, clean, clean_s), each, f"run{count}", ends)
+    return _judge(ends, f"seed {asked.seed}, {time.monotonic() - began:.0f} s")
+
+
+def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
+    """What the host says in a run without a signal, and its seconds until the report is there.
+
+    A run before it puts the probe there, as one that people resume has it.
+    """
+    for into in ("first", "clean"):
+        server.begin(None)
+        began = time.monotonic()
+        child = _start(bench, into)
+        said = child.communicate(timeout=CLEAN_S)[1]
+        if child.returncode not in (0, 3):  # a trial may fail where the machine is busy
+            raise SystemExit(f"the run without a signal: {child.returncode}\n{said}")
+    took_s = time.monotonic() - began
+    stages = list(dict.fromkeys(each.stage for each in server.said))
+    print(f"a run without a signal: {len(server.said)} messages, {took_s:.1f} s", flush=True)
+    if stages != list(STAGES):
+        raise SystemExit(f"the host was asked for {stages}, not for {list(STAGES)}")
+    return server.said, took_s
+
+
+def _judge(ends: Ends, how: str) -> int:
+    rows = [
+        (stage, str(len(times)), f"{statistics.median(times):.2f}", f"{max(times):.2f}")
+        for stage in (*STAGES, NEVER)
+        if (times := ends.after_s[stage])
+    ]
+    print(table(("silent at", "signals", "median s", "longest s"), rows))
+    all_s = ends.all_s() or [0.0]
+    longest = f"median {statistics.median(all_s):.2f} s, longest {max(all_s):.2f} s"
+    verdicts = [
+        Verdict(
+            not ends.late, f"the prompt is back in {MOST_S:g} s", f"{longest}; {shown(ends.late)}"
+        ),
+        Verdict(not ends.alive, f"no probe {MOST_S:g} s after the signal", shown(ends.alive)),
+        Verdict(not ends.bad, "its exit status, no traceback, a whole journal", shown(ends.bad)),
+    ]
+    return finish(
+        verdicts,
+        f"interrupts: {len(ends.all_s())} signals, {ends.early} runs over before theirs; "
+        f"{longest}; {how}",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

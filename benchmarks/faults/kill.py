@@ -1,0 +1,184 @@
+"""The controller is killed (SIGKILL) twenty times in mid-matrix and resumed: `make benchmark-kill`.
+
+Then all 104 Linux cells of the lab report must be there, each measured once, the records that were
+finished before a kill unchanged to the byte, and no netprobe alive on any host 15 s after a kill.
+A kill counts as one during an active test when the journal names a trial that has no record yet
+and the receiving end's interface has counted 20 frames and more within the 30 ms before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
+from netlab.lab import LabState
+from netlab.store.journal import JournalLine, read_journal
+
+KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
+GONE_S = 15.0
+FINAL = {"ok", "impossible"}
+
+
+@dataclass(slots=True)
+class Toll:
+    """What the kills left behind."""
+
+    active: int = 0
+    gone_after_s: list[float] = field(default_factory=list)
+    alive: list[str] = field(default_factory=list)
+    changed: int = 0
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--kills", type=int, default=KILLS)
+    words.add_argument("--seconds", type=float, default=0.5, help="a cell")
+    words.add_argument("--seed", type=int, default=1)
+    asked = words.parse_args()
+    chance = random.Random(asked.seed)  # noqa: S311  (no secret: moments that can be repeated)
+    toll = Toll()
+    with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
+        into = Path(scratch) / "run"
+        command = run_words(
+            LAB_REPORT, lab.hosts_file, into, "--only", "LL", "--wait", "30",
+            "--set", f"duration={asked.seconds:g}s",
+        )  # fmt: skip
+        for number in range(asked.kills):
+            kill_once(lab, command, into, chance, toll, number)
+        before = record_lines(into)
+        netlab(*command)
+        after = record_lines(into)
+    toll.changed += changed(before, after)
+    measured = Counter(
+        (record["cell"], record["trial"])
+        for record in map(json.loads, after)
+        if record["status"] in FINAL
+    )
+    twice = [key for key, count in measured.items() if count > 1]
+    verdicts = [
+        Verdict(len(measured) == CELLS, f"{CELLS} cells, none lost", f"{len(measured)}"),
+        Verdict(not twice, "none measured twice", f"{len(twice)} twice"),
+        Verdict(toll.changed == 0, "finished records unchanged", f"{toll.changed} changed"),
+        Verdict(
+            not toll.alive,
+            f"no netprobe {GONE_S:g} s after a kill",
+            f"{len(toll.alive)} alive; gone after {max(toll.gone_after_s):.1f} s at most",
+        ),
+        Verdict(
+            toll.active >= min(ACTIVE_KILLS, asked.kills),
+            f"{ACTIVE_KILLS} kills and more while a test is active",
+            f"{toll.active} of {asked.kills}",
+        ),
+    ]
+    return finish(
+        verdicts,
+        f"kill: {asked.kills} kills, {toll.active} during a test; {len(measured)} cells, "
+        f"{len(twice)} twice, {toll.changed} records changed, {len(toll.alive)} netprobe left",
+    )
+
+
+def kill_once(
+    lab: LabState, command: list[str], into: Path, chance: random.Random, toll: Toll, number: int
+) -> None:
+    """Begin or resume the run, kill it in a trial's middle, and look at what is left."""
+    before = record_lines(into)
+    wanted = len(before) + chance.randint(1, 3)
+    with subprocess.Popen(
+        [*NETLAB, *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as run:
+        end = time.monotonic() + 60
+        while len(record_lines(into)) < wanted or not trial_begun(into):
+            if run.poll() is not None or time.monotonic() > end:
+                run.kill()
+                assert run.stderr is not None
+                raise SystemExit(f"the run ended too early: {run.stderr.read().decode()}")
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0.02, 0.4))
+        frames = received_frames(lab)
+        time.sleep(0.03)
+        busy = received_frames(lab) - frames >= 20
+        if len(probes_of(lab)) < len(lab.hosts):
+            run.kill()
+            raise SystemExit("no netprobe is seen while the run goes on: this check is blind")
+        run.kill()
+    killed_at = time.monotonic()
+    during = busy and trial_begun(into)
+    toll.active += during
+    alive = probes_of(lab)
+    while alive and time.monotonic() - killed_at < GONE_S:
+        time.sleep(0.05)
+        alive = probes_of(lab)
+    gone_after_s = time.monotonic() - killed_at
+    toll.gone_after_s.append(gone_after_s)
+    toll.alive += alive
+    now = record_lines(into)
+    toll.changed += changed(before, now)
+    print(
+        f"kill {number + 1}: {len(now)} records, {'in a test' if during else 'between tests'}, "
+        f"no netprobe after {gone_after_s:.2f} s",
+        flush=True,
+    )
+
+
+def journal_lines(into: Path) -> tuple[JournalLine, ...]:
+    """Whole lines of the journal: a torn last one is none."""
+    path = into / "journal.jsonl"
+    return read_journal(path)[0] if path.exists() else ()
+
+
+def record_lines(into: Path) -> list[str]:
+    """The finished records, as they stand in the file."""
+    return [line.text for line in journal_lines(into) if line.data["kind"] == "record"]
+
+
+def trial_begun(into: Path) -> bool:
+    """Whether the journal's last word is that a trial begins."""
+    lines = journal_lines(into)
+    return bool(lines) and lines[-1].data["kind"] == "attempt"
+
+
+def changed(before: list[str], after: list[str]) -> int:
+    """How many of the earlier records are not there any more as they were."""
+    return sum(old != new for old, new in zip(before, after, strict=False)) + max(
+        0, len(before) - len(after)
+    )
+
+
+def received_frames(lab: LabState) -> int:
+    """Frames that both ends of the test cable have taken in."""
+    total = 0
+    for host in lab.hosts:
+        process = json.loads((lab.folder / f"{host.name}.process").read_text())
+        for line in Path(f"/proc/{process['pid']}/net/dev").read_text().splitlines():
+            name, _, counters = line.partition(":")
+            if name.strip() == "test":
+                total += int(counters.split()[1])
+    return total
+
+
+def probes_of(lab: LabState) -> list[str]:
+    """Every netprobe that runs as one of the lab's users, by the path of its program."""
+    users = {host.uid for host in lab.hosts}
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.stat().st_uid in users:
+                path = str((process / "exe").readlink())
+                if "netprobe" in path:
+                    found.append(f"{process.name} {path}")
+        except OSError:
+            continue  # it ended meanwhile
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""netlab's probe beside the field's tools."""

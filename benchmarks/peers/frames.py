@@ -1,0 +1,179 @@
+"""The shortest frames beside the field's tools on an unshaped veth: `make benchmark-frames`.
+
+64-byte frames (18 bytes of UDP payload) from CPU 0 to CPU 1, the same large socket buffers for all,
+in interleaved rounds whose order turns. Every tool is measured with the receiving interface's
+packets left where they come in and with receive steering (RPS) to CPU 1, and counts by its better
+one. All send as fast as they can. Of ours every method of sending and receiving is tried before the
+rounds, and one that loses frames is paced: at the highest of a few rates at which it loses none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.peers.ends import RECEIVER_CPU, Cable, Tool, by_tool, interleaved, those_installed
+from benchmarks.peers.tools import RIVALS, Case, Reading, netprobe
+from benchmarks.stage import Verdict, a_lab, finish, table
+
+MESSAGE_BYTES = 18
+LEAST_RATIO, MOST_LOSS = 1.4, 0.001
+BUFFER_BYTES = 4 * 1024 * 1024
+BURST = 1000
+"""Messages back to back at most, where the sender was held up: what the buffers take easily."""
+STEPS = 6
+"""Trials of the search for a way's rate."""
+CONTENDERS = 3
+"""Ways of ours that come into the rounds."""
+
+
+def steer(cable: Cable, steered: bool) -> None:
+    """Receive steering of the receiver's interfaces: to its CPU, or none."""
+    mask = f"{1 << RECEIVER_CPU:x}" if steered else "0"
+    script = f"for queue in /sys/class/net/*/queues/rx-*; do echo {mask} >$queue/rps_cpus; done"
+    words = ["ip", "netns", "exec", cable.receiver.namespace, "sh", "-c", script]
+    subprocess.run(words, check=True)
+
+
+def under(steered: bool, measure: Callable[[Case, Cable], Reading]) -> Callable[..., Reading]:
+    """The same measurement with receive steering, or without."""
+
+    def measured(case: Case, cable: Cable) -> Reading:
+        steer(cable, steered)
+        return measure(case, cable)
+
+    return measured
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of ours to send and to receive."""
+
+    method: str
+    polling: bool
+    steered: bool
+    rate_per_s: float | None = None
+    """``None``: as fast as it goes."""
+
+    def __str__(self) -> str:
+        words = [f"netlab {self.method}"]
+        words += ["polling"] if self.polling else []
+        words += ["steered"] if self.steered else []
+        words += [] if self.rate_per_s is None else [f"at {self.rate_per_s:,.0f}/s"]
+        return ", ".join(words)
+
+    def measure(self, case: Case, cable: Cable) -> Reading:
+        sample = [f"method={self.method}"]
+        if self.rate_per_s is not None:
+            sample += [f"message_rate={self.rate_per_s:.0f}", f"burst={BURST}"]
+        steer(cable, self.steered)
+        return netprobe(case, cable, sample, ["poll=1"] if self.polling else [])
+
+
+WAYS = [
+    Way(method, polling, steered)
+    for method in ("plain", "batch", "packet")
+    for polling in (False, True)
+    for steered in (False, True)
+]
+
+
+def per_s(reading: Reading) -> float:
+    """Messages that the receiver took in a second."""
+    return reading.mbit_per_s * 1e6 / 8 / MESSAGE_BYTES
+
+
+def without_loss(way: Way, case: Case, cable: Cable) -> tuple[float, Way] | None:
+    """What a way receives a second with hardly a loss: unpaced, else paced. None: at no rate."""
+    reading = way.measure(case, cable)
+    low, high, found = 0.0, 1.5 * per_s(reading), None
+    rate = per_s(reading)
+    print(f"{way}: {rate:,.0f}/s, loss {reading.loss:.4f}", file=sys.stderr, flush=True)
+    if _fits(reading):
+        return rate, way
+    for _ in range(STEPS):
+        paced = replace(way, rate_per_s=rate)
+        reading = paced.measure(case, cable)
+        if _fits(reading) and per_s(reading) > 0.98 * rate:
+            low, found = rate, (per_s(reading), paced)
+        else:
+            high = rate
+        rate = (low + high) / 2 if low else 0.8 * rate
+    print(f"{way}: {found[0]:,.0f}/s, paced" if found else f"{way}: always some", file=sys.stderr)
+    return found
+
+
+def _fits(reading: Reading) -> bool:
+    return reading.loss is not None and reading.loss < MOST_LOSS / 2
+
+
+def contenders(case: Case, cable: Cable) -> list[Way]:
+    """Our ways that took the most without loss."""
+    found = [each for way in WAYS if (each := without_loss(way, case, cable)) is not None]
+    found.sort(key=lambda each: each[0], reverse=True)
+    return [way for _, way in found[:CONTENDERS]]
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--seconds", type=int, default=2, help="a measurement")
+    asked = words.parse_args()
+    most = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    case = Case("UDP", MESSAGE_BYTES, min(BUFFER_BYTES, most), asked.seconds)
+    rivals = those_installed(RIVALS, ())
+    with a_lab() as lab:
+        cable = Cable(lab.hosts[0], lab.hosts[1])
+        ours = contenders(replace(case, seconds=1), cable)
+        tools = [Tool(str(way), None, way.measure) for way in ours]
+        for rival in rivals:
+            for steered, name in ((False, rival.name), (True, f"{rival.name}, steered")):
+                tools.append(Tool(name, rival.program, under(steered, rival.measure)))
+        readings = by_tool(interleaved([case], tools, cable, asked.rounds)[case])
+    return judge(readings, [str(way) for way in ours])
+
+
+def judge(readings: dict[str, list[Reading]], ours: list[str]) -> int:
+    """A line a way, and the ratio of our best one without loss to the best of the others."""
+    rows, took, lost = [], {}, {}
+    for name, found in readings.items():
+        rates = sorted(per_s(each) for each in found)
+        took[name] = statistics.median(rates)
+        lost[name] = statistics.median(each.loss for each in found if each.loss is not None)
+        worst = max(each.loss for each in found if each.loss is not None)
+        rows.append(
+            [
+                *(name, f"{took[name]:,.0f}", f"{rates[0]:,.0f}", f"{rates[-1]:,.0f}"),
+                *(f"{100 * lost[name]:.3f}", f"{100 * worst:.3f}"),
+            ]
+        )
+    head = ["64-byte frames", "received/s, median", "least", "most", "loss, %", "worst"]
+    print(table(head, rows))
+    fit = [name for name in ours if name in took and lost[name] < MOST_LOSS]
+    others = [name for name in took if name not in ours]
+    if not fit or not others:
+        return finish([Verdict(False, "a way of ours without loss, and a rival", "none")], "none")
+    best, rival = (max(names, key=lambda name: took[name]) for names in (fit, others))
+    ratio = took[best] / took[rival]
+    return finish(
+        [
+            Verdict(
+                ratio >= LEAST_RATIO,
+                f"at least {LEAST_RATIO} times what the best of the others received, with loss "
+                f"under {100 * MOST_LOSS:g} %",
+                f"{ratio:.2f}: {best} {took[best]:,.0f}/s, loss {100 * lost[best]:.3f} %; {rival} "
+                f"{took[rival]:,.0f}/s, loss {100 * lost[rival]:.2f} %",
+            )
+        ],
+        json.dumps({"ratio": ratio, "received_per_s": took, "loss": lost}),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

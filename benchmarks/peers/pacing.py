@@ -1,0 +1,157 @@
+"""Sent against offered on an unshaped veth: `make benchmark-pacing`.
+
+UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
+bytes, the sender on CPU 0 and the receiver on CPU 1. A sender that comes too late catches up by a
+burst at most and says what it skipped: on a machine with other work that is what is off. Trials
+that a hypervisor took the CPU from are measured again, whatever they measured. How late the sends
+were stands beside it, from the histogram that each record has. Run it on a quiet machine; the load
+before and after is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.peers.ends import RECEIVER_CPU, SENDER_CPU
+from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
+from netlab.experiment.records import Record, Status
+from netlab.store.reader import read
+from netlab.units import format_rate, parse_rate
+
+MOST_ERROR = 0.005
+CASES: dict[int, tuple[str, ...]] = {
+    1472: ("1Mbit", "3Mbit", "10Mbit", "30Mbit", "100Mbit", "300Mbit", "1000Mbit"),
+    64: ("1Mbit", "3Mbit", "10Mbit", "20Mbit", "50Mbit"),
+}
+"""Message size → rates of payload."""
+LEAST_MESSAGES = 400
+
+
+def matrix(seconds: float, repeats: int) -> str:
+    """The rates of ``CASES``, in blocks, so that what disturbs meets them all alike.
+
+    Each window holds ``LEAST_MESSAGES`` or more: one message is the step that a rate is told in.
+    """
+    tests = "".join(
+        f"  - {{test: stream, protocol: UDP, message_size: {size}, rate: {rate}, "
+        f"duration: {max(seconds, 8 * size * LEAST_MESSAGES / parse_rate(rate)):g}s}}\n"
+        for size, rates in CASES.items()
+        for rate in rates
+    )
+    return (
+        f"title: pacing\npairings: [LL]\nrepeats: {repeats}\norder: shuffled\n"
+        "quiet: {steal: 0.5 %, tries: 5}\n"
+        f"defaults: {{warm_up: 100ms, socket_buffer: 4MiB, "
+        f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}}}\ntests:\n{tests}"
+    )
+
+
+def error_of(record: Record) -> float | None:
+    """Share by which the sent rate is off the offered one; ``None`` without a result."""
+    sent, offered = record.values.get("sent_bit_per_s"), record.settings.get("rate_bit_per_s")
+    if record.status is not Status.OK or sent is None:
+        return None
+    return float(str(sent)) / float(str(offered)) - 1
+
+
+def late_ns(records: Sequence[Record], share: float) -> int | None:
+    """A lateness that so large a share of the sends kept within, of all records together.
+
+    Bucket k of a histogram has the sends that were 2^k to 2^(k+1) ns late: it is told to a factor
+    of 2, from above. ``None`` where no record has one.
+    """
+    buckets: Counter[int] = Counter()
+    for record in records:
+        histogram = record.values.get("sender_late_histogram_ns")
+        for bucket, count in enumerate(histogram if isinstance(histogram, list) else []):
+            buckets[bucket] += int(count)
+    wanted, seen = share * buckets.total(), 0
+    for bucket in sorted(buckets):
+        seen += buckets[bucket]
+        if seen and seen >= wanted:
+            return int(2 ** (bucket + 1))
+    return None
+
+
+def measured(seconds: float, repeats: int) -> list[Record]:
+    """The last word of every trial, in a lab of its own."""
+    with a_lab() as lab, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pacing.yaml").write_text(matrix(seconds, repeats))
+        words = run_words(folder / "pacing.yaml", lab.hosts_file, folder / "run")
+        netlab(*words, accept=(0, 3))
+        return list(read(folder / "run").latest.values())
+
+
+def lines_of(
+    records: Sequence[Record],
+) -> tuple[list[list[str]], list[Verdict], list[dict[str, object]]]:
+    """A line, a verdict and the figures of each size and rate."""
+    cells: dict[tuple[int, float], list[Record]] = {}
+    for record in records:
+        size, rate = record.settings["message_bytes"], record.settings["rate_bit_per_s"]
+        cells.setdefault((int(str(size)), float(str(rate))), []).append(record)
+    lines, verdicts, figures = [], [], []
+    for (size, rate), trials in sorted(cells.items(), key=lambda item: (-item[0][0], item[0][1])):
+        errors = [error for each in trials if (error := error_of(each)) is not None]
+        skipped = sum(int(str(r.values.get("sender_skipped_messages", 0))) for r in trials)
+        sent = sum(int(str(r.values.get("sent_messages", 0))) for r in trials)
+        bursts = [int(str(r.values.get("sender_largest_burst", 0))) for r in trials]
+        what = f"{size} bytes, {format_rate(rate)}"
+        if not errors:
+            verdicts.append(Verdict(False, what, "no result"))
+            continue
+        middle, worst = statistics.median(errors), max(errors, key=abs)
+        share = skipped / (sent + skipped)
+        half_ns, most_ns = late_ns(trials, 0.5), late_ns(trials, 0.99)
+        if half_ns is None or most_ns is None:
+            verdicts.append(Verdict(False, what, "no distribution of lateness in the records"))
+            continue
+        lines.append(
+            [
+                *(what, f"{100 * middle:+.3f}", f"{100 * worst:+.3f}", f"{100 * share:.3f}"),
+                *(f"{half_ns / 1e3:.1f}", f"{most_ns / 1e3:.1f}"),
+                *(str(max(bursts)), str(len(errors))),
+            ]
+        )
+        verdicts.append(
+            Verdict(abs(middle) < MOST_ERROR, what, f"{100 * middle:+.3f} % off, median")
+        )
+        figures.append(
+            {
+                "message_bytes": size,
+                "offered_bit_per_s": rate,
+                "error_shares": errors,
+                "skipped_share": share,
+                "half_late_ns": half_ns,
+                "p99_late_ns": most_ns,
+            }
+        )
+    return lines, verdicts, figures
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--repeats", type=int, default=5)
+    asked = parser.parse_args()
+    before = os.getloadavg()[0]
+    lines, verdicts, figures = lines_of(measured(asked.seconds, asked.repeats))
+    head = ["offered", "median, %", "worst, %", "skipped, %", "half late ≤ µs", "99 % late ≤ µs"]
+    head += ["largest burst", "trials"]
+    print(table(head, lines))
+    print(f"load before {before:.2f}, after {os.getloadavg()[0]:.2f}, {os.cpu_count()} CPUs")
+    return finish(verdicts, json.dumps(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What netlab says, held against what is known to be so."""

@@ -1,0 +1,243 @@
+"""What `netlab compare` says of two runs whose truth is known: `make benchmark-compare`.
+
+Two runs are measured in turns, a block of every cell each, so that nothing but chance differs
+between them: of one lab they must not be called different. Then the second run's lab has one cable
+that is slower by 3 %: that must be found where the cable is the limit, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.stage import Verdict, finish, table
+from netlab import lab
+from netlab.compare.align import by_cell
+from netlab.compare.check_figures import held_against
+from netlab.compare.judge import Judged, smallest_shown
+from netlab.compare.runs import Compared, compare_runs
+from netlab.errors import IncompleteRun, Interrupted
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.matrix import Matrix
+from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import Analysis, load
+from netlab.results.readings import readings
+from netlab.run.progress import Progress
+from netlab.run.run import Options, run
+from netlab.stats import mean
+
+BLOCKS = 5
+MORE_TURNS = 5
+"""For trials that failed, or lost their CPUs, and are measured again."""
+RATE_BIT_PER_S = 20e6
+SLOWED = "linux-a"
+SLOWER = 0.97
+MOST_DIFFERENT, MOST_SMALLEST, AT_CEILING = 0.05, 0.01, 0.98
+
+MATRIX = f"""\
+title: every host to every other, over and under the ceiling
+link: {{rate: {RATE_BIT_PER_S / 1e6:g}Mbit, mtu: 1500}}
+pairings: {{between: all, inside: false}}
+repeats: {BLOCKS}
+quiet: {{steal: 0.5 %, tries: 4}}
+order: shuffled
+defaults: {{warm_up: 200ms, congestion: cubic}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: [1448, 65536]}}
+  - {{test: stream, protocol: UDP, message_size: [576, 1472]}}
+  - {{test: stream, protocol: UDP, message_size: 1472, rate: 8Mbit}}
+"""
+
+
+class OneBlock(Progress):
+    """Stops a run after one block; it is gone on with later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = 0
+
+    def begin(self, folder: Path, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+        """The whole run is told of here, and is no block."""
+        super().begin(folder, trials, done, matrix)
+        self._begun = 0
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """A block begins."""
+        self._begun += 1
+        if self._begun > 1:
+            raise Interrupted(signal.SIGINT, "one block is measured")
+        super().expect(trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many of which cells were called different."""
+
+    different: int
+    cells: int
+
+    @property
+    def share(self) -> float:
+        return self.different / self.cells if self.cells else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.different} of {self.cells}"
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--hosts", type=int, default=3, help="Linux hosts, each with a cable")
+    words.add_argument("--seconds", type=float, default=1.0, help="a trial")
+    words.add_argument("--keep", type=Path, help="keep the run folders here")
+    asked = words.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, labs(asked.hosts) as (first, second):
+        folder = asked.keep or Path(scratch)
+        same = measured(folder, "same", asked.seconds, first, first)
+        slowed = measured(folder, "slowed", asked.seconds, first, second)
+        return judge(same, slowed)
+
+
+@contextmanager
+def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
+    """Two labs that stand side by side and are alike but for one cable of the second."""
+    slower = {SLOWED: SLOWER * RATE_BIT_PER_S}
+    options = [
+        lab.LabOptions(name="compare-1", rate=RATE_BIT_PER_S, linux=hosts),
+        lab.LabOptions(name="compare-2", rate=RATE_BIT_PER_S, linux=hosts, rates=slower),
+    ]
+    try:
+        first, second = (lab.up(each) for each in options)
+        yield first, second
+    finally:
+        for each in options:
+            lab.down(each.name)
+
+
+def measured(
+    folder: Path, name: str, seconds: float, first: lab.LabState, second: lab.LabState
+) -> tuple[Analysis, Compared]:
+    """Two runs, block by block in turns; who begins is another one each time."""
+    matrix = folder / "matrix.yaml"
+    matrix.parent.mkdir(parents=True, exist_ok=True)
+    matrix.write_text(MATRIX)
+    sides = [
+        Options(
+            matrix=matrix,
+            hosts=state.hosts_file,
+            into=folder / f"{name}-{number}",
+            overrides={"duration": f"{seconds:g}s"},
+        )
+        for number, state in enumerate((first, second), start=1)
+    ]
+    left = {0, 1}
+    for turn in range(BLOCKS + MORE_TURNS):
+        print(f"{name}: turn {turn + 1}", file=sys.stderr, flush=True)
+        for number in sorted(left, reverse=turn % 2 == 1):
+            if one_block(sides[number]):
+                left.remove(number)
+        if not left:
+            break
+    else:
+        raise SystemExit(f"{name}: trials failed again and again; see {folder}")
+    baseline, contender = (load(folder / f"{name}-{number}") for number in (1, 2))
+    return baseline, compare_runs(baseline, contender)
+
+
+def one_block(options: Options) -> bool:
+    """Measure the next block; whether it was the last. What failed is a block of its own."""
+    progress = OneBlock()
+    try:
+        run(options, progress).raise_for_status()
+    except (Interrupted, IncompleteRun):
+        return False
+    finally:
+        progress.end()
+    return True
+
+
+def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) -> int:
+    """The criteria, with a line for each cell that was not as it should be."""
+    nothing = outcome(same[1].rows)
+    shown = smallest_shown(same[1].rows)
+    touched, others = parted(*slowed)
+    found, wrong = outcome(touched), outcome(others)
+    rows = [
+        *listed("same lab, different", same[1].rows, different=True),
+        *listed("slowed cable, not found", touched, different=False),
+        *listed("other cells, different", others, different=True),
+    ]
+    if rows:
+        print(table(["what", "cell", "ratio", "said"], rows))
+    smallest = 1.0 if shown is None else shown[1]
+    return finish(
+        [
+            Verdict(
+                nothing.share <= MOST_DIFFERENT and nothing.cells > 0,
+                "the same lab twice: not shown to be different in 95 % of the cells",
+                f"different {nothing}",
+            ),
+            Verdict(
+                smallest <= MOST_SMALLEST,
+                "the smallest difference that would have shown: 1 % at the median",
+                f"{smallest:.2%}",
+            ),
+            Verdict(
+                found.different == found.cells > 0,
+                "a cable slower by 3 %: found in all its cells above 98 % of their ceiling",
+                f"found {found}",
+            ),
+            Verdict(
+                wrong.share <= MOST_DIFFERENT and wrong.cells > 0,
+                "and in at most 5 % of the others",
+                f"different {wrong}",
+            ),
+        ],
+        f"compare: same lab, different {nothing}, smallest difference {smallest:.2%} at the "
+        f"median; cable slower by 3 %: found {found}, others different {wrong}",
+    )
+
+
+def outcome(rows: Sequence[Judged]) -> Outcome:
+    return Outcome(sum(is_different(row) for row in rows), len(rows))
+
+
+def is_different(row: Judged) -> bool:
+    return row.verdict.verdict == "different"
+
+
+def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[Judged]]:
+    """The cells of the slowed cable that the wire limits, and all others."""
+    at_ceiling = {
+        key
+        for key, trials in by_cell(readings(baseline)).items()
+        if SLOWED in trials[0].pairing.split("+") and ceiling_share(baseline, key) > AT_CEILING
+    }
+    touched = [row for row in compared.rows if row.aligned.cells[0] in at_ceiling]
+    return touched, [row for row in compared.rows if row not in touched]
+
+
+def ceiling_share(baseline: Analysis, key: str) -> float:
+    """Mean throughput of a cell as a share of its wire ceiling; 0 where it has none."""
+    share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
+    trials = by_cell(readings(baseline))[key]
+    held = [h for trial in trials for h in held_against(share, trial, baseline.plan.link)]
+    values = [each.value for each in held if each.value is not None]
+    return mean(values) if values else 0.0
+
+
+def listed(what: str, rows: Sequence[Judged], *, different: bool) -> list[list[str]]:
+    return [
+        [what, row.aligned.label, f"{row.verdict.ratio or 0:.4f}", row.verdict.verdict]
+        for row in rows
+        if is_different(row) == different
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

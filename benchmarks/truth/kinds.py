@@ -1,0 +1,134 @@
+"""The connection-kinds experiment in the lab, as shipped: `make benchmark-kinds`.
+
+Four Linux hosts, two of them over two kinds of connection, and a Windows host (its programs run
+under wine): every one with every other, each way, over TCP and over UDP offered at 100 Mbit/s, on
+cables of 100 and 40 Mbit/s. ``--into DIR`` keeps the run and its report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.stage import ROOT, Verdict, finish, netlab
+from netlab import lab
+from netlab.ethernet import ceiling_bit_per_s
+from netlab.experiment.pairings import every_pairing, role_of, roles_of
+from netlab.findings.analysis import Analysis, load
+from netlab.report.sections import parts_of
+from netlab.report.tables.elements import HeatMap, Part
+from netlab.report.write.text import plain
+from netlab.results.readings import Reading, readings
+
+MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
+RATES_BIT_PER_S = {"test": 100e6, "second": 40e6}
+TWICE = ("linux-a", "linux-b")
+ROLES = (
+    *(f"{host}@{network}" for host in TWICE for network in RATES_BIT_PER_S),
+    *("linux-c", "linux-d", "windows-a"),
+)
+
+
+def pairings() -> list[str]:
+    """Every ordered pair of the roles but those that no cable joins."""
+    hosts = {role_of(role).host for role in ROLES}
+    every = every_pairing(ROLES, machines={host: host for host in hosts})
+    return [pairing for pairing in every if not _crosses(pairing)]
+
+
+def _crosses(pairing: str) -> bool:
+    """Whether its hosts are two, each at another of the networks."""
+    server, client = roles_of(pairing)
+    networks = {server.network, client.network}
+    return server.host != client.host and None not in networks and len(networks) == 2
+
+
+def measured(seconds: float, into: Path) -> Analysis:
+    """A run of the shipped matrix in a lab of its own."""
+    options = lab.LabOptions(
+        name=f"kinds-{os.getpid()}",
+        rate=RATES_BIT_PER_S["test"],
+        second_rate=RATES_BIT_PER_S["second"],
+        linux=4,
+        windows=1,
+    )
+    try:
+        hosts = lab.up(options).hosts_file
+        words = ["run", str(MATRIX), "--hosts", str(hosts), "--into", str(into)]
+        listed = f"pairings=[{', '.join(pairings())}]"
+        netlab(*words, "--set", listed, "--set", f"duration={seconds}s", accept=(0, 3))
+    finally:
+        lab.down(options.name)
+    return load(into)
+
+
+def verdicts_of(found: Sequence[Reading], part: Part) -> list[Verdict]:
+    """What the report has to show, and that no figure is more than its cable carries."""
+    ok = [reading for reading in found if reading.status == "ok"]
+    tables = [sheet for sheet in part.sheets if sheet.corner.startswith("client")]
+    squares = [sheet.title for sheet in tables if len(sheet.columns) == len(ROLES) + 1]
+    maps = [chart.title for chart in part.charts if isinstance(chart, HeatMap)]
+    notes = {text for sheet in part.sheets for _, text in sheet.footnotes}
+    titles = " ".join(sheet.title for sheet in part.sheets)
+    above = [
+        f"{reading.pairing} {reading.protocol}"
+        for reading in ok
+        if not reading.same_host
+        for flow in reading.flows.values()
+        if (flow.throughput_bit_per_s or 0) > _most(reading)
+    ]
+    return [
+        Verdict(len(ok) == len(found), "every cell measured", f"{len(ok)} of {len(found)}"),
+        Verdict(len(squares) == 2, "a table a protocol", "; ".join(squares)),
+        Verdict(len(maps) == 2, "a heat map a protocol", "; ".join(maps)),
+        Verdict(
+            any("Within one machine" in note for note in notes)
+            and any("Not asked for" in note for note in notes),
+            "footnotes on what is marked and what is blank",
+            f"{len(notes)} of them",
+        ),
+        Verdict(
+            "One direction against the other" in titles and "offered, sent, received" in titles,
+            "both directions side by side; offered, sent, received",
+            titles,
+        ),
+        Verdict(not above, "no figure above what its cable carries", ", ".join(above) or "none"),
+    ]
+
+
+def _most(reading: Reading) -> float:
+    """Payload in bit/s that the cable carries at most, with a clock's doubt of 0.2 %."""
+    networks = {role.network for role in roles_of(reading.pairing)}
+    rate = RATES_BIT_PER_S["second" if "second" in networks else "test"]
+    # No payload is denser than that of a UDP message which fills its frame.
+    return 1.002 * ceiling_bit_per_s(rate, "UDP", 1472, 1500)
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--into", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        run = measured(asked.seconds, asked.into or Path(name) / "run")
+        found = readings(run)
+        part = next(p for p in parts_of(run, found) if p.name == "every-host-with-every-other")
+    for sheet in part.sheets:
+        print(plain(sheet) + "\n")
+    figures = {
+        f"{reading.protocol} {reading.pairing}": flow.throughput_bit_per_s
+        for reading in found
+        for flow in reading.flows.values()
+        if flow.throughput_bit_per_s is not None
+    }
+    return finish(verdicts_of(found, part), json.dumps(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

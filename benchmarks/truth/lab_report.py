@@ -1,0 +1,202 @@
+"""The lab report's Linux cells in the lab at 100 Mbit/s, against wire and print.
+
+`make benchmark-lab-report` makes a lab, measures with 1 s a cell, and judges. With --run it judges
+a folder that is there already (made by `netlab run matrices/lab-report.yaml --only LL`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stage import LAB_REPORT, ROOT, Verdict, a_lab, finish, netlab, run_words
+from netlab import load
+from netlab.ethernet import ceiling_bit_per_s
+from netlab.lab import LabState
+
+Cell = tuple[str, int, int]
+"""Protocol, message bytes, socket buffer bytes."""
+
+RATE_BIT_PER_S, MTU_BYTES = 100e6, 1500
+CELLS = 104
+IMPOSSIBLE: set[Cell] = {("UDP", 64512, kib * 1024) for kib in (16, 20, 24, 28, 32)}
+LARGE: dict[Cell, float] = {("TCP", 65536, 65536): 94.148, ("UDP", 64512, 65536): 96.183}
+"""The cells with a figure of their own, Mbit/s."""
+REPEATS = """\
+title: The two largest cells, five times
+link: {{rate: 100Mbit, mtu: 1500}}
+pairings: [LL]
+repeats: 5
+defaults: {{duration: {seconds:g}s, congestion: cubic}}
+tests:
+  - {{test: stream, protocol: TCP, message_size: 65536, socket_buffer: 64KiB}}
+  - {{test: stream, protocol: UDP, message_size: 64512, socket_buffer: 64KiB}}
+"""
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--run", type=Path, help="judge this run folder; measure the repeats only")
+    words.add_argument("--into", type=Path, help="keep the run folder here")
+    words.add_argument("--seconds", type=float, default=1.0, help="a cell")
+    asked = words.parse_args()
+    with a_lab(RATE_BIT_PER_S) as lab, tempfile.TemporaryDirectory() as scratch:
+        folder = asked.run or asked.into or Path(scratch) / "run"
+        if asked.run is None:
+            seconds = ("--set", f"duration={asked.seconds:g}s")
+            words_ = run_words(LAB_REPORT.resolve(), lab.hosts_file, folder.absolute())
+            netlab(*words_, "--only", "LL", *seconds, accept=(0, 3))
+        measured = rows_of(folder)
+        repeats = repeats_mbit_per_s(lab, Path(scratch), asked.seconds)
+    verdicts = [
+        every_cell_is_explained(measured),
+        *(median_of_repeats(cell, repeats[cell]) for cell in LARGE),
+        small_datagrams(measured),
+        as_printed(measured),
+        never_above_the_wire(measured, repeats),
+    ]
+    met = sum(verdict.met for verdict in verdicts)
+    medians = ", ".join(
+        f"{cell[0]} {cell[1]} {statistics.median(repeats[cell]):.3f} Mbit/s" for cell in LARGE
+    )
+    return finish(
+        verdicts,
+        f"lab-report: {met} of {len(verdicts)} criteria met; {len(measured)} cells; {medians}; "
+        f"{verdicts[-2].measured}",
+    )
+
+
+def rows_of(folder: Path, pairing: str = "LL") -> dict[Cell, Mapping[str, Any]]:
+    """The run's cells by what was set."""
+    frame = load(folder).frame
+    chosen = frame[frame["pairing"] == pairing]
+    return {
+        (row["protocol"], int(row["message_bytes"]), int(row["socket_buffer_bytes"])): {
+            str(column): value for column, value in row.items()
+        }
+        for row in chosen.to_dict("records")
+    }
+
+
+def repeats_mbit_per_s(lab: LabState, scratch: Path, seconds: float) -> dict[Cell, list[float]]:
+    """Five trials of each cell that has a figure of its own."""
+    matrix = scratch / "repeats.yaml"
+    matrix.write_text(REPEATS.format(seconds=seconds))
+    netlab(*run_words(matrix, lab.hosts_file, scratch / "repeats"), accept=(0, 3))
+    frame = load(scratch / "repeats").frame
+    found: dict[Cell, list[float]] = {}
+    for cell in LARGE:
+        rows = frame[(frame["protocol"] == cell[0]) & (frame["message_bytes"] == cell[1])]
+        found[cell] = [float(each) / 1e6 for each in rows["throughput_bit_per_s"].dropna()]
+        if len(found[cell]) != 5:
+            raise SystemExit(f"{cell}: {len(found[cell])} of 5 repeats: {list(rows['detail'])}")
+    return found
+
+
+def mbit_per_s(row: Mapping[str, Any]) -> float | None:
+    """Throughput of a cell; None where there is none."""
+    return float(row["throughput_bit_per_s"]) / 1e6 if row["status"] == "ok" else None
+
+
+def every_cell_is_explained(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+    """Each ok, or one of the five impossible ones with the error number behind it."""
+    odd = [
+        f"{cell} {row['status']} {row['reason']}"
+        for cell, row in measured.items()
+        if row["status"] != "ok"
+        and not (cell in IMPOSSIBLE and row["status"] == "impossible" and row["errno"] > 0)
+    ]
+    blank = sum(row["status"] == "impossible" for row in measured.values())
+    return Verdict(
+        len(measured) == CELLS and not odd,
+        f"{CELLS} cells ok, but UDP 64512 impossible up to 32 KiB",
+        f"{len(measured) - blank - len(odd)} ok, {blank} impossible, "
+        f"{'; '.join(odd) if odd else 'none unexplained'}",
+    )
+
+
+def median_of_repeats(cell: Cell, values: list[float]) -> Verdict:
+    wanted, median = LARGE[cell], statistics.median(values)
+    return Verdict(
+        abs(median / wanted - 1) <= 0.004,
+        f"{cell[0]} {cell[1]} at 64 KiB, median of five within 0.4 % of {wanted}",
+        f"{median:.3f} Mbit/s ({(median / wanted - 1) * 100:+.2f} %)",
+    )
+
+
+def small_datagrams(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+    """UDP 64 at every buffer size, as a share of what the wire can carry."""
+    ceiling = ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", 64, MTU_BYTES) / 1e6
+    shares = [
+        value / ceiling
+        for cell, row in measured.items()
+        if cell[:2] == ("UDP", 64) and (value := mbit_per_s(row)) is not None
+    ]
+    return Verdict(
+        len(shares) == 13 and min(shares) >= 0.97,
+        f"UDP 64, each of 13 cells at least 97 % of {ceiling:.2f} Mbit/s",
+        f"{min(shares, default=0) * 100:.2f} to {max(shares, default=0) * 100:.2f} %",
+    )
+
+
+def as_printed(measured: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
+    """The other cells beside the figures that the lab report printed."""
+    printed = rows_of(ROOT / "reports" / "lab-report")
+    others = [cell for cell in measured if cell[:2] != ("UDP", 64) and cell not in IMPOSSIBLE]
+    off: dict[Cell, float] = {}
+    for cell in others:
+        value, expected = mbit_per_s(measured[cell]), mbit_per_s(printed[cell])
+        if value is None or expected is None:
+            off[cell] = float("nan")
+        elif abs(value / expected - 1) > 0.015:
+            off[cell] = (value / expected - 1) * 100
+    for (protocol, size, buffer), percent in sorted(off.items()):
+        print(f"  {protocol} {size:5} at {buffer // 1024} KiB is {percent:+.1f} % off the print")
+    near = len(others) - len(off)
+    return Verdict(
+        len(others) == 86 and near >= 75,
+        "of the other 86 cells at least 75 within 1.5 % of the printed report",
+        f"{near} of {len(others)} near the print",
+    )
+
+
+def never_above_the_wire(
+    measured: Mapping[Cell, Mapping[str, Any]], repeats: Mapping[Cell, list[float]]
+) -> Verdict:
+    """No cell and no repeat more than 0.1 % over the wire's ceiling for its segment size."""
+    over: list[tuple[float, Cell]] = []
+    for cell, row in measured.items():
+        value = mbit_per_s(row)
+        if value is not None:
+            over.append((value * 1e6 / ceiling_of(cell, row) - 1, cell))
+    for cell, values in repeats.items():
+        over.append((max(values) * 1e6 / ceiling_of(cell, measured[cell]) - 1, cell))
+    highest, cell = max(over)
+    return Verdict(
+        highest <= 0.001,
+        "never above the ceiling by more than 0.1 %",
+        f"at most {highest * 100:+.3f} % ({cell[0]} {cell[1]} at {cell[2] // 1024} KiB)",
+    )
+
+
+def ceiling_of(cell: Cell, row: Mapping[str, Any]) -> float:
+    """bit/s; TCP's for the segment size that the connection had."""
+    if cell[0] == "UDP":
+        return ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", cell[1], MTU_BYTES)
+    return ceiling_bit_per_s(
+        RATE_BIT_PER_S,
+        "TCP",
+        cell[1],
+        MTU_BYTES,
+        timestamps=bool(row["tcp_timestamps"]),
+        mss_bytes=int(row["mss_bytes"]),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""How many small faults in the arithmetic its tests find: `make mutants`.
+
+mutmut alters the rooms named in pyproject.toml, one small change at a time (a mutant), and runs the
+pure tests on each; a mutant that no test fails on survives. This reads what it left in ``mutants/``
+and may be run by itself. Left out of the score are mutants of sentences: only a text differs, or
+what an error is raised with. A mutant that ran out of time is killed; one without a test survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.stage import ROOT, Verdict, finish, table
+
+LEAST_SCORE = 0.9
+"""Of each group of rooms."""
+GROUPS = {"findings": "netlab/findings/"}
+"""Group of rooms → how their paths begin; all others are the first group."""
+FIRST_GROUP = "arithmetic"
+
+KILLED = {1, 3}
+TIMEOUT = {24, -24, 36, 152, 255}
+"""Exit statuses that mutmut notes: a test failed, or time ran out. ``null``: not tried yet."""
+
+MESSAGES = {"_", "counted", "joined"}
+"""What makes a message of netlab/messages.py: a text with what is in its braces."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One small change, and what became of it."""
+
+    name: str
+    room: str
+    """The file that was altered."""
+    fate: str
+    """killed, timeout, survived, untried."""
+    sentence: bool
+    """Only a text differs, or what an error is raised with."""
+    change: str
+    """The statement before and after, on one line."""
+
+    @property
+    def group(self) -> str:
+        """Which rooms it is counted with."""
+        found = (name for name, start in GROUPS.items() if self.room.startswith(start))
+        return next(found, FIRST_GROUP)
+
+
+class Textless(ast.NodeTransformer):
+    """Takes out of a function what only people read."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:
+        del node
+        return ast.Constant("")
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        message = isinstance(node.func, ast.Name) and node.func.id in MESSAGES
+        return ast.Constant("") if message else self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(error, node.cause)
+
+
+def fate(status: int | None) -> str:
+    """What an exit status means."""
+    if status is None:
+        return "untried"
+    if status in TIMEOUT:
+        return "timeout"
+    return "killed" if status in KILLED else "survived"
+
+
+def functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
+    """The functions of a module and of its classes."""
+    for each in body:
+        if isinstance(each, ast.ClassDef):
+            yield from functions(each.body)
+        elif isinstance(each, Function):
+            yield each
+
+
+def bare(function: Function) -> str:
+    """The text of a function, its statements a line each, under no name."""
+    copy = ast.parse(ast.unparse(function)).body[0]
+    assert isinstance(copy, Function)
+    copy.name, copy.decorator_list = "_", []
+    return ast.unparse(copy)
+
+
+def is_sentence(before: str, after: str) -> bool:
+    """Whether two functions are the same but for what only people read."""
+    old, new = (ast.dump(Textless().visit(ast.parse(text))) for text in (before, after))
+    return old == new
+
+
+def change(before: str, after: str) -> str:
+    """What differs, the lines that went → those that came."""
+    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")][2:]
+    sides = [[line[1:].strip() for line in lines if line.startswith(sign)] for sign in "-+"]
+    return " → ".join("; ".join(side) or "nothing" for side in sides)
+
+
+def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
+    """Those of one room, in mutmut's order."""
+    room = meta.relative_to(folder).as_posix().removesuffix(".meta")
+    statuses = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
+    tree = ast.parse(meta.with_suffix("").read_text(encoding="utf-8"))
+    texts = {each.name: bare(each) for each in functions(tree.body)}
+    for name, status in statuses.items():
+        key = name.rpartition(".")[2]
+        before, after = texts[re.sub(r"__mutmut_\d+$", "__mutmut_orig", key)], texts[key]
+        sentence = is_sentence(before, after)
+        yield Mutant(name, room, fate(status), sentence, change(before, after))
+
+
+def left_out(altered: Path) -> list[str]:
+    """Functions that mutmut does not touch: decorated ones. Those that it does it decorates."""
+    words = {
+        each.name: [ast.unparse(word) for word in each.decorator_list]
+        for each in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
+        if "__mutmut_" not in each.name
+    }
+    return [
+        name
+        for name, decorators in words.items()
+        if decorators and not any(word.startswith("_mutmut_mutated") for word in decorators)
+    ]
+
+
+def score(mutants: Sequence[Mutant]) -> float:
+    """Share of them that was killed; ValueError where there are none."""
+    if not mutants:
+        raise ValueError("no mutants: nothing has a score")
+    return sum(each.fate in ("killed", "timeout") for each in mutants) / len(mutants)
+
+
+def row(name: str, mutants: Sequence[Mutant]) -> list[str]:
+    """A line of the table."""
+    counted = [each for each in mutants if not each.sentence]
+    fates = [each.fate for each in counted]
+    counts = [len(mutants), len(mutants) - len(counted)]
+    counts += [fates.count(word) for word in ("killed", "timeout", "survived", "untried")]
+    return [name, *map(str, counts), f"{100 * score(counted):.1f}" if counted else "-"]
+
+
+HEAD = ["room", "mutants", "sentences", "killed", "timeout", "survived", "untried", "score %"]
+
+
+def main() -> int:
+    """Count, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT / "mutants")
+    parser.add_argument("--group", choices=[FIRST_GROUP, *GROUPS], help="this one alone")
+    asked = parser.parse_args()
+    found = [
+        each
+        for meta in sorted(asked.folder.rglob("*.meta"))
+        for each in mutants_of(meta, asked.folder)
+        if asked.group in (None, each.group)
+    ]
+    groups = [FIRST_GROUP, *GROUPS] if asked.group is None else [asked.group]
+    rooms = sorted({each.room for each in found})
+    rows = [row(room, [each for each in found if each.room == room]) for room in rooms]
+    rows += [row(f"all of {name}", [m for m in found if m.group == name]) for name in groups]
+    print(table(HEAD, rows))
+    print("\nleft out, because decorated:")
+    for room in rooms:
+        if names := left_out(asked.folder / room):
+            print(f"  {room}: {', '.join(names)}")
+    print("\nsurvivors:")
+    for each in found:
+        if each.fate == "survived" and not each.sentence:
+            print(f"  {each.name}: {each.change}")
+    print()
+    verdicts, figures = [], {}
+    for name in groups:
+        counted = [m for m in found if m.group == name and not m.sentence]
+        share = score(counted) if counted else 0.0
+        figures[name] = round(share, 4)
+        met = share >= LEAST_SCORE
+        verdicts.append(Verdict(met, f"{name}: {LEAST_SCORE:.0%} killed", f"{share:.1%}"))
+    return finish(verdicts, json.dumps(figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
