@@ -53,7 +53,8 @@ def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str
     with stopped(agents[0].process.pid, 0.5, 0.4):
         done = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
     check_one_gap(done.received, 0.5, 0.4)
-    assert done.received["gap_queue_full"] == [1]
+    # TCP's window may close long before the queue's memory is used up.
+    assert done.received["gap_queue_full"] in ([[1]] if protocol == "udp" else [[0], [1]])
     ((at_ns, long_ns),) = pairs(done.received["late_ticks"])
     assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
     assert abs(long_ns - 0.4e9) < LATE_NS

@@ -47,8 +47,8 @@ def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
     # A call into C that no signal ends, as a write to a disk that does not answer.
     child = program("""
 with interruptible(within_s=0.5):
-    print("ready", flush=True)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    print("ready", flush=True)
     ctypes.CDLL(None).sleep(60)
 """)
     before = time.monotonic()
