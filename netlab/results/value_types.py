@@ -33,7 +33,13 @@ _LARGEST_SHOWN = 2**1000
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
 """Of what is sent; an imported table may be silent about it."""
-_SERIES = frozenset({*SERIES, "gaps", "gap_queue_full", "late_ticks"})
+_SERIES = frozenset(
+    {
+        *SERIES,
+        *("gaps", "gap_queue_full", "late_ticks", "loss_own_drops"),
+        *("captured_frames", "captured_next_frames"),
+    }
+)
 _HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: none is below 0."""
 

@@ -33,6 +33,8 @@ def test_every_recorded_run_is_read_whole(folder: Path) -> None:
         ("rtt_histogram", ([1, 2], []), ("[1, 2]", 5, ["1"])),
         ("sweep_message_bytes", ([64, 1500],), ([0], [-1], [1.5], "64")),
         ("trial_client_busy_share", ([0.5],), (0.5, "x")),
+        ("loss_own_drops", ([0, 3],), (3, "x")),
+        ("captured_next_frames", ([1, 1],), ("x",)),
         ("sender_unheard_of", (1, "x", [1.5], True, 2**70), ([None], None, {}, 10**400)),
     ],
 )
