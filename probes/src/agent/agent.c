@@ -338,7 +338,7 @@ static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
 }
 
 /* False: silence has ended it. */
-static bool obey(struct agent *agent, const struct agent_patience *patience)
+static bool serve(struct agent *agent, const struct agent_patience *patience)
 {
     static struct line_reader reader;
     char bytes[4096];
@@ -362,7 +362,7 @@ static bool obey(struct agent *agent, const struct agent_patience *patience)
 int agent_run(const struct agent_patience *patience)
 {
     struct agent agent = {.quitting = false};
-    bool heard = obey(&agent, patience);
+    bool heard = serve(&agent, patience);
     end_all(&agent);
     plat_lock_release();
     calibration_end();

@@ -100,7 +100,8 @@ static void add_waiting(struct test *test, struct json *record)
     }
     if (any)
         json_u64(record, "run_queue_delay_ns", longest_ns);
-    if (!open->throttling || !close->throttling)
+    if (!open->throttling || !close->throttling ||
+        close->throttled.throttled_ns < open->throttled.throttled_ns) /* in another cgroup by then */
         return;
     json_u64(record, "quota_periods", close->throttled.periods - open->throttled.periods);
     json_u64(record, "quota_throttled_periods",
@@ -122,7 +123,8 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
         uint64_t core_total = close->core[i].total - open->core[i].total;
         busy += core_busy;
         total += core_total;
-        steal += close->core[i].steal - open->core[i].steal;
+        if (close->core[i].steal > open->core[i].steal) /* some hypervisors take time back */
+            steal += close->core[i].steal - open->core[i].steal;
         if (core_total > 0 && (double)core_busy / (double)core_total > busiest_share) {
             busiest_share = (double)core_busy / (double)core_total;
             busiest = close->core[i].cpu;
@@ -145,14 +147,15 @@ static void add_clocks(struct test *test, struct json *record)
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
     /* Where a count bounds the test, `now_ns` of the first edge may have been set back. */
     int64_t monotonic_ns = (int64_t)(close->clock_ns - open->clock_ns);
-    int64_t step_ns = (int64_t)(close->wall_ns - open->wall_ns) - monotonic_ns;
+    const bool told = open->slept && close->slept;
+    int64_t slept_ns = told ? (int64_t)(close->slept_ns - open->slept_ns) : 0;
+    int64_t step_ns = (int64_t)(close->wall_ns - open->wall_ns) - monotonic_ns - slept_ns;
     if (open->raw && close->raw && close->raw_ns > open->raw_ns)
         json_double(record, "raw_clock_ppm",
                     ((double)monotonic_ns / (double)(close->raw_ns - open->raw_ns) - 1) * 1e6);
     if (step_ns > (int64_t)SECOND_NS / 2 || step_ns < -(int64_t)SECOND_NS / 2)
         json_i64(record, "wall_step_ns", step_ns);
-    int64_t slept_ns = (int64_t)(close->slept_ns - open->slept_ns);
-    if (open->slept && close->slept && slept_ns >= (int64_t)GAP_LEAST_NS)
+    if (slept_ns >= (int64_t)GAP_LEAST_NS)
         json_i64(record, "suspended_ns", slept_ns);
 }
 
@@ -170,15 +173,18 @@ static void add_fragments(const struct samples *samples, struct json *record)
              after->reassembly_failures - before->reassembly_failures);
 }
 
+/* Counters of an interface that was made anew meanwhile begin at 0, and say nothing of the time. */
 static void add_interface(const struct samples *samples, struct json *record)
 {
     const struct opened *opened = &samples->opened;
     const struct closing *closing = &samples->closing;
     json_text(record, "interface", opened->interface[0] != 0 ? opened->interface : NULL);
-    if (opened->carrier && closing->carrier)
+    if (opened->carrier && closing->carrier && closing->carrier_changes >= opened->carrier_changes)
         json_u64(record, "interface_carrier_changes",
                  closing->carrier_changes - opened->carrier_changes);
-    if (!opened->counted || !closing->counted)
+    if (!opened->counted || !closing->counted ||
+        closing->interface_sent_bytes < opened->interface_sent_bytes ||
+        closing->interface_received_bytes < opened->interface_received_bytes)
         return;
     json_u64(record, "interface_sent_bytes",
              closing->interface_sent_bytes - opened->interface_sent_bytes);

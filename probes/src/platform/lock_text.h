@@ -6,18 +6,20 @@
 #include <string.h>
 
 /* Bytes of the character at `at` that would move a terminal's cursor or turn its text around:
- * controls of ASCII and of Unicode (U+0080 to U+009F), directions (U+200E, U+200F, U+202A to
- * U+202E, U+2066 to U+2069); else 0. */
+ * controls of ASCII and of Unicode (U+0080 to U+009F), ends of lines (U+2028, U+2029), directions
+ * (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069); else 0. */
 static inline size_t lock_text_control(const unsigned char *at)
 {
     if (at[0] < 0x20 || at[0] == 0x7f)
         return 1;
     if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
         return 2;
+    if (at[0] == 0xd8 && at[1] == 0x9c)
+        return 2;
     if (at[0] != 0xe2)
         return 0;
     const unsigned char low = at[1] == 0x80 || at[1] == 0x81 ? at[2] : 0;
-    const bool direction = at[1] == 0x80 ? low == 0x8e || low == 0x8f || (low >= 0xaa && low <= 0xae)
+    const bool direction = at[1] == 0x80 ? low == 0x8e || low == 0x8f || (low >= 0xa8 && low <= 0xae)
                                          : low >= 0xa6 && low <= 0xa9;
     return direction ? 3 : 0;
 }

@@ -32,13 +32,6 @@ int plat_random(void *into, size_t length)
     return 0;
 }
 
-/* The clock of tests goes on while a host is suspended, or nobody tells. */
-bool plat_suspended_ns(uint64_t *out)
-{
-    (void)out;
-    return false;
-}
-
 /* The names that other systems give to the same processors. */
 static const char *architecture(const char *machine)
 {

@@ -158,6 +158,8 @@ static void route_address(struct json *out, const char *key, const struct sockad
 static void write_interface(struct json *out, const char *name)
 {
     struct bsd_interface_counters counters;
+    if (if_nametoindex(name) == 0)
+        return;
     json_text(out, "route_interface", name);
     if (!bsd_interface_counters(name, &counters))
         return;

@@ -169,23 +169,20 @@ static struct card *find_card(const char *name)
     return NULL;
 }
 
-static void remember_card(const char *name, const struct hwtstamp_config *before)
+static struct card *free_card(void)
 {
     for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
-        if (cards[i].users == 0) {
-            memcpy(cards[i].name, name, strlen(name) + 1);
-            cards[i].before = *before;
-            cards[i].users = 1;
-            return;
-        }
+        if (cards[i].users == 0)
+            return &cards[i];
+    return NULL;
 }
 
 /* Switching it on takes CAP_NET_ADMIN; where an administrator has, it takes nothing. One that does not
- * say how it is would not be put back, and stays as it is. */
+ * say how it is, or that there is no place to remember, would not be put back: it stays as it is. */
 static bool switch_card_on(int socket, const char *interface)
 {
     struct hwtstamp_config config, before;
-    struct card *known = find_card(interface);
+    struct card *known = find_card(interface), *place = free_card();
     if (known != NULL) {
         known->users++;
         return true;
@@ -198,9 +195,11 @@ static bool switch_card_on(int socket, const char *interface)
     memset(&config, 0, sizeof config);
     config.tx_type = HWTSTAMP_TX_ON;
     config.rx_filter = HWTSTAMP_FILTER_ALL;
-    if (!request_of_card(socket, SIOCSHWTSTAMP, interface, &config))
+    if (place == NULL || !request_of_card(socket, SIOCSHWTSTAMP, interface, &config))
         return false;
-    remember_card(interface, &before);
+    memcpy(place->name, interface, strlen(interface) + 1);
+    place->before = before;
+    place->users = 1;
     return stamps_all(&config);
 }
 
@@ -220,8 +219,12 @@ void plat_stamps_off(const char *interface)
     int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     pthread_mutex_lock(&cards_lock);
     struct card *known = find_card(interface);
-    if (known != NULL && --known->users == 0)
+    if (known != NULL && known->users > 1)
+        known->users--;
+    else if (known != NULL && asker >= 0) { /* else the next test of this card puts it back */
         request_of_card(asker, SIOCSHWTSTAMP, interface, &known->before);
+        known->users = 0;
+    }
     pthread_mutex_unlock(&cards_lock);
     if (asker >= 0)
         close(asker);
