@@ -44,7 +44,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
             lab = labs.up(options)
             before = record_lines(into)
             words = run_words(LAB_REPORT, lab.hosts_file, into, "--set", f"duration={seconds:g}s")
-            with running(words) as run:
+            with running([*words, "--patience", "3"]) as run:
                 while run.poll() is None and pairings_complete(into) <= complete:
                     time.sleep(0.25)
                 complete = pairings_complete(into)

@@ -74,7 +74,7 @@ class Watch:
         """Ask the observed hosts for their CPU times, now; waits for nothing."""
         for key, (agent, _) in self.routes.items():
             if key not in WHOSE:
-                self.sent[key] = agent.start("facts", cpu_times=1)
+                self.sent[key] = agent.start("facts", cpu_times=1, counters=1)
 
     def end(self, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Watched]:
         """What became of each host; ``results``: of an end, what its probe said of the trial."""
@@ -106,7 +106,7 @@ class Watch:
         found = {}
         for key, (agent, addresses) in self.routes.items():
             try:
-                facts = [agent.ask("facts", to=each, cpu_times=1) for each in addresses]
+                facts = [agent.ask("facts", to=each, cpu_times=1, counters=1) for each in addresses]
             except (HostGone, ProbeError):
                 if key in WHOSE:
                     raise
@@ -159,7 +159,7 @@ class DropWatch:
     def _asked(self) -> dict[str, Pending]:
         peers = {"client": "server", "server": "client"}
         return {
-            whose: agent.start("facts", to=self.ends.address(peers[whose], self.setup))
+            whose: agent.start("facts", counters=1, to=self.ends.address(peers[whose], self.setup))
             for whose in WHOSE
             if can(agent := self.ends.agent_of(whose), "facts")
         }

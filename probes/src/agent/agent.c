@@ -134,14 +134,16 @@ static struct error do_facts(struct agent *agent, const struct request *request)
     struct json record;
     struct plat_address to;
     const char *text = request_value(request, "to");
-    bool cpu_times = false;
+    bool cpu_times = false, counters = false;
     (void)agent;
     if (text != NULL && !plat_address_parse(text, 0, &to))
         return error_about("bad-value", "to", "not a numeric address");
     if (request_flag(request, "cpu_times", &cpu_times) != NULL)
         return error_about("bad-value", "cpu_times", "0 or 1");
+    if (request_flag(request, "counters", &counters) != NULL)
+        return error_about("bad-value", "counters", "0 or 1");
     json_begin(&record, "facts", request->id);
-    plat_facts(&record, text, request_value(request, "interface"));
+    (counters ? plat_counters : plat_facts)(&record, text, request_value(request, "interface"));
     if (cpu_times)
         add_cpu_times(&record);
     record_print(&record);
@@ -221,7 +223,7 @@ static struct error do_quit(struct agent *agent, const struct request *request)
 }
 
 static const char *const no_keys[] = {NULL};
-static const char *const facts_keys[] = {"to", "interface", "cpu_times", NULL};
+static const char *const facts_keys[] = {"to", "interface", "cpu_times", "counters", NULL};
 static const char *const lock_keys[] = {"owner", NULL};
 static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
 

@@ -65,6 +65,9 @@ void plat_identify(struct plat_identity *out);
  * interface of that name or by that of the route. Both may be NULL. */
 struct json;
 void plat_facts(struct json *out, const char *to, const char *interface);
+/* Of these what counts what the host and that way carry and drop: read around each test, and so
+ * without what takes milliseconds to read. */
+void plat_counters(struct json *out, const char *to, const char *interface);
 
 /* The lock of docs/protocol.md, one a network namespace, gone with this process.
  * 0: taken (or ours already). PLAT_LOCKED: another holds it, `holder` has its owner line.

@@ -73,6 +73,26 @@ TEST(facts_are_a_record_that_names_the_kernel_and_the_way_to_a_peer)
     free(record);
 }
 
+TEST(counters_are_facts_that_say_nothing_of_the_machine)
+{
+    struct json *record = malloc(sizeof *record), *facts = malloc(sizeof *facts);
+    CHECK(record != NULL && facts != NULL);
+    if (record != NULL && facts != NULL) {
+        json_begin(record, "facts", "-");
+        plat_counters(record, "127.0.0.1", NULL);
+        json_end(record);
+        json_begin(facts, "facts", "-");
+        plat_facts(facts, "127.0.0.1", NULL);
+        json_end(facts);
+        record->line[record->length - 1] = facts->line[facts->length - 1] = 0;
+        CHECK(strstr(record->line, "\"kernel\":") == NULL);
+        CHECK((strstr(record->line, "\"interface_sent_bytes\":") == NULL) ==
+              (strstr(facts->line, "\"interface_sent_bytes\":") == NULL));
+    }
+    free(record);
+    free(facts);
+}
+
 /* Another process of this machine may hold it: then it has to say who that is. */
 TEST(the_lock_is_taken_once_and_given_back)
 {
@@ -187,6 +207,7 @@ const struct unit_test contract_process_tests[] = {
     ENTRY(random_bytes_differ),
     ENTRY(the_identity_has_what_every_system_has),
     ENTRY(facts_are_a_record_that_names_the_kernel_and_the_way_to_a_peer),
+    ENTRY(counters_are_facts_that_say_nothing_of_the_machine),
     ENTRY(the_lock_is_taken_once_and_given_back),
     ENTRY(clocks_run_forward_and_agree),
     ENTRY(a_host_that_is_awake_is_not_suspended),

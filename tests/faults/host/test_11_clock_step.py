@@ -123,3 +123,4 @@ def test_a_suspended_host_is_the_cause_of_a_stop(clock: Path, tmp_path: Path) ->
     (stop,) = interruptions(record)
     assert (stop.cause, stop.end) == (Cause.SUSPENDED, "sender")
     assert record.values["sender_suspended_ns"] == pytest.approx(STEP_S * 1e9, rel=0.001)
+    assert "sender_wall_step_ns" not in record.values

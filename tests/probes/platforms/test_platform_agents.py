@@ -43,7 +43,9 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
         assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
     else:
         assert hello["clock"] == "CLOCK_MONOTONIC"
-        assert {"dscp", "pin", "queue-drops"} <= set(words)
+        assert {"dscp", "pin"} <= set(words)
+        # qemu does not know the option that tells what a socket dropped, and the probe says so.
+        assert ("queue-drops" in words) == (runner.name != "aarch64")
 
 
 def test_records_end_in_a_line_feed_alone(runner: Runner) -> None:

@@ -218,6 +218,12 @@ static void machine(struct json *out)
     number_of(out, "tcp_timestamps", "net.inet.tcp.rfc1323");
 }
 
+void plat_counters(struct json *out, const char *to, const char *interface)
+{
+    if (to != NULL)
+        route(out, to, interface);
+}
+
 void plat_facts(struct json *out, const char *to, const char *interface)
 {
     machine(out);

@@ -151,6 +151,13 @@ static void stack(struct json *out)
     facts_text(out, "default_qdisc", CORE "default_qdisc");
 }
 
+void plat_counters(struct json *out, const char *to, const char *interface)
+{
+    softnet(out);
+    if (to != NULL)
+        facts_counters(out, to, interface);
+}
+
 void plat_facts(struct json *out, const char *to, const char *interface)
 {
     machine(out);

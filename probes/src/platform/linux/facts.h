@@ -25,5 +25,7 @@ void facts_bus(struct json *out, const char *bus);
 
 /* The route to a numeric address, and the interface that it leaves by. */
 void facts_route(struct json *out, const char *to, const char *interface);
+/* Of that what counts, and nothing that takes long to ask for. */
+void facts_counters(struct json *out, const char *to, const char *interface);
 
 #endif

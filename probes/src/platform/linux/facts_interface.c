@@ -197,14 +197,23 @@ static void energy_saving(struct json *out, const struct device *device)
                                         : "enabled");
 }
 
+static bool driver_name(struct json *out, const struct device *device, struct ethtool_drvinfo *info)
+{
+    memset(info, 0, sizeof *info);
+    info->cmd = ETHTOOL_GDRVINFO;
+    if (!ethtool(device, info))
+        return false;
+    json_text_of(out, "interface_driver", info->driver, strnlen(info->driver, sizeof info->driver));
+    return true;
+}
+
 static void driver(struct json *out, const struct device *device)
 {
-    struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+    struct ethtool_drvinfo info;
     struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
     struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
     struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
-    if (ethtool(device, &info)) {
-        json_text_of(out, "interface_driver", info.driver, strnlen(info.driver, sizeof info.driver));
+    if (driver_name(out, device, &info)) {
         info.bus_info[sizeof info.bus_info - 1] = 0;
         facts_bus(out, info.bus_info);
     }
@@ -224,28 +233,48 @@ static void driver(struct json *out, const struct device *device)
     }
 }
 
-void facts_route(struct json *out, const char *to, const char *interface)
+/* The interface by which packets to a numeric address leave, or that one, as keys of `facts`. False:
+ * there is none. */
+static bool write_device(struct json *out, const char *to, const char *interface,
+                         struct device *device)
 {
     struct plat_address address;
-    struct device device;
-    char steering[PLAT_STEERING];
-    memset(&device, 0, sizeof device);
+    memset(device, 0, sizeof *device);
     if (!plat_address_parse(to, 0, &address))
-        return;
+        return false;
     const unsigned by = interface != NULL ? if_nametoindex(interface) : 0;
     unsigned index = write_route(out, &address, by);
     if (interface != NULL)
         index = by; /* also where no route leads by it */
-    if (index == 0 || if_indextoname(index, device.name) == NULL)
-        return;
-    json_text(out, "route_interface", device.name);
+    if (index == 0 || if_indextoname(index, device->name) == NULL)
+        return false;
+    device->asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (device->asker < 0)
+        return false;
+    json_text(out, "route_interface", device->name);
     link_settings(out, index);
     queue_drops(out, index);
+    return true;
+}
+
+void facts_counters(struct json *out, const char *to, const char *interface)
+{
+    struct device device;
+    struct ethtool_drvinfo info;
+    if (!write_device(out, to, interface, &device))
+        return;
+    driver_name(out, &device, &info);
+    close(device.asker);
+}
+
+void facts_route(struct json *out, const char *to, const char *interface)
+{
+    struct device device;
+    char steering[PLAT_STEERING];
+    if (!write_device(out, to, interface, &device))
+        return;
     if (plat_receive_steering(device.name, steering))
         json_text(out, "interface_rps_cpus", steering);
-    device.asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (device.asker < 0)
-        return;
     driver(out, &device);
     close(device.asker);
 }

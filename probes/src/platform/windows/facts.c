@@ -154,6 +154,15 @@ static void stack(struct json *out)
     ip_counters(out);
 }
 
+void plat_counters(struct json *out, const char *to, const char *device)
+{
+    struct plat_address address;
+    udp_counters(out);
+    ip_counters(out);
+    if (to != NULL && plat_address_parse(to, 0, &address))
+        windows_facts_route(out, &address, device);
+}
+
 void plat_facts(struct json *out, const char *to, const char *device)
 {
     struct plat_address address;
