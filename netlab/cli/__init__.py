@@ -87,7 +87,7 @@ def cli() -> None:
     """Measure what a network path and its hosts can do, over a whole matrix of conditions.
 
     A run is a folder. `netlab run` fills it and can be stopped at any moment: the same command with
-    --into FOLDER goes on where it stood. Reports are made from the folder and from nothing else.
+    --into FOLDER resumes it. Reports are made from the folder and from nothing else.
     """
 
 
@@ -98,7 +98,7 @@ def cli() -> None:
     "--into",
     type=FOLDER,
     metavar="DIR",
-    help="The run folder. One that holds a part of this matrix is gone on with. "
+    help="The run folder. One that holds a part of this matrix is resumed. "
     "[default: a new one in runs/]",
 )
 @ONLY

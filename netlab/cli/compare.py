@@ -39,7 +39,7 @@ _OUTPUT = click.option(
 @click.option(
     "--against",
     metavar="LEVEL",
-    help="With --by: the level that the others are laid beside.  [default: the first]",
+    help="With --by: the level that the others are compared with.  [default: the first]",
 )
 @click.option(
     "--anyway",

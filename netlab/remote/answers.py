@@ -22,8 +22,8 @@ from netlab.terminal import excerpt
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test: the only ones with several records."""
-RECORDS_AT_ONCE = 64
-RECORDS_PER_S = 16
+TEST_RECORDS_AT_ONCE = 64
+TEST_RECORDS_PER_S = 16
 """Records of one test: it says `progress` once a second, and four other words at most."""
 KEYS_MOST = 512
 """Of one record; a result has some 130. Each becomes a column."""
@@ -60,7 +60,7 @@ class Answers:
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
         self.is_test = verb in TESTS
         self._verb = verb
-        self._allowance = Allowance(RECORDS_AT_ONCE, RECORDS_PER_S)
+        self._allowance = Allowance(TEST_RECORDS_AT_ONCE, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:

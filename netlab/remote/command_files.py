@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from netlab.errors import HostError
 from netlab.remote.host_files import FileSeen
+from netlab.terminal import excerpt
 
 if TYPE_CHECKING:
     from netlab.remote.ssh import Answer, SshTransport
@@ -96,7 +97,7 @@ class CommandFiles:
             ) from None
         if answer.status != 0:
             words = answer.stderr.splitlines() or [f"`{' '.join(argv)}` ends with {answer.status}"]
-            raise OSError(words[-1][:200])
+            raise OSError(excerpt(words[-1], 200))
         return answer
 
 

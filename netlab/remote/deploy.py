@@ -29,9 +29,9 @@ CACHE = ".cache/netlab"
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
 DEPLOY_S = 120.0
 """What all places together may take, beside the probe's own start."""
-UPLOAD = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
+UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 """What an upload that was interrupted left."""
-PROBE = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
+PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
 UPLOAD_DAYS = 1
 PROBE_DAYS = 90
 """A probe that no run used for so long is of a version that nobody has any more."""
@@ -217,9 +217,9 @@ def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
 
     ``old`` are the names of files that nobody changed for ``UPLOAD_DAYS``.
     """
-    unwanted = set(filter(UPLOAD.fullmatch, old))
-    if any(PROBE.fullmatch(each) and each != name for each in old):
-        unwanted |= set(filter(PROBE.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
+    unwanted = set(filter(UPLOAD_NAME.fullmatch, old))
+    if any(PROBE_NAME.fullmatch(each) and each != name for each in old):
+        unwanted |= set(filter(PROBE_NAME.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
     for each in unwanted:
         with contextlib.suppress(OSError):
             files.remove(f"{directory}/{each}")

@@ -17,6 +17,7 @@ from paramiko.ssh_exception import SSHException
 
 from netlab.errors import HostError
 from netlab.remote.host_files import FileSeen
+from netlab.terminal import excerpt
 
 REPLY_S = 10.0
 """What a reply may take, in all."""
@@ -26,12 +27,14 @@ PIECE_BYTES = 1 << 15
 """Of a file in one request: every server takes that much."""
 UNDERWAY_MOST = 32
 """Requests that may wait for a reply: a megabyte."""
+ENTRIES_MOST = 10_000
+"""Of a folder: the probe's own has a few."""
 DAY_S = 86400
 
 # Requests and replies.
 _INIT, _VERSION, _OPEN, _CLOSE, _READ, _WRITE, _LSTAT = 1, 2, 3, 4, 5, 6, 7
 _SETSTAT, _OPENDIR, _READDIR, _REMOVE, _MKDIR, _RMDIR, _REALPATH = 9, 11, 12, 13, 14, 15, 16
-_STAT, _RENAME = 17, 18
+_RENAME = 18
 _STATUS, _HANDLE, _DATA, _NAME, _ATTRS, _EXTENDED = 101, 102, 103, 104, 105, 200
 _OK, _EOF = 0, 1
 _FOR_READING, _NEW_FILE = 0x01, 0x02 | 0x08 | 0x20
@@ -69,11 +72,7 @@ class Sftp:
 
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
-        return self._attributes(_LSTAT, path)
-
-    def owner_of_home(self) -> int | None:
-        """Who owns the place where a login starts."""
-        return self._attributes(_STAT, ".").uid
+        return self._parsed(_Fields.attributes, self._ask(_LSTAT, _text(path), _ATTRS))
 
     def make_folder(self, path: str) -> None:
         """As HostFiles has it."""
@@ -172,11 +171,10 @@ class Sftp:
             if kind == _STATUS and _status(reply) == _EOF:
                 break
             found += self._parsed(_Fields.names, self._checked(kind, _NAME, reply))
+            if len(found) > ENTRIES_MOST:
+                raise self._broken("lists a folder without end")
         self._order(_CLOSE, _text(handle))
         return found
-
-    def _attributes(self, kind: int, path: str) -> FileSeen:
-        return self._parsed(_Fields.attributes, self._ask(kind, _text(path), _ATTRS))
 
     @contextmanager
     def _open(self, path: str, flags: int, mode: int | None = None) -> Iterator[bytes]:
@@ -217,7 +215,7 @@ class Sftp:
         if kind == _STATUS:
             code, words = self._parsed(_Fields.status, reply)
             if code != _OK:
-                raise OSError(words or f"SFTP status {code}")
+                raise OSError(excerpt(words) or f"SFTP status {code}")
         if kind != wanted:
             raise self._broken(f"answers with a packet of type {kind}")
         return reply

@@ -23,8 +23,13 @@ from netlab.remote.transport import LAST_WORDS_S, Tail
 
 BROKEN = (SSHException, SFTPError, EOFError, OSError)
 """What paramiko raises on a connection that is gone: even closing a channel sends a message."""
+LOGIN_MOST_S = 600.0
+"""What a login may take in all, with its turn among others: each wait has a shorter end of its own,
+save what no program can interrupt, such as an ssh-agent of Windows."""
 CHANNEL_S = 10.0
 """What a host may take to open a channel, and to begin a command or a subsystem on it."""
+WRITE_S = 10.0
+"""What a command may take to make room for what is written to it."""
 STATUS_S = 5.0
 """What a command's exit status may take after the end of its output."""
 FREED_S = 5.0
@@ -32,6 +37,8 @@ FREED_S = 5.0
 FULL = (2, 4)
 """SSH_OPEN_CONNECT_FAILED, which OpenSSH answers beyond MaxSessions; RESOURCE_SHORTAGE."""
 
+WRITE_BYTES = 1 << 15
+ROOM_POLL_S = 0.005
 UNLINKED_S = 0.2
 """Between the end of a connection's channels and its own, at most."""
 
@@ -79,7 +86,10 @@ class SshTransport:
         # share that is away, cannot be interrupted.
         work = (target, on_event)
         threading.Thread(target=self._log_in, args=work, daemon=True).start()
-        error = self._logins.get()
+        try:
+            error = self._logins.get(timeout=LOGIN_MOST_S)
+        except queue.Empty:
+            error = HostError(f"{self._shown}: its login did not end in {LOGIN_MOST_S:g} s")
         if error is not None:
             self.close()
             raise error
@@ -109,18 +119,20 @@ class SshTransport:
         HostGone where the connection ends.
         """
         process = self.start(argv)
+        give_up = time.monotonic() + timeout_s
         try:
-            # What is longer than this waits until the host takes it: the caller has a deadline.
-            if data:
-                # A command that ends before it read all, such as on a full disk, has an answer too.
-                with suppress(OSError):
-                    process.write(data)
+            # A command that ends before it read all, such as on a full disk, has an answer too.
+            try:
+                process.write(data, timeout_s)
+            except TimeoutError:
+                raise
+            except OSError:
+                pass
             process.close_input()
-            give_up = time.monotonic() + timeout_s
-            said = process.read_all(most_bytes, timeout_s)
+            stdout = process.read_all(most_bytes, max(0.0, give_up - time.monotonic()))
             status = process.wait(max(0.0, min(STATUS_S, give_up - time.monotonic())))
             self._check()
-            return Answer(said, process.stderr_tail(), status)
+            return Answer(stdout, process.stderr_tail(), status)
         except TimeoutError:
             raise
         except OSError as error:
@@ -186,12 +198,13 @@ class SshTransport:
 
         def expire() -> None:
             expired.set()
-            channel.close()
+            with suppress(*BROKEN):
+                channel.close()
 
         timer = _after(CHANNEL_S, expire)
         try:
             begin(channel)
-        except BROKEN as error:
+        except Exception as error:  # whatever its thread died of, paramiko raises here
             with suppress(*BROKEN):
                 channel.close()
             self._check()
@@ -218,7 +231,11 @@ class SshTransport:
                         f"{self._shown}: it opens no further channel ({error.text}); how many does "
                         "MaxSessions of its sshd allow?"
                     ) from None
-            except BROKEN as error:
+            except Exception as error:  # as in `_channel`
+                is_there = self._chain.connections[-1].is_active()
+                if is_there and isinstance(error, SSHException):
+                    what = f"{self._shown}: it opens no channel in {CHANNEL_S:g} s"
+                    raise HostGone(what) from None
                 raise self._gone(error) from None
             self._chain.pause(pause_s)
             pause_s = min(0.5, 2 * pause_s)
@@ -251,10 +268,23 @@ class SshProcess:
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
 
-    def write(self, data: bytes) -> None:
-        """Hand all of ``data`` to its standard input."""
+    def write(self, data: bytes, within_s: float | None = None) -> None:
+        """Hand all of ``data`` to its standard input.
+
+        TimeoutError where it makes no room in ``within_s``, ``WRITE_S`` by default. The channel's
+        own deadline would be that of whoever reads, too.
+        """
+        seconds = WRITE_S if within_s is None else within_s
+        give_up = time.monotonic() + seconds
+        sent = 0
         with _as_os_error():
-            self._channel.sendall(data)
+            while sent < len(data):
+                if self._channel.send_ready():
+                    sent += self._channel.send(data[sent : sent + WRITE_BYTES])
+                elif time.monotonic() > give_up:
+                    raise TimeoutError(f"it takes no input for {seconds:g} s")
+                else:
+                    time.sleep(ROOM_POLL_S)
 
     def read(self) -> bytes:
         """What has come from its standard output; ``b""`` at its end."""
@@ -264,17 +294,17 @@ class SshProcess:
     def read_all(self, most_bytes: int, timeout_s: float) -> bytes:
         """All of a short answer; TimeoutError, with the last of it, where it takes longer."""
         give_up = time.monotonic() + timeout_s
-        said = b""
-        while len(said) < most_bytes:
+        answer = b""
+        while len(answer) < most_bytes:
             self._channel.settimeout(max(0.001, give_up - time.monotonic()))
             try:
                 part = self.read()
             except TimeoutError:
-                raise TimeoutError(said[-200:].decode("utf-8", "replace")) from None
+                raise TimeoutError(answer[-200:].decode("utf-8", "replace")) from None
             if not part:
                 break
-            said += part
-        return said
+            answer += part
+        return answer
 
     def stderr_tail(self) -> str:
         """The last of what it said on standard error."""

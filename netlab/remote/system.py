@@ -15,7 +15,7 @@ from netlab.experiment.hosts import Host
 if TYPE_CHECKING:
     from netlab.remote.ssh import SshTransport
 
-ANSWER_S = 20.0
+COMMAND_S = 20.0
 """What a harmless command may take, from its start to its end."""
 ANSWER_MOST_BYTES = 1 << 20
 
@@ -85,46 +85,46 @@ def ask(host: Host, transport: SshTransport) -> Platform:
 
     HostError where nothing answers, or where the answers are of no system that netlab knows.
     """
-    said = {}
+    answers = {}
     for command in (ECHO, UNAME) if host.os == "W" else (UNAME, ECHO):
         text, stderr = _answer(host, transport, command)
         found = _read(command, text)
         if found is not None:
             return found
-        said[command] = text[-200:] or stderr[-200:]
-    shown = repr(said[UNAME]) if said[UNAME] else "nothing"
+        answers[command] = text[-200:] or stderr[-200:]
+    shown = repr(answers[UNAME]) if answers[UNAME] else "nothing"
     raise HostError(f"{host.name}: no system that netlab knows: `uname -s -m` said {shown}")
 
 
 def user_id(transport: SshTransport) -> int | None:
     """The number of the user that a login is; ``None`` where the host does not tell."""
     try:
-        answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=ANSWER_S)
+        answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
     except TimeoutError:
         return None
     found = _NUMBER.findall(answer.text)
     return int(found[-1]) if found else None
 
 
-def _read(command: Sequence[str], said: str) -> Platform | None:
+def _read(command: Sequence[str], answer: str) -> Platform | None:
     if command == UNAME:
-        found = next((each for pattern in _POSIX if (each := pattern.findall(said))), None)
+        found = next((each for pattern in _POSIX if (each := pattern.findall(answer))), None)
         return None if found is None else Platform(SYSTEMS[found[-1][0]], machine(found[-1][1]))
     for shell, pattern in _WINDOWS.items():
-        answers = pattern.findall(said)
-        if answers:
-            return Platform("W", machine(answers[-1]), shell)
+        architectures = pattern.findall(answer)
+        if architectures:
+            return Platform("W", machine(architectures[-1]), shell)
     return None
 
 
 def _answer(host: Host, transport: SshTransport, command: Sequence[str]) -> tuple[str, str]:
     """What a harmless command says, on standard output and error."""
     try:
-        answer = transport.answer(command, most_bytes=ANSWER_MOST_BYTES, timeout_s=ANSWER_S)
+        answer = transport.answer(command, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
     except TimeoutError as error:
         so_far = f", which said {str(error)!r} by then" if str(error) else ""
         raise HostError(
-            f"{host.name}: the login works, and no command ends in {ANSWER_S:g} s{so_far}; "
+            f"{host.name}: the login works, and no command ends in {COMMAND_S:g} s{so_far}; "
             "does its shell wait for something (.bashrc, ForceCommand)?"
         ) from None
     return answer.text, answer.stderr

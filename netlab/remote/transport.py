@@ -18,7 +18,7 @@ class Process(Protocol):
     """A program under way, with its standard input and output as bytes."""
 
     def write(self, data: bytes) -> None:
-        """Hand all of ``data`` to its standard input; OSError when it is gone."""
+        """Hand all of ``data`` to its standard input; OSError when it is gone, or takes nothing."""
 
     def read(self) -> bytes:
         """What has come from its standard output, waiting for some; ``b""`` at its end."""

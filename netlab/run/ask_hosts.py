@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from netlab.errors import HostError
+from netlab.errors import NetlabError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.requirements import Demand, EndName, lacking
 from netlab.remote.agent import Agent
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,21 @@ def _ask_one(host: Host, say: Callable[[str], None]) -> HostAnswer:
         return HostAnswer(None)
     try:
         agent = Agent.open(host, say)
-    except HostError as error:
-        return HostAnswer(None, str(error))
+    except UsageError:
+        raise
+    except Exception as error:  # whatever it is of one host, the others are asked
+        return HostAnswer(None, in_a_sentence(host, error))
     try:
         return HostAnswer(frozenset(str(agent.hello.get("capabilities", "")).split(",")))
     finally:
         agent.close()
+
+
+def in_a_sentence(host: Host, error: Exception) -> str:
+    """What went wrong with a host, on one line; of a defect of netlab its kind as well."""
+    if isinstance(error, NetlabError):
+        return printable(str(error))
+    return printable(f"{host.name}: {type(error).__name__}: {error}")
 
 
 def beyond_hosts(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from netlab.config.inventory import load_inventory
-from netlab.errors import HostError, NetlabError
+from netlab.errors import HostError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
+from netlab.run.ask_hosts import in_a_sentence
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.terminal import printable
 from netlab.units import format_rate, format_seconds
 
 NO_THROTTLE = 0xFFFFFFFF
@@ -43,23 +44,10 @@ class Survey:
         for each in self.hosts:
             state = "not fit" if each.unfit else "fit"
             rows = [f"{each.host.name}: {state}"]
-            rows += [f"  {name:<20} {value}" for name, value in each.lines]
-            rows += [f"  ! {sentence}" for sentence in each.unfit]
+            rows += [f"  {name:<20} {printable(value)}" for name, value in each.lines]
+            rows += [f"  ! {printable(sentence)}" for sentence in each.unfit]
             blocks.append("\n".join(rows))
         return "\n\n".join(blocks)
-
-    def as_json(self) -> str:
-        """The same for machines."""
-        hosts = [
-            {
-                "name": each.host.name,
-                "fit": not each.unfit,
-                "unfit": list(each.unfit),
-                **{name.replace(" ", "_"): value for name, value in each.lines},
-            }
-            for each in self.hosts
-        ]
-        return json.dumps(hosts, indent=2)
 
     def raise_for_unfit(self) -> None:
         """HostError where a host is not fit."""
@@ -85,8 +73,8 @@ def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
         return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", echoes)))
     try:
         agent = Agent.open(host, say)
-    except NetlabError as error:
-        return Inspected(host, (("reachable", "no"),), unfit=(str(error),))
+    except Exception as error:  # whatever it is of one host, the others are shown
+        return Inspected(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
     try:
@@ -97,8 +85,8 @@ def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
         for network, addresses in host.addresses.items():
             for address in addresses:
                 lines += _test_address(agent, network, address, unfit)
-    except NetlabError as error:
-        unfit.append(str(error))
+    except Exception as error:  # as above
+        unfit.append(in_a_sentence(host, error))
     finally:
         agent.close()
     return Inspected(host, tuple(lines), tuple(unfit))
@@ -110,7 +98,8 @@ def _described(agent: Agent) -> Iterator[tuple[str, str]]:
     yield "reachable", "on this machine" if agent.host.local else "over SSH"
     yield "system", str(facts.get("distribution") or OS_NAMES[agent.host.os])
     yield "kernel", str(hello.get("os_release", "not known"))
-    yield "architecture", f"{hello.get('architecture', 'not known')}, {hello['cpu_count']} CPUs"
+    cpus = hello.get("cpu_count", "an unknown number of")
+    yield "architecture", f"{hello.get('architecture', 'not known')}, {cpus} CPUs"
     yield "probe", f"{hello.get('version')}, build {hello.get('build')}"
     if agent.host.os == "W":
         yield from _of_windows(facts)

@@ -105,7 +105,7 @@ def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
     assert agent.ask("echo")["type"] == "echo"
 
 
-@pytest.mark.parametrize("knob", ["endless", "flood"])
+@pytest.mark.parametrize("knob", ["endless", "flood", "blank"])
 def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     agent = fake(knob)
@@ -210,6 +210,47 @@ def test_the_clock_offset_is_that_of_the_quickest_exchange(fake: Starter) -> Non
     agent.greet(None)
     offset = agent.clock_offset()
     assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
+
+
+@pytest.mark.parametrize(("knob", "clock_s"), [("slow", 0.12), ("once", 0.3)])
+def test_the_exchanges_of_a_clock_offset_have_one_end(
+    fake: Starter, monkeypatch: pytest.MonkeyPatch, knob: str, clock_s: float
+) -> None:
+    monkeypatch.setattr(probe, "CLOCK_S", clock_s)
+    agent = fake(knob)
+    agent.greet(None)
+    began = time.monotonic()
+    offset = agent.clock_offset()
+    assert time.monotonic() - began < clock_s + 0.3
+    assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
+
+
+def test_a_clock_that_nobody_reads_is_no_offset(
+    fake: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "ANSWER_S", 0.2)
+    agent = fake("silent")
+    agent.greet(None)
+    with pytest.raises(ProbeError, match="no-answer"):
+        agent.clock_offset()
+
+
+def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
+    fake: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
+    agent = fake(silence_s=0.3)
+    agent.greet(None)
+    os.kill(agent._process._child.pid, signal.SIGSTOP)  # type: ignore[attr-defined]
+    longer_than_a_pipe_holds = "x" * (1 << 20)
+    stuck = threading.Thread(
+        target=agent.start, args=("echo",), kwargs={"owner": longer_than_a_pipe_holds}, daemon=True
+    )
+    stuck.start()
+    assert until(lambda: agent.gone, 5)
+    assert "silent for" in agent.why_gone
+    stuck.join(5)
+    assert not stuck.is_alive()
 
 
 def test_a_machine_without_an_id_is_told_by_its_last_start(fake: Starter) -> None:

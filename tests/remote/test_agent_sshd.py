@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import statistics
+import threading
 import time
 from contextlib import ExitStack
 from typing import Any
@@ -239,6 +240,28 @@ class TestAgent:
                 assert "/nowhere" in done.stderr
         finally:
             transport.close()
+
+    def test_a_command_that_takes_no_input_has_an_end(self, site: Site) -> None:
+        transport = SshTransport(host_at(site.server()))
+        transport.log_in()
+        ended: list[str] = []
+        data = bytes(8 << 20)  # more than its channel holds
+
+        def ask() -> None:
+            process = transport.start(("sleep", "60"))
+            with pytest.raises(TimeoutError, match=r"takes no input for 0\.3 s"):
+                process.write(data, 0.3)
+            ended.append("write")
+            process.kill()
+            with pytest.raises(TimeoutError):
+                transport.answer(("sleep", "60"), data=data, most_bytes=10, timeout_s=0.3)
+            ended.append("answer")
+
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        thread.join(20)
+        transport.close()
+        assert ended == ["write", "answer"]
 
     def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -113,7 +112,6 @@ def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
     seen = survey(file)
     assert "board: fit" in seen.as_text()
     assert "192.0.2.9, port 7" in seen.as_text()
-    assert json.loads(seen.as_json())[0]["mirror"].startswith("192.0.2.9")
     seen.raise_for_unfit()
 
 

@@ -23,7 +23,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.routes import RouteEnd
 from netlab.run.preflight import common_addresses, preflight
 from netlab.run.skip_reasons import no_way
-from netlab.run.survey import Inspected, Survey, survey
+from netlab.run.survey import survey
 
 
 @pytest.fixture
@@ -278,11 +278,3 @@ def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path)
     assert c.unfit[0].startswith("it does not have the test address 203.0.113.7 (test); it has lo")
     with pytest.raises(HostError, match="not fit: b, c"):
         found.raise_for_unfit()
-
-
-def test_a_survey_for_machines_says_the_same() -> None:
-    import json
-
-    host = Host(name="a", os="L", local=True)
-    told = json.loads(Survey((Inspected(host, (("kernel", "6.1"),), ("no cable",)),)).as_json())
-    assert told == [{"name": "a", "fit": False, "unfit": ["no cable"], "kernel": "6.1"}]

@@ -5,7 +5,8 @@
 Knobs: ``banner`` (lines and an unfinished one before hello), ``crlf``, ``bom``, ``garbage`` (bytes
 that are no record between any two), ``huge`` (a line of 1 MiB before each record), ``silent``
 (answers hello, then nothing), ``mute`` (never answers), ``endless`` (no line feed, ever),
-``flood`` (lines that are no records, ever), ``slow`` (50 ms an answer), ``old`` (another version),
+``flood`` (lines that are no records, ever), ``blank`` (empty lines, ever), ``once`` (answers
+one `clock`), ``slow`` (50 ms an answer), ``old`` (another version),
 ``other`` (another protocol), ``no-machine`` and ``no-network`` (without these ids),
 ``dies`` (ends with 3 on `clock`).
 """
@@ -19,6 +20,7 @@ import time
 
 VERSION = os.environ["FAKE_VERSION"]
 KNOBS = set(sys.argv[1:])
+ENDLESS = {"endless": b"x", "flood": b"not a record\n", "blank": b"\n"}
 
 
 def say(data: bytes) -> None:
@@ -43,7 +45,8 @@ def record(kind: str, request_id: str, **keys: object) -> None:
 
 
 def endless() -> None:
-    part = (b"not a record\n" if "flood" in KNOBS else b"x") * 4096
+    line = next(each for knob, each in ENDLESS.items() if knob in KNOBS)
+    part = line * 4096
     try:
         while True:
             say(part)
@@ -78,6 +81,8 @@ def answer(line: str) -> None:
         sys.stderr.flush()
         os._exit(3)
     elif verb == "clock":
+        if "once" in KNOBS:
+            KNOBS.add("silent")
         record("clock", request_id, monotonic_ns=time.monotonic_ns() + 5_000_000_000, wall_ns=1)
     elif verb == "facts":
         name = os.environ.get("FAKE_HOSTNAME")
@@ -100,7 +105,7 @@ def answer(line: str) -> None:
 def main() -> None:
     if "banner" in KNOBS:
         say(b"\r\nWelcome to this host\r\nUnauthorised use is {forbidden}\n$ ")
-    if KNOBS & {"endless", "flood"}:
+    if KNOBS & ENDLESS.keys():
         endless()
     for line in sys.stdin:
         if line.strip() and "mute" not in KNOBS:

@@ -10,6 +10,10 @@ from typing import Protocol
 import paramiko
 
 from netlab.errors import HostGone
+from netlab.terminal import excerpt
+
+WORDS_CHARACTERS = 200
+"""Of an error's words a sentence quotes so much."""
 
 
 class Closable(Protocol):
@@ -84,5 +88,6 @@ def end(item: Closable) -> None:
 
 
 def in_words(error: BaseException) -> str:
-    """The system's words, or those of the exception, or its name."""
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    """The system's words, or those of the exception, or its name: one line, whoever wrote it."""
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return excerpt(words, WORDS_CHARACTERS)

@@ -6,7 +6,8 @@ import logging
 import random
 import threading
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import paramiko
 from paramiko.packet import Packetizer
@@ -23,14 +24,18 @@ from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote.login import reach, user_keys
 from netlab.remote.login.chain import Chain, Closable, in_words
 from netlab.remote.login.host_keys import HostKeys
+from netlab.remote.login.in_time import in_time
 from netlab.remote.login.reach import way_to, where
 from netlab.remote.login.ssh_config import Endpoint, endpoint
-from netlab.remote.login.user_keys import AgentSilent, KeyAgent, UserKeys
+from netlab.remote.login.user_keys import AgentSilent, KeyAgent, KeyFile, UserKeys
+from netlab.terminal import excerpt
 
 LOGIN_S = 20.0
 """What a key exchange may take."""
 AUTH_S = 30.0
 """What a server may take to say whether a key may log in."""
+FILES_S = 10.0
+"""For each of: ~/.ssh/config, known_hosts, the key files. They may be on a share that is away."""
 SAY_S = 3.0
 """Without an answer of ssh-agent for this long a person is told what is being waited for."""
 POLL_S = 0.1
@@ -41,8 +46,12 @@ REFUSED_TRIES = 2
 """A port at which nobody listens is asked once more: its server may be restarting."""
 STAGGER_S = 0.25
 MAX_JUMPS = 8
+OFFER_CHARACTERS = 500
+"""Of the algorithms that a server names so much is quoted."""
 LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
 """More key exchanges at a time only make each slower, and sshd's MaxStartups is 10."""
+
+T = TypeVar("T")
 
 # Its errors come back as exceptions, and are said in our words: nothing goes to standard error.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
@@ -69,14 +78,30 @@ def log_in(
         raise HostError(
             f"{shown}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
         )
-    place = endpoint(shown, target, host.identity if host else None)
+    identity, host_key = (host.identity, host.host_key) if host else (None, None)
+    place = _read(shown, "~/.ssh/config", lambda: endpoint(shown, target, identity))
     through = before
     for jump in place.jumps if before is None else ():
         name = f"jump host {jump.host}"
         log_in(f"{shown} ({name})", jump, None, chain, on_event, through, depth + 1)
         through = (f"the {name}", chain.connections[-1])
-    keys = HostKeys(shown, place.key_names, host.host_key if host else None, place.known_hosts)
-    chain.connections.append(_Login(place, keys, through, chain, on_event).connection())
+    keys = _read(
+        shown,
+        "known_hosts",
+        lambda: HostKeys(shown, place.key_names, host_key, place.known_hosts),
+    )
+    # Before the login takes one of the few places: what holds up this host is no other's matter.
+    files = _read(shown, "its key files", lambda: [KeyFile.read(each) for each in place.identities])
+    chain.connections.append(_Login(place, keys, files, through, chain, on_event).connection())
+
+
+def _read(shown: str, what: str, work: Callable[[], T]) -> T:
+    try:
+        return in_time(work, FILES_S)
+    except TimeoutError:
+        raise HostError(
+            f"{shown}: {what} could not be read in {FILES_S:g} s; is a share away?"
+        ) from None
 
 
 class _Dropped(Exception):
@@ -133,12 +158,14 @@ class _Login:
         self,
         place: Endpoint,
         keys: HostKeys,
+        files: Sequence[KeyFile],
         through: tuple[str, paramiko.Transport] | None,
         chain: Chain,
         on_event: OnEvent,
     ) -> None:
         self._place = place
         self._keys = keys
+        self._files = files
         self._through = through
         self._chain = chain
         self._on_event = on_event
@@ -232,7 +259,7 @@ class _Login:
         """With the agent's keys and the key files; HostRefused where none is taken."""
         place = self._place
         tried: list[str] = []
-        keys = UserKeys(place, self._chain)
+        keys = UserKeys(place, self._files, self._chain)
         hints = keys.hints
         try:
             for name, key in keys:
@@ -244,14 +271,20 @@ class _Login:
                     hints.append("it wants more than a key")
                     break
                 except BadAuthenticationType as error:
-                    wanted = ", ".join(error.allowed_types)
+                    wanted = excerpt(", ".join(error.allowed_types))
                     raise HostRefused(f"{place.shown}: it takes no keys, only {wanted}") from None
                 except AuthenticationException:
                     continue
                 except HostError:
                     raise
                 except Exception as error:  # as in `_exchange`
-                    hints.append(f"it broke off ({in_words(error)}), after too many keys?")
+                    self._chain.check()
+                    cause = connection.get_exception() or error
+                    many = ", after too many keys?" if len(tried) > 1 else ""
+                    # Its server starts anew, or the network fails: no answer to the key.
+                    if isinstance(cause, EOFError | OSError):
+                        raise HostError(f"{_ended(place, cause)}{many}") from None
+                    hints.append(f"it broke off ({in_words(cause)}){many}")
                     break
         except BaseException:
             self._chain.drop(connection)
@@ -303,6 +336,13 @@ class _Login:
         raise error or AuthenticationException("refused")
 
 
+def _ended(place: Endpoint, cause: Exception) -> str:
+    why = f" ({in_words(cause)})" if str(cause) else ""
+    return (
+        f"{place.shown}: {where(place)} ended the connection during the login as {place.user}{why}"
+    )
+
+
 def _not_signed(place: Endpoint) -> HostError:
     return HostError(
         f"{place.shown}: ssh-agent did not sign the login in {user_keys.TOUCH_S:g} s; "
@@ -323,10 +363,11 @@ _LISTS = (
 def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:
     for word, theirs, ours in _LISTS:
         if word in str(error):
-            offers = ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
+            offered = ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
+            offers = excerpt(offered, OFFER_CHARACTERS)
             wanted = ", ".join(getattr(connection.get_security_options(), ours))
             return (
                 f"{place.shown}: {where(place)} offers no {word} that netlab takes: it has "
                 f"{offers}; wanted is one of {wanted}"
             )
-    return f"{place.shown}: {where(place)}: {error}"
+    return f"{place.shown}: {where(place)}: {in_words(error)}"

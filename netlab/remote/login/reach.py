@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import queue
 import socket
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import paramiko
-from paramiko.ssh_exception import ChannelException, SSHException
+from paramiko.ssh_exception import ChannelException
 
 from netlab.errors import HostError, HostRefused
 from netlab.remote.login.chain import Chain, in_words
+from netlab.remote.login.in_time import in_time
 from netlab.remote.login.ssh_config import Endpoint
 
 CONNECT_S = 10.0
@@ -45,10 +43,15 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
     found = _addresses(place)
     give_up = time.monotonic() + CONNECT_S
     failed: OSError | None = None
-    for left, (family, kind, protocol, _, address) in enumerate(reversed(found)):
+    for left, (family, kind, protocol, _, address) in enumerate(found):
         # Each further address has its turn, whatever became of those before.
         share_s = (give_up - time.monotonic()) / (len(found) - left)
-        made = socket.socket(family, kind, protocol)
+        try:
+            made = socket.socket(family, kind, protocol)
+        except OSError as error:
+            # A family that this machine does without, such as IPv6 with ipv6.disable=1.
+            failed = failed or error
+            continue
         chain.hold(made)
         try:
             _tune(made)
@@ -84,9 +87,11 @@ def _tune(made: socket.socket) -> None:
 
 
 def _addresses(place: Endpoint) -> list[Address]:
-    """Of the place's name, the first to try last; HostError where it has none."""
+    """Of the place's name, the first to try first; HostError where it has none."""
     try:
-        found = _in_time(lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM))
+        found = in_time(
+            lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM), CONNECT_S
+        )
     except TimeoutError:
         raise HostError(
             f"{place.shown}: nobody says in {CONNECT_S:g} s which address {place.host!r} has"
@@ -96,26 +101,6 @@ def _addresses(place: Endpoint) -> list[Address]:
             f"{place.shown}: no address for {place.host!r} ({in_words(error)})"
         ) from None
     return list(found)
-
-
-def _in_time(work: Callable[[], Any]) -> Any:
-    """What a call returns that knows no deadline; TimeoutError where it takes too long."""
-    outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            outcome.put((work(), None))
-        except BaseException as error:
-            outcome.put((None, error))
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        value, error = outcome.get(timeout=CONNECT_S)
-    except queue.Empty:
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return value
 
 
 def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
@@ -133,7 +118,7 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
         raise HostError(
             f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
         ) from None
-    except (SSHException, EOFError, OSError) as error:
+    except Exception as error:  # whatever its thread died of, paramiko raises here
         chain.check()
         raise HostError(
             f"{place.shown}: {jump} does not pass on to {where(place)}: {in_words(error)}"

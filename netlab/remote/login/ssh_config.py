@@ -71,7 +71,6 @@ def endpoint(shown: str, target: SshTarget, identity: str | None = None) -> Endp
     tokens = {"h": host, "k": alias or host, "n": target.host, "p": str(port), "r": user}
     tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
     files = _known_hosts(str(said.get("userknownhostsfile", "")), tokens)
-    files = files or (home / "known_hosts", home / "known_hosts2")
     return Endpoint(
         shown=shown,
         host=host,

@@ -7,7 +7,8 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,9 @@ class KeyAgent(AgentSSH):
         try:
             kind, answer = super()._send_message(msg)  # type: ignore[misc]
             return int(kind), answer
+        except OSError as error:
+            # A connection that broke, for paramiko's thread too: it must not pass for the host's.
+            raise SSHException(f"ssh-agent: {in_words(error)}") from None
         finally:
             self.asked_at = None
 
@@ -96,14 +100,45 @@ class KeyAgent(AgentSSH):
         return read
 
 
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A key file as it was read."""
+
+    path: Path
+    is_there: bool
+    public: bytes | None
+    """The half beside it."""
+    key: paramiko.PKey | None
+    fault: str = ""
+    """Why there is no key, for a person."""
+
+    @classmethod
+    def read(cls, path: Path) -> KeyFile:
+        """Read it; on a share that is away this may take for ever."""
+        is_there, public = path.is_file(), None
+        if not is_there:
+            return cls(path, is_there, public, None, f"there is no {path}")
+        public = _public(path)
+        try:
+            return cls(path, is_there, public, paramiko.PKey.from_path(str(path)))
+        except (PasswordRequiredException, TypeError):
+            # TypeError is what the cryptography package says to a missing passphrase.
+            fault = f"{path} has a passphrase: add it to ssh-agent"
+        except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
+            fault = f"{path} cannot be read: {error}"
+        return cls(path, is_there, public, None, fault)
+
+
 class UserKeys:
     """Keys to try at a host, each once, as OpenSSH does: named files, the agent's, default files.
 
     The agent's key is taken in place of a file that it holds, since a file may have a passphrase.
     """
 
-    def __init__(self, place: Endpoint, chain: Chain) -> None:
+    def __init__(self, place: Endpoint, files: Sequence[KeyFile], chain: Chain) -> None:
+        """``files``: those of ``place.identities``."""
         self._place = place
+        self._files = files
         self.agent = KeyAgent(chain)
         self.hints: list[str] = []
         """What a person should know where no key is taken."""
@@ -114,9 +149,9 @@ class UserKeys:
         """The name of each key for sentences, and the key."""
         place = self._place
         self._ask_agent()
-        files = [(path, _public(path)) for path in place.identities if path.is_file()]
+        files = [file for file in self._files if file.is_there]
         if place.named:
-            self.hints += [f"there is no {path}" for path in place.identities if not path.is_file()]
+            self.hints += [file.fault for file in self._files if not file.is_there]
             yield from self._of_files(files)
         if not place.only_named:
             for blob, key in self._held.items():
@@ -137,26 +172,14 @@ class UserKeys:
         except Exception as error:  # whatever an agent says is no reason for more than a hint
             self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
 
-    def _of_files(
-        self, files: list[tuple[Path, bytes | None]]
-    ) -> Iterator[tuple[str, paramiko.PKey]]:
-        for path, public in files:
-            key: paramiko.PKey
-            try:
-                if public is not None and public in self._held:
-                    key = self._held[public]
-                else:
-                    key = paramiko.PKey.from_path(str(path))
-            except (PasswordRequiredException, TypeError):
-                # TypeError is what the cryptography package says to a missing passphrase.
-                self.hints.append(f"{path} has a passphrase: add it to ssh-agent")
-                continue
-            except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
-                self.hints.append(f"{path} cannot be read: {error}")
-                continue
-            if key.asbytes() not in self._done:
+    def _of_files(self, files: Sequence[KeyFile]) -> Iterator[tuple[str, paramiko.PKey]]:
+        for file in files:
+            key = file.key if file.public is None else self._held.get(file.public, file.key)
+            if key is None:
+                self.hints.append(file.fault)
+            elif key.asbytes() not in self._done:
                 self._done.add(key.asbytes())
-                yield str(path), key
+                yield str(file.path), key
 
 
 def _public(path: Path) -> bytes | None:

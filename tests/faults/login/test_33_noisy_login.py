@@ -55,7 +55,7 @@ def test_it_is_counted(site: Site) -> None:
 def test_a_login_that_runs_no_commands_is_named_soon(
     site: Site, monkeypatch: pytest.MonkeyPatch, login: str, sentence: str
 ) -> None:
-    monkeypatch.setattr(system, "ANSWER_S", 0.8)
+    monkeypatch.setattr(system, "COMMAND_S", 0.8)
     server = site.server()
     (server.folder / "login").write_text(f"#!/bin/sh\n{login}\n")
     began = time.monotonic()

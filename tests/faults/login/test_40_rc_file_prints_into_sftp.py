@@ -14,6 +14,7 @@ import pytest
 from fault_runs import Bench, at, bench, by_status
 from sshd import Site, cached, host_at, needs_sshd, site
 
+from netlab.remote import sftp
 from netlab.remote.agent import Agent
 from netlab.remote.sftp import Sftp, SftpBroken
 
@@ -86,3 +87,21 @@ def test_whatever_comes_in_place_of_sftp_is_one_kind_of_error(
             ask_all(Sftp(answering(said), "far"))
     record_property("n", n)
     record_property("seed", seed)
+
+
+def test_a_folder_that_is_listed_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sftp, "ENTRIES_MOST", 50)
+    said = packet(2, struct.pack(">I", 3)) + packet(102, struct.pack(">II", 1, 1) + b"h")
+    name = struct.pack(">I", 1) + b"x" + struct.pack(">I", 0) + struct.pack(">I", 0)
+    for request in range(2, 100):
+        said += packet(104, struct.pack(">II", request, 10) + 10 * name)
+    with pytest.raises(SftpBroken, match=r"^far: its SFTP lists a folder without end$"):
+        Sftp(answering(said), "far").older("x", 1)
+
+
+def test_the_words_of_a_refusal_stay_on_one_line() -> None:
+    words = b"no\nlinux-b: fit"
+    status = struct.pack(">III", 1, 4, len(words)) + words
+    said = packet(2, struct.pack(">I", 3)) + packet(101, status)
+    with pytest.raises(OSError, match=r"^no linux-b: fit$"):
+        Sftp(answering(said), "far").seen("x")

@@ -17,7 +17,7 @@ pytestmark = needs_sshd
 
 
 def test_the_deadline_is_for_the_whole_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "ANSWER_S", 1.0)
+    monkeypatch.setattr(system, "COMMAND_S", 1.0)
     server = site.server()
     server.says(at_first="while :; do echo still here; sleep 0.1; done")
     began = time.monotonic()

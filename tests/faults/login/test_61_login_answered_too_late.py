@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
 from key_agents import SIGN, key_agent
-from sshd import Site, host_at, needs_sshd, site
+from sshd import Site, Sshd, host_at, make_key, needs_sshd, site
 
 from netlab.errors import HostError, HostRefused
 from netlab.remote.connect import connect
@@ -36,3 +37,44 @@ def test_it_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
             connect(host_at(server))
     assert not isinstance(raised.value, HostRefused)
     assert "took no key" not in str(raised.value)
+
+
+def refused_by(
+    site: Site, server: Sshd, monkeypatch: pytest.MonkeyPatch, asked: Callable[[int], bool]
+) -> HostError:
+    """Why a login fails whose ssh-agent tells a test of each request."""
+    path = site.folder / "agent"
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+    with key_agent(path, site.key, asked), pytest.raises(HostError) as raised:
+        connect(host_at(server))
+    return raised.value
+
+
+def test_one_that_ends_the_connection_meanwhile_took_no_offence_at_the_key(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = site.server()
+
+    def cut(request: int) -> bool:
+        if request == SIGN:
+            server.cut()
+        return True
+
+    error = refused_by(site, server, monkeypatch, cut)
+    assert not isinstance(error, HostRefused)
+    where = f"127.0.0.1 port {server.port}"
+    assert str(error).startswith(f"far: {where} ended the connection during the login as ")
+    assert "too many keys" not in str(error)
+
+
+def test_one_that_has_seen_enough_keys_refused_the_login(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = site.server("MaxAuthTries 1")
+    make_key(server.folder / "other")
+    (server.folder / "authorized").write_text((server.folder / "other.pub").read_text())
+    make_key(site.ssh / "id_rsa", "rsa")
+    error = refused_by(site, server, monkeypatch, lambda _: True)
+    assert isinstance(error, HostRefused)
+    assert "took no key; tried: " in str(error)
+    assert "after too many keys?" in str(error)

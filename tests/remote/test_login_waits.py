@@ -1,0 +1,193 @@
+"""What holds up one host's login, or is wrong with one address, is that host's matter alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import paramiko
+import pytest
+from paramiko.ssh_exception import IncompatiblePeer, SSHException
+from sshd import make_key
+
+from netlab.errors import HostError
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote import ssh
+from netlab.remote.login import login, reach
+from netlab.remote.login.chain import Chain, in_words
+from netlab.remote.login.ssh_config import Endpoint, endpoint
+from netlab.remote.login.user_keys import KeyAgent
+from netlab.remote.ssh import SshTransport
+
+UNKNOWN_FAMILY = 9999
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with an empty ~/.ssh."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    (tmp_path / ".ssh").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def mute() -> Iterator[int]:
+    """The port of a server that says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield int(listener.getsockname()[1])
+
+
+def at(port: int) -> Host:
+    target = SshTarget("127.0.0.1", "ada", port)
+    return Host(name="far", os="L", ssh=target, addresses={"test": ("10.0.0.1",)})
+
+
+def place_at(port: int) -> Endpoint:
+    return endpoint("far", SshTarget("127.0.0.1", "ada", port))
+
+
+def raised_by(call: Callable[[], object], within_s: float = 5.0) -> BaseException | None:
+    """What a call raises; it may not take longer than that."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(within_s)
+    assert not thread.is_alive(), "it does not end"
+    return raised[0] if raised else None
+
+
+@contextlib.contextmanager
+def without_end(path: Path) -> Iterator[None]:
+    """A file that whoever reads waits for, as on a share that is away."""
+    os.mkfifo(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("known_hosts", "known_hosts"), ("id_ed25519.pub", "its key files")]
+)
+def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
+    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch, name: str, what: str
+) -> None:
+    monkeypatch.setattr(login, "FILES_S", 0.3)
+    make_key(home / ".ssh" / "id_ed25519")
+    (home / ".ssh" / name).unlink(missing_ok=True)
+    places = 0
+    with without_end(home / ".ssh" / name), contextlib.ExitStack() as stack:
+        error = raised_by(SshTransport(at(mute)).log_in)
+        assert isinstance(error, HostError)
+        assert str(error) == f"far: {what} could not be read in 0.3 s; is a share away?"
+        while login.LOGINS_AT_ONCE.acquire(blocking=False):
+            stack.callback(login.LOGINS_AT_ONCE.release)
+            places += 1
+        assert places == 4
+
+
+def test_a_login_as_a_whole_has_an_end(
+    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "LOGIN_MOST_S", 0.3)
+    error = raised_by(SshTransport(at(mute)).log_in)
+    assert str(error) == "far: its login did not end in 0.3 s"
+
+
+def ways(*found: tuple[int, tuple[str, int]]) -> Callable[..., list[object]]:
+    return lambda *_: [(family, socket.SOCK_STREAM, 0, "", way) for family, way in found]
+
+
+def test_an_address_of_a_family_that_this_machine_does_without_is_passed_over(
+    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = place_at(mute)
+    here, chain = ("127.0.0.1", mute), Chain("far")
+    for order in (1, -1):
+        found = [(UNKNOWN_FAMILY, here), (socket.AF_INET, here)][::order]
+        monkeypatch.setattr(socket, "getaddrinfo", ways(*found))
+        assert reach.way_to(place, None, chain).getpeername() == here
+    monkeypatch.setattr(socket, "getaddrinfo", ways((UNKNOWN_FAMILY, here)))
+    with pytest.raises(HostError, match=r"cannot reach 127\.0\.0\.1 port \d+: Address family not"):
+        reach.way_to(place, None, chain)
+    chain.close()
+
+
+def test_addresses_are_tried_in_the_order_that_the_system_gives_them(
+    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, chain = place_at(mute), Chain("far")
+    with socket.create_server(("127.0.0.1", 0)) as second:
+        best, other = ("127.0.0.1", mute), ("127.0.0.1", int(second.getsockname()[1]))
+        monkeypatch.setattr(
+            socket, "getaddrinfo", ways((socket.AF_INET, best), (socket.AF_INET, other))
+        )
+        assert reach.way_to(place, None, chain).getpeername() == best
+    chain.close()
+
+
+def test_an_ssh_agent_that_ends_the_connection_does_not_pass_for_the_host() -> None:
+    ours, its = socket.socketpair()
+    agent = KeyAgent(Chain("far"))
+    agent._conn = ours
+    its.close()
+    began = time.monotonic()
+    with pytest.raises(SSHException, match="ssh-agent: "):
+        agent._send_message(b"\x0b")
+    assert time.monotonic() - began < 1
+    ours.close()
+
+
+def test_a_servers_words_stay_on_one_line(home: Path) -> None:
+    assert in_words(SSHException("no\nlinux-b: fit")) == "no linux-b: fit"
+    assert len(in_words(SSHException("x" * 5000))) == 200
+    ours, its = socket.socketpair()
+    connection = login._Connection(ours)
+    connection.offered = {"kex_algo_list": ["old\nlinux-b: fit", *["more"] * 5000]}
+    said = login._nothing_in_common(place_at(22), connection, IncompatiblePeer("kex algorithm"))
+    assert "\n" not in said
+    assert "it has old linux-b: fit, more" in said
+    assert len(said) < 1500
+    for each in (ours, its):
+        each.close()
+
+
+class NoKeys(paramiko.ServerInterface):
+    """Takes no keys, and names what it takes with a line end."""
+
+    def get_allowed_auths(self, username: str) -> str:
+        return "password\nlinux-b: fit"
+
+
+def test_what_a_server_takes_in_place_of_keys_stays_on_one_line(home: Path) -> None:
+    make_key(home / ".ssh" / "id_ed25519")
+    key = paramiko.ECDSAKey.generate()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+        kept: list[paramiko.Transport] = []
+
+        def serve() -> None:
+            kept.append(paramiko.Transport(listener.accept()[0]))
+            kept[0].add_server_key(key)
+            kept[0].start_server(event=threading.Event(), server=NoKeys())
+
+        threading.Thread(target=serve, daemon=True).start()
+        line = f"[127.0.0.1]:{port} {key.get_name()} {key.get_base64()}\n"
+        (home / ".ssh" / "known_hosts").write_text(line)
+        error = raised_by(SshTransport(at(port)).log_in, 10)
+        assert str(error) == "far: it takes no keys, only password linux-b: fit"
+        kept[0].close()
