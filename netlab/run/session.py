@@ -41,6 +41,9 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
 
+IN_VAIN = "in-vain"
+"""Kind of the note about an attempt that measured nothing where an earlier one did."""
+
 LOSSES_MOST = 5
 """A trial that loses its host this often stays as it is: it may be what the host dies of."""
 
@@ -108,16 +111,34 @@ class Session:
     def _keep(self, record: Record) -> None:
         """Onto the disk; a signal waits meanwhile: no result is lost, and none is there twice."""
         with shielded():
-            trial = (record.cell, record.trial)
-            before = self.folder.latest.get(trial)
-            if record.status is Status.PENDING and before and before.status is Status.OK:
-                return  # what was measured stands, until it is measured again
+            if self._is_in_vain(record):
+                self._note_in_vain(record)
+                return
             try:
                 self.folder.append(record)
             except ValueError as error:
                 record = without_values(record, error)
                 self.folder.append(record)
         self.progress.record(record)
+
+    def _is_in_vain(self, record: Record) -> bool:
+        """Whether what was measured stands: this attempt at it measured nothing. A trial that is
+        to be redone may fail, and is pending only where it was not measured before.
+        """
+        before = self.folder.latest.get((record.cell, record.trial))
+        if before is None or before.status is not Status.OK or record.status is Status.OK:
+            return False
+        return record.status is Status.PENDING or record.cell not in self.redo
+
+    def _note_in_vain(self, record: Record) -> None:
+        why = {"status": str(record.status), "reason": record.reason, "detail": record.detail}
+        trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
+        self.folder.note(IN_VAIN, **trial, **{key: word for key, word in why.items() if word})
+        if record.status is not Status.PENDING:
+            self.progress.tell(
+                f"{record.cell}: measured again in vain ({record.detail or record.reason}); "
+                "what was measured before stands"
+            )
 
     def _keep_what_came(
         self, futures: dict[Future[Record], Trial], came: set[Future[Record]]
