@@ -216,7 +216,14 @@ def _bar(total: int, done: int) -> Bar:
     console = Console(stderr=True)
     columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
     # No thread of its own: it is drawn when something has happened.
-    bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
+    bar = Progress(
+        *columns,
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        # What --json prints goes where the person sent it; on the same terminal, above the bar.
+        redirect_stdout=sys.stdout.isatty(),
+    )
     bar.add_task("", total=total, completed=done)
     bar.start()
     return bar
