@@ -10,10 +10,18 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from netlab.errors import HostError, HostRefused, LockedError, ProbeError, UsageError
+from netlab.errors import (
+    HostError,
+    HostRefused,
+    LockedError,
+    ProbeError,
+    StoreError,
+    UsageError,
+)
 from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
+from netlab.store.files import folder_inside, write_inside
 
 TRACEBACKS = "tracebacks"
 """Name of the folder in a run's folder for tracebacks of defects."""
@@ -49,11 +57,14 @@ def without_values(record: Record, error: ValueError) -> Record:
 def keep_traceback(error: Exception, folder: Path, name: str) -> str:
     """Write a defect's traceback into the run folder; a sentence that names the file."""
     sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
-    kept = Path(TRACEBACKS) / f"{name}.txt"
+    kept = f"{TRACEBACKS}/{name.replace('/', '-')}.txt"
     text = "".join(traceback.format_exception(error))
     try:
-        (folder / TRACEBACKS).mkdir(mode=0o700, exist_ok=True)
-        (folder / kept).write_text(text, encoding="utf-8", errors="backslashreplace")
+        with folder_inside(folder, TRACEBACKS, make=0o700):
+            pass
+        write_inside(folder, kept, text.encode("utf-8", "backslashreplace"))
     except OSError as refused:
         return f"{sentence}; its traceback cannot be kept ({refused.strerror})"
+    except StoreError as refused:
+        return f"{sentence}; its traceback cannot be kept ({refused})"
     return f"{sentence}; its traceback is in {kept}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from made_sessions import Bench, FakePool, bench
@@ -20,6 +21,7 @@ from netlab.errors import (
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
+from netlab.run.trial_faults import keep_traceback
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]
@@ -99,6 +101,28 @@ def test_a_defect_is_internal_and_its_traceback_is_kept(bench: Bench, error: Exc
         assert text.startswith("Traceback")
         assert f"in {raised(error).__name__}" in text
         assert type(error).__name__ in text
+
+
+def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "tracebacks").symlink_to(outside)
+    sentence = keep_traceback(KeyError("bytes"), run, "cell-1-1")
+    assert sentence.startswith("KeyError: 'bytes'; its traceback cannot be kept (")
+    assert "it is a link" in sentence
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("mine")
+    (tmp_path / "tracebacks").mkdir()
+    (tmp_path / "tracebacks" / "cell-1-1.txt").symlink_to(victim)
+    sentence = keep_traceback(KeyError("bytes"), tmp_path, "cell-1-1")
+    assert sentence.endswith("its traceback is in tracebacks/cell-1-1.txt")
+    assert victim.read_text() == "mine"
 
 
 def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None:
