@@ -93,7 +93,8 @@ class Session:
             # What is under way ends with its agents; nobody waits for a host that does not.
             came = {future for future in futures if future.done()}
             self.pool.close()
-            if isinstance(error, Interrupted):
+            # A full disk takes none of it; whatever else ends a session loses nothing measured.
+            if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_what_came(futures, came)
             raise
 
@@ -117,9 +118,24 @@ class Session:
             try:
                 self.folder.append(record)
             except ValueError as error:
-                record = without_values(record, error)
-                self.folder.append(record)
+                record = self._append_without(record, error)
         self.progress.record(record)
+
+    def _append_without(self, record: Record, error: ValueError) -> Record:
+        """In place of a record that no journal may hold one without its values; and where that one
+        may not be either, which no host can bring about, one that says so, or a warning.
+        """
+        kept = without_values(record, error)
+        try:
+            self.folder.append(kept)
+        except ValueError as defect:
+            detail = keep_traceback(defect, self.folder.path, f"record-{record.cell}")
+            kept = replace(kept, reason="internal", detail=detail, settings={})
+            try:
+                self.folder.append(kept)
+            except ValueError:
+                self.progress.warn([f"{record.cell}: {detail}"])
+        return kept
 
     def _is_in_vain(self, record: Record) -> bool:
         """Whether what was measured stands: this attempt at it measured nothing. A trial that is
@@ -228,7 +244,8 @@ class Session:
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
-        rule.note(self.folder, records)
+        with shielded():
+            rule.note(self.folder, records)
         self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
         return with_partners(again, self.cells)
 

@@ -133,6 +133,25 @@ def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None
     assert good == {"ok"}
 
 
+def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
+    bench: Bench,
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))
+    bad, good = bad_and_good(bench)
+    assert {(str(each.status), each.reason) for each in bad} == {("failed", "internal")}
+    assert all(each.detail and "its traceback is in tracebacks/" in each.detail for each in bad)
+    assert good == {"ok"}
+
+
+def test_a_record_of_no_cell_of_the_plan_ends_no_run(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, cell="another")))
+    bad, good = bad_and_good(bench)
+    assert (bad, good) == ([], {"ok"})
+    assert "warning: another: ValueError" in capsys.readouterr().err
+
+
 def test_a_disk_that_refuses_ends_the_run(bench: Bench) -> None:
     with pytest.raises(StoreError, match="disk full"):
         bench.run(BadPool(trouble=raised(StoreError("disk full"))))
