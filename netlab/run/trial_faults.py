@@ -7,6 +7,7 @@ in the run folder.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
 from netlab.store.files import folder_inside, write_inside
+
+Keep = Callable[[Exception, str], str]
+"""Keeps the traceback of a defect under a name; returns a sentence about it."""
 
 TRACEBACKS = "tracebacks"
 """Name of the folder in a run's folder for tracebacks of defects."""
