@@ -147,9 +147,15 @@ class Session:
         return record.status is Status.PENDING or record.cell not in self.redo
 
     def _note_in_vain(self, record: Record) -> None:
-        why = {"status": str(record.status), "reason": record.reason, "detail": record.detail}
-        trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
-        self.folder.note(IN_VAIN, **trial, **{key: word for key, word in why.items() if word})
+        self.folder.note(
+            IN_VAIN,
+            cell=record.cell,
+            trial=record.trial,
+            attempt=record.attempt,
+            status=str(record.status),
+            reason=record.reason,
+            detail=record.detail,
+        )
         if record.status is not Status.PENDING:
             self.progress.tell(
                 f"{record.cell}: measured again in vain ({record.detail or record.reason}); "
