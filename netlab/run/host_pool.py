@@ -25,7 +25,7 @@ from netlab.run.hosts.ways import Ways
 from netlab.run.observers import active_observers
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, interrupted
-from netlab.run.trial_faults import Keep
+from netlab.run.trial_faults import KeepTraceback
 from netlab.store.run_folder import RunFolder
 
 CLOSE_S = 3.0
@@ -59,7 +59,7 @@ class HostPool:
         *,
         owner: LockOwner,
         wait_s: float,
-        keep: Keep,
+        keep: KeepTraceback,
         say: Callable[[str], None] | None = None,
     ) -> None:
         """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""

@@ -32,7 +32,7 @@ from netlab.run.host_pool import HostPool
 from netlab.run.measured_again import Again
 from netlab.run.progress import Progress
 from netlab.run.skip_reasons import interrupted
-from netlab.run.trial_faults import keep_traceback, record_of_fault, without_values
+from netlab.run.trial_faults import append, keep_traceback, record_of_fault
 from netlab.store.run_folder import RunFolder
 
 ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
@@ -115,27 +115,8 @@ class Session:
             if self._is_in_vain(record):
                 self._note_in_vain(record)
                 return
-            try:
-                self.folder.append(record)
-            except ValueError as error:
-                record = self._append_without(record, error)
+            record = append(self.folder, record, self.progress.warn)
         self.progress.record(record)
-
-    def _append_without(self, record: Record, error: ValueError) -> Record:
-        """In place of a record that no journal may hold one without its values; and where that one
-        may not be either, which no host can bring about, one that says so, or a warning.
-        """
-        kept = without_values(record, error)
-        try:
-            self.folder.append(kept)
-        except ValueError as defect:
-            detail = keep_traceback(defect, self.folder.path, f"record-{record.cell}")
-            kept = replace(kept, reason="internal", detail=detail, settings={})
-            try:
-                self.folder.append(kept)
-            except ValueError:
-                self.progress.warn([f"{record.cell}: {detail}"])
-        return kept
 
     def _is_in_vain(self, record: Record) -> bool:
         """Whether what was measured stands: this attempt at it measured nothing. A trial that is

@@ -23,8 +23,9 @@ from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
 from netlab.store.files import folder_inside, write_inside
+from netlab.store.run_folder import RunFolder
 
-Keep = Callable[[Exception, str], str]
+KeepTraceback = Callable[[Exception, str], str]
 """Keeps the traceback of a defect under a name; returns a sentence about it."""
 
 TRACEBACKS = "tracebacks"
@@ -52,10 +53,29 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
     return Unmeasured(Status.FAILED, "internal", detail).record(trial, attempt)
 
 
-def without_values(record: Record, error: ValueError) -> Record:
-    """In place of a record that no journal may hold: its host said what cannot be."""
-    detail = str(error)[:SENTENCE_CHARACTERS]
-    return replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
+    """Write a record, and return it as it was written.
+
+    One that no journal may hold is written without its values: its host said what cannot be. Where
+    not even that may be written, it is a defect: a record that says so, or a warning.
+    """
+    try:
+        folder.append(record)
+        return record
+    except ValueError as error:
+        detail = str(error)[:SENTENCE_CHARACTERS]
+    failed = replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+    try:
+        folder.append(failed)
+        return failed
+    except ValueError as error:
+        detail = keep_traceback(error, folder.path, f"record-{record.cell}")
+    defect = replace(failed, reason="internal", detail=detail, settings={})
+    try:
+        folder.append(defect)
+    except ValueError:
+        warn([f"{record.cell}: {detail}"])
+    return defect
 
 
 def keep_traceback(error: Exception, folder: Path, name: str) -> str:

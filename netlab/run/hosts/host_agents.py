@@ -24,7 +24,7 @@ from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.run.absence import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.run.hosts.orphans import Identity, Orphans
-from netlab.run.trial_faults import Keep
+from netlab.run.trial_faults import KeepTraceback
 
 LEASE_S = 12.0
 """A probe that hears nothing lets go of its host after this long."""
@@ -55,7 +55,7 @@ class HostAgents:
         owner: LockOwner,
         *,
         wait_s: float,
-        keep: Keep,
+        keep: KeepTraceback,
         say: Callable[[str], None] | None = None,
     ) -> None:
         """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""

@@ -15,7 +15,7 @@ from netlab.run.absence import Absence
 from netlab.run.daemon_executor import DaemonExecutor
 from netlab.run.preflight import Preflight
 from netlab.run.skip_reasons import Unmeasured, no_way
-from netlab.run.trial_faults import Keep
+from netlab.run.trial_faults import KeepTraceback
 
 Check = Callable[[str], Preflight]
 """Sends a packet of each protocol each way between the hosts of a pairing; HostError where the
@@ -39,7 +39,7 @@ class Ways:
         check: Check,
         say: Callable[[str], None],
         *,
-        keep: Keep,
+        keep: KeepTraceback,
     ) -> None:
         """``keep`` gets defects, from several threads."""
         self.cut: dict[Way, Absence] = {}
