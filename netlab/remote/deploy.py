@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.build.local import OnEvent, local_probe, probe_for
-from netlab.errors import HostError, HostGone, UsageError
+from netlab.errors import HostError, HostGone, HostRefused, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.command_files import CommandFiles
 from netlab.remote.host_files import HostFiles
@@ -170,7 +170,8 @@ def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
     try:
         return probe_for(target.os, target.architecture, on_event).read_bytes()
     except UsageError as error:
-        raise HostError(f"{host.name}: {error}") from None
+        # For a person to mend, here: the host is not worth waiting for.
+        raise HostRefused(f"{host.name}: {error}") from None
 
 
 def _put(files: HostFiles, directory: str, name: str, binary: bytes, uid: int | None) -> None:

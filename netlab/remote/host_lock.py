@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
@@ -47,39 +47,30 @@ def same_host(one: Agent, other: Agent) -> bool:
     return named or one.identity == other.identity
 
 
-def lock_hosts(
-    agents: Iterable[Agent],
-    owner: LockOwner | str,
-    *,
-    wait_s: float = 0.0,
-    patience: Patience | None = None,
-) -> list[Agent]:
-    """Hold every host for this controller until its agent ends; LockedError with the holder.
+def lock_host(
+    agent: Agent, owner: LockOwner, *, give_up_s: float, patience: Patience | None = None
+) -> None:
+    """Hold an agent's host for this controller until the agent ends; LockedError with the holder.
 
-    Returns the agents that hold the locks. ``patience`` may ask for more than ``wait_s``; it is
-    called whenever the lock was refused. Raises HostGone where a host is lost meanwhile, HostError
-    where it has no lock to take.
+    Who holds it is waited for until ``give_up_s``, by the monotonic clock; ``patience`` may ask for
+    more, counted from this call, and is called whenever the lock was refused. Raises HostGone where
+    the host is lost meanwhile, HostError where it has no lock to take.
 
-    In sorted order, so that two controllers never wait for each other; two agents on one machine
-    and network namespace hold one lock.
+    Whoever locks several hosts takes them in the order of ``Agent.identity``, so that two
+    controllers never wait for each other; two agents with one identity hold one lock.
     """
-    by_identity: dict[tuple[str, str], Agent] = {}
-    for agent in agents:
-        by_identity.setdefault(agent.identity, agent)
-    began = time.monotonic()
-    for _, agent in sorted(by_identity.items()):
-        while (holder := _refused_by(agent, owner)) is not None:
-            enough_s = max(wait_s, patience(agent, holder) if patience else 0.0)
-            if time.monotonic() >= began + enough_s:
-                raise LockedError(
-                    f"{agent.host.name} is measured by {holder or 'another run'}; "
-                    "wait for it with --wait SECONDS"
-                )
-            time.sleep(ASK_AGAIN_S)
-    return list(by_identity.values())
+    began_s = time.monotonic()
+    while (holder := _refused_by(agent, owner)) is not None:
+        enough_s = patience(agent, holder) if patience else 0.0
+        if time.monotonic() >= max(give_up_s, began_s + enough_s):
+            raise LockedError(
+                f"{agent.host.name} is measured by {holder or 'another run'}; "
+                "wait for it with --wait SECONDS"
+            )
+        time.sleep(ASK_AGAIN_S)
 
 
-def _refused_by(agent: Agent, owner: LockOwner | str) -> str | None:
+def _refused_by(agent: Agent, owner: LockOwner) -> str | None:
     """Take the lock; who holds it, as far as he says, ``None`` where we do now."""
     try:
         agent.ask("lock", owner=str(owner))

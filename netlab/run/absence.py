@@ -43,6 +43,10 @@ class Absence:
         ask_at_s = math.inf if final else now_s + pause_s
         return replace(self, reason=reason, sentence=sentence, ask_at_s=ask_at_s, pause_s=pause_s)
 
+    def due(self, now_s: float) -> Absence:
+        """It is worth asking now."""
+        return replace(self, ask_at_s=now_s)
+
     def is_due(self, now_s: float) -> bool:
         """Whether it is to be asked again."""
         return now_s >= self.ask_at_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import TestSettings, is_together
@@ -28,9 +29,15 @@ def disturbed(
     folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
 ) -> tuple[Trial, ...]:
     """The trials of ``cells`` that were measured, disturbed or interrupted, and may be tried
-    again.
+    again. An attempt that came to nothing has no record, and counts.
     """
-    return recorded_trials(folder, cells, Again(quiet).asks)
+    again = Again(quiet)
+
+    def asks(record: Record) -> bool:
+        begun = folder.next_attempt(record.cell, record.trial) - 1
+        return again.asks(replace(record, attempt=begun))
+
+    return recorded_trials(folder, cells, asks)
 
 
 def recorded_trials(

@@ -12,15 +12,22 @@ import select
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
 from netlab.errors import Interrupted
 
+SAME_WISH_S = 0.3
+"""The same signal within this time is the same wish: timeout(1) signals its child and the child's
+group, and a terminal that is closed brings SIGHUP from the shell and from the system."""
+
 END_S = 4.5
 """What the orderly end may take, whatever a host or a disk does; with Python's own it is 5 s."""
+
+SHOW_CURSOR = b"\x1b[?25h"
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -106,7 +113,7 @@ class _Watch:
         """In the main thread, between two of its steps."""
         global _held  # noqa: PLW0603
         if self.first is not None:
-            _leave(number)
+            return  # whether this is another wish is known to the thread that hears them
         self.first = number
         if _shielded:
             _held = number
@@ -118,11 +125,15 @@ class _Watch:
         self._notice.close()
 
     def _watch(self) -> None:
-        number = self._next(None)
-        if number is None:
+        first = self._next(None)
+        if first is None:
             self._heard.close()
             return
-        _leave(self._next(self._within_s) or number)
+        began_s = time.monotonic()
+        second: int | None = first
+        while second == first and time.monotonic() < began_s + SAME_WISH_S:
+            second = self._next(max(0.0, began_s + self._within_s - time.monotonic()))
+        _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
         """The next ending signal; ``None`` where none came in time, or none will."""
@@ -136,5 +147,10 @@ class _Watch:
 
 
 def _leave(number: int) -> NoReturn:
-    """At once: agents end with their input, and the journal needs no last word."""
+    """At once: agents end with their input, and the journal needs no last word. A progress bar has
+    hidden the terminal's cursor.
+    """
+    with suppress(OSError, ValueError):
+        if os.isatty(2) and select.select([], [2], [], 0)[1]:
+            os.write(2, SHOW_CURSOR)
     os._exit(128 + number)

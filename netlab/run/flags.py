@@ -8,6 +8,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.stopping import StealRule
 from netlab.run.due_trials import recorded_trials
+from netlab.run.ending import shielded
 from netlab.run.measured_again import in_which_data_stopped
 from netlab.run.progress import Progress
 from netlab.store.run_folder import RunFolder
@@ -44,13 +45,14 @@ def _not_tight(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
     if until is None or not found:
         return ()
     for key, trials in found:
-        folder.note(
-            NOT_TIGHT,
-            durable=False,
-            cell=key,
-            trials=trials,
-            within=until.within,
-            confidence=until.confidence,
-        )
+        with shielded():
+            folder.note(
+                NOT_TIGHT,
+                durable=False,
+                cell=key,
+                trials=trials,
+                within=until.within,
+                confidence=until.confidence,
+            )
     named = found[0][0] if len(found) == 1 else f"{found[0][0]} and {len(found) - 1} more"
     return (f"not within ± {100 * until.within:g} % after {until.at_most} trials: {named}",)

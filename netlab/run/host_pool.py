@@ -22,9 +22,10 @@ from netlab.run.hosts.fact_notes import FactNotes
 from netlab.run.hosts.host_agents import HostAgents
 from netlab.run.hosts.host_notes import described, machine_id, peers_of
 from netlab.run.hosts.ways import Ways
-from netlab.run.observers import active_observers, look_on
+from netlab.run.observers import active_observers
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.run.skip_reasons import Unmeasured, beyond_server, host_away, interrupted
+from netlab.run.trial_faults import KeepTraceback
 from netlab.store.run_folder import RunFolder
 
 CLOSE_S = 3.0
@@ -58,33 +59,38 @@ class HostPool:
         *,
         owner: LockOwner,
         wait_s: float,
+        keep: KeepTraceback,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        """``say`` hears what takes long, from several threads."""
+        """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""
         self._inventory = inventory
         self._pairings = tuple(pairings)
         self._say = say or (lambda _sentence: None)
-        self._hosts = HostAgents(inventory, owner, wait_s=wait_s, say=say)
+        self._hosts = HostAgents(inventory, owner, wait_s=wait_s, keep=keep, say=say)
         self._pairs: dict[str, tuple[Host, Host]] = {}
-        self._ways = Ways(self._pairs, self._try, self._say)
+        self._ways = Ways(self._pairs, self._try, self._say, keep=keep)
         self._facts = FactNotes(self._say)
         self._unchecked_at_first: list[str] = []
+        self._onlookers: frozenset[str] = frozenset()
+        """Names of the hosts that are observed, and an end of no pairing."""
         self.warnings: list[str] = []
 
     def __enter__(self) -> Self:
         try:
             needed = self._inventory.needed(self._pairings)
-            refused = self._hosts.open_all([host for host in needed if host.mirror is None])
-            observed, away = look_on(self._inventory, self._hosts.agents, self._hosts.open)
-            self._hosts.agents |= observed
+            ends = {host.name: host for host in needed if host.mirror is None}
+            self._onlookers = frozenset(self._inventory.observed) - ends.keys()
+            observed = {name: self._inventory.host(name) for name in self._onlookers}
+            refused = self._hosts.open_all((ends | observed).values())
             self._hosts.lock_all(list(self._hosts.agents.values()))
             self._pair_up()
-            if not self._pairs and refused:
+            refusals = [error for name, error in refused.items() if name in ends]
+            if not self._pairs and refusals:
                 # A wrong key or a refused login is a person's to mend, by its own words.
-                raise next(iter(refused.values()))
+                raise refusals[0]
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
-            self.warnings += [*self.unreachable, *away]
+            self.warnings += [*self.unreachable, *self._unobserved]
             self._try_pairs()
         except BaseException:
             self.close()
@@ -111,11 +117,10 @@ class HostPool:
     @property
     def unreachable(self) -> tuple[str, ...]:
         """A sentence for each host that is away and not replaced by a system of its machine."""
-        observed = self._inventory.observed
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
-            if not self._is_replaced(name) and name not in observed
+            if not self._is_replaced(name) and name not in self._onlookers
         )
 
     @property
@@ -241,10 +246,12 @@ class HostPool:
 
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
         """Seconds until it is worth asking again for one of these; ``None``: not any more."""
-        awaited: list[float | None] = []
-        for pairing in dict.fromkeys(cell.pairing for cell in cells):
-            names = self._names_of(pairing)
-            awaited.append(self._hosts.next_ask_s(names, patience_s))
+        pairings = dict.fromkeys(cell.pairing for cell in cells)
+        awaited = [
+            self._hosts.next_ask_s([host.name for host in pair], patience_s)
+            for pairing in pairings
+            for pair in self._pairs_of(pairing)
+        ]
         awaited += self._ways.next_asks_s(cells, patience_s)
         return min((each for each in awaited if each is not None), default=None)
 
@@ -262,7 +269,7 @@ class HostPool:
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that were lost and came back since this was asked last."""
-        return self._hosts.returned()
+        return self._hosts.take_unnoted()
 
     def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
         """Append the facts of each host (or of some), with the route to its peer."""
@@ -275,6 +282,13 @@ class HostPool:
         self._facts.note(folder, agents, peers, when)
 
     # How it comes to be
+
+    @property
+    def _unobserved(self) -> tuple[str, ...]:
+        """A sentence for each host that should look on and is away: all is measured without it."""
+        absences = self._hosts.absences
+        away = [absences[name] for name in sorted(self._onlookers) if name in absences]
+        return tuple(f"not observed: {absence.sentence}" for absence in away)
 
     @property
     def _observed(self) -> dict[str, Agent]:
@@ -301,19 +315,20 @@ class HostPool:
 
     def _welcome(self) -> None:
         """Hosts that came back may have another route, or another firewall."""
-        came = self._hosts.came_back()
+        came = self._hosts.take_unpaired()
         if not came:
             return
         self._pair_up()
         pairs = self._pairs.items()
         self._ways.doubt(name for name, pair in pairs if any(host.name in came for host in pair))
 
-    def _names_of(self, pairing: str) -> tuple[str, ...]:
-        """Hosts without which a pairing is not measured: its own, or all that may be."""
-        pairs = [self._pairs[pairing]] if pairing in self._pairs else None
-        pairs = pairs or list(self._inventory.candidates(pairing))
-        names = dict.fromkeys(host.name for pair in pairs for host in pair)
-        return tuple(name for name in sorted(names) if not self._is_replaced(name))
+    def _pairs_of(self, pairing: str) -> list[tuple[Host, Host]]:
+        """The hosts that a pairing is measured with: its own two, or any two that may be. None
+        whose machine runs another system now.
+        """
+        own = self._pairs.get(pairing)
+        pairs = self._inventory.candidates(pairing) if own is None else (own,)
+        return [pair for pair in pairs if not any(self._is_replaced(host.name) for host in pair)]
 
     def _away_of(self, pairing: str) -> list[Absence]:
         absences = self._hosts.absences

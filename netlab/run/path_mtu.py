@@ -125,16 +125,17 @@ def _narrow(path: Direction) -> NarrowWay | None:
         rtt_ns = path.results[LEAST_BYTES["UDP"]][0].get("rtt_max_ns", 0)
         timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
         path.setup = replace(path.setup, timeout_s=timeout_s)
+        attempt = whole_messages(path, interface_mtu_bytes)
         limit = find_limit(
-            _within(WITHIN_S, most_bytes, whole_messages(path, interface_mtu_bytes)),
+            _within(WITHIN_S, most_bytes, attempt),
             least_bytes=LEAST_BYTES["UDP"],
             most_bytes=most_bytes,
             guesses=[most_bytes, *_usual_bytes(headers_bytes)],
         )
+        if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
+            return None
     except ProbeError:
         return None  # blocked, or refused: the check of the protocol says so, or each cell
-    if limit.message_bytes == most_bytes:
-        return None
     mtu_bytes = limit.message_bytes + headers_bytes
     told = any(each.evidence == "icmp" for each in limit.tries)
     asking, answering = path.addresses
@@ -173,6 +174,12 @@ def _within(
         return attempt(message_bytes)
 
     return tried
+
+
+def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
+    """Whether what was found is a limit, and no moment in which nothing passed: a cable that flaps
+    would make each longer cell impossible."""
+    return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
 
 
 def _passes(path: Direction, message_bytes: int) -> bool:

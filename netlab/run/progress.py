@@ -87,8 +87,7 @@ class Progress:
 
     def pausing(self, seconds: float) -> None:
         """Nothing is measured for a while, as the matrix asks."""
-        if self._bar is not None:
-            self._draw(f"pause of {format_seconds(seconds)}")
+        self._draw(f"pause of {format_seconds(seconds)}")
 
     def waiting(self, sentences: Iterable[str], patience_s: float) -> None:
         """Nothing can be measured until a host is back; said once of each."""
@@ -112,12 +111,11 @@ class Progress:
     def trial(self, trial: Trial) -> None:
         """A trial begins."""
         self._trial_began[trial.cell.key, trial.number] = time.monotonic()
-        if self._bar is not None:
-            self._draw(trial.cell.key)
+        self._draw(trial.cell.key)
 
     def live(self, cell: Cell, rate_bit_per_s: float) -> None:
         """A trial's goodput so far."""
-        if self._bar is not None and not self.measures_here:
+        if not self.measures_here:
             self._draw(f"{cell.key}  {format_rate(rate_bit_per_s)}")
 
     def record(self, record: Record) -> None:
@@ -176,10 +174,12 @@ class Progress:
         return f"{self._done}/{self._total}{failures}, {left} left  {what}"
 
     def _draw(self, what: str) -> None:
-        assert self._bar is not None  # noqa: S101  (told to the type checker)
-        task = self._bar.task_ids[0]
-        self._bar.update(task, completed=self._done, description=printable(self._state(what)))
-        self._bar.refresh()
+        bar = self._bar
+        if bar is None:  # a trial that is still under way when the run has ended
+            return
+        description = printable(self._state(what))
+        bar.update(bar.task_ids[0], completed=self._done, description=description)
+        bar.refresh()
 
     def _say(self, text: str) -> None:
         self._said_at = time.monotonic()
@@ -216,7 +216,14 @@ def _bar(total: int, done: int) -> Bar:
     console = Console(stderr=True)
     columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
     # No thread of its own: it is drawn when something has happened.
-    bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
+    bar = Progress(
+        *columns,
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        # What --json prints goes where the person sent it; on the same terminal, above the bar.
+        redirect_stdout=sys.stdout.isatty(),
+    )
     bar.add_task("", total=total, completed=done)
     bar.start()
     return bar

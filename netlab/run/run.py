@@ -25,6 +25,7 @@ from netlab.run.host_pool import HostPool
 from netlab.run.plan import chosen_of
 from netlab.run.progress import Progress
 from netlab.run.session import Session
+from netlab.run.trial_faults import keep_traceback
 from netlab.store.run_folder import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
 
@@ -52,6 +53,13 @@ class Options:
         words += [] if self.hosts is None else ["--hosts", str(self.hosts)]
         words += [word for pairing in self.only for word in ("--only", pairing)]
         words += [word for pair in self.overrides.items() for word in ("--set", "=".join(pair))]
+        words += [word for cell in sorted(self.redo) for word in ("--redo", cell)]
+        usual = Options(matrix=self.matrix)
+        numbers = {"--retries": "retries", "--wait": "wait_s", "--patience": "patience_s"}
+        for option, name in numbers.items():
+            if getattr(self, name) != getattr(usual, name):
+                words += [option, f"{getattr(self, name):g}"]
+        words += ["--strict"] if self.strict else []
         return shlex.join(words)
 
 
@@ -114,17 +122,25 @@ def _measure(
     """One session with its hosts; a sentence for each host that is away at its end."""
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
     owner, wait_s = _owner(folder), options.wait_s
-    with HostPool(inventory, pairings, owner=owner, wait_s=wait_s, say=progress.tell) as pool:
+    with HostPool(
+        inventory,
+        pairings,
+        owner=owner,
+        wait_s=wait_s,
+        keep=lambda error, name: keep_traceback(error, folder.path, name),
+        say=progress.tell,
+    ) as pool:
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))
-        with shielded():
-            _note_session(folder, options, matrix, pool)
+        _note_session(folder, options, matrix, pool)
+        progress.measures_here = pool.measures_here
         progress.warn(pool.warnings)
         there = set(pool.described())
 
         def note_new_hosts() -> None:
             if not there.issuperset(pool.described()):
                 there.update(pool.described())
+                progress.measures_here = pool.measures_here
                 _note_session(folder, options, matrix, pool)
 
         pool.note_facts(folder, "before")
@@ -142,7 +158,8 @@ def _measure(
         session.measure()
         session.flag()
         pool.note_facts(folder, "after")
-        folder.note("session-end")
+        with shielded():
+            folder.note("session-end")
         return pool.unreachable
 
 
@@ -190,14 +207,15 @@ def _new_folder(matrix: Path) -> Path:
 
 
 def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: HostPool) -> None:
-    folder.note(
-        "session",
-        netlab=VERSION,
-        overrides=dict(options.overrides),
-        only=list(options.only),
-        order=matrix.order,
-        seed=matrix.seed,
-        pause_s=matrix.pause_s,
-        quiet=matrix.quiet and asdict(matrix.quiet),
-        hosts=pool.described(),
-    )
+    with shielded():
+        folder.note(
+            "session",
+            netlab=VERSION,
+            overrides=dict(options.overrides),
+            only=list(options.only),
+            order=matrix.order,
+            seed=matrix.seed,
+            pause_s=matrix.pause_s,
+            quiet=matrix.quiet and asdict(matrix.quiet),
+            hosts=pool.described(),
+        )

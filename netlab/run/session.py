@@ -32,7 +32,7 @@ from netlab.run.host_pool import HostPool
 from netlab.run.measured_again import Again
 from netlab.run.progress import Progress
 from netlab.run.skip_reasons import interrupted
-from netlab.run.trial_faults import keep_traceback, record_of_fault, without_values
+from netlab.run.trial_faults import append, keep_traceback, record_of_fault
 from netlab.store.run_folder import RunFolder
 
 ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
@@ -40,6 +40,9 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
+
+IN_VAIN = "in-vain"
+"""Kind of the note about an attempt that measured nothing where an earlier one did."""
 
 LOSSES_MOST = 5
 """A trial that loses its host this often stays as it is: it may be what the host dies of."""
@@ -90,7 +93,8 @@ class Session:
             # What is under way ends with its agents; nobody waits for a host that does not.
             came = {future for future in futures if future.done()}
             self.pool.close()
-            if isinstance(error, Interrupted):
+            # A full disk takes none of it; whatever else ends a session loses nothing measured.
+            if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_what_came(futures, came)
             raise
 
@@ -108,16 +112,36 @@ class Session:
     def _keep(self, record: Record) -> None:
         """Onto the disk; a signal waits meanwhile: no result is lost, and none is there twice."""
         with shielded():
-            trial = (record.cell, record.trial)
-            before = self.folder.latest.get(trial)
-            if record.status is Status.PENDING and before and before.status is Status.OK:
-                return  # what was measured stands, until it is measured again
-            try:
-                self.folder.append(record)
-            except ValueError as error:
-                record = without_values(record, error)
-                self.folder.append(record)
+            if self._is_in_vain(record):
+                self._note_in_vain(record)
+                return
+            record = append(self.folder, record, self.progress.warn)
         self.progress.record(record)
+
+    def _is_in_vain(self, record: Record) -> bool:
+        """Whether what was measured stands: this attempt at it measured nothing. A trial that is
+        to be redone may fail, and is pending only where it was not measured before.
+        """
+        before = self.folder.latest.get((record.cell, record.trial))
+        if before is None or before.status is not Status.OK or record.status is Status.OK:
+            return False
+        return record.status is Status.PENDING or record.cell not in self.redo
+
+    def _note_in_vain(self, record: Record) -> None:
+        self.folder.note(
+            IN_VAIN,
+            cell=record.cell,
+            trial=record.trial,
+            attempt=record.attempt,
+            status=str(record.status),
+            reason=record.reason,
+            detail=record.detail,
+        )
+        if record.status is not Status.PENDING:
+            self.progress.tell(
+                f"{record.cell}: measured again in vain ({record.detail or record.reason}); "
+                "what was measured before stands"
+            )
 
     def _keep_what_came(
         self, futures: dict[Future[Record], Trial], came: set[Future[Record]]
@@ -207,7 +231,8 @@ class Session:
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
-        rule.note(self.folder, records)
+        with shielded():
+            rule.note(self.folder, records)
         self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
         return with_partners(again, self.cells)
 

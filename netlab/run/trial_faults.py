@@ -7,13 +7,26 @@ in the run folder.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from netlab.errors import HostError, HostRefused, LockedError, ProbeError, UsageError
+from netlab.errors import (
+    HostError,
+    HostRefused,
+    LockedError,
+    ProbeError,
+    StoreError,
+    UsageError,
+)
 from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
+from netlab.store.files import folder_inside, write_inside
+from netlab.store.run_folder import RunFolder
+
+KeepTraceback = Callable[[Exception, str], str]
+"""Keeps the traceback of a defect under a name; returns a sentence about it."""
 
 TRACEBACKS = "tracebacks"
 """Name of the folder in a run's folder for tracebacks of defects."""
@@ -40,20 +53,42 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
     return Unmeasured(Status.FAILED, "internal", detail).record(trial, attempt)
 
 
-def without_values(record: Record, error: ValueError) -> Record:
-    """In place of a record that no journal may hold: its host said what cannot be."""
-    detail = str(error)[:SENTENCE_CHARACTERS]
-    return replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
+    """Write a record, and return it as it was written.
+
+    One that no journal may hold is written without its values: its host said what cannot be. Where
+    not even that may be written, it is a defect: a record that says so, or a warning.
+    """
+    try:
+        folder.append(record)
+        return record
+    except ValueError as error:
+        detail = str(error)[:SENTENCE_CHARACTERS]
+    failed = replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+    try:
+        folder.append(failed)
+        return failed
+    except ValueError as error:
+        detail = keep_traceback(error, folder.path, f"record-{record.cell}")
+    defect = replace(failed, reason="internal", detail=detail, settings={})
+    try:
+        folder.append(defect)
+    except ValueError:
+        warn([f"{record.cell}: {detail}"])
+    return defect
 
 
 def keep_traceback(error: Exception, folder: Path, name: str) -> str:
     """Write a defect's traceback into the run folder; a sentence that names the file."""
     sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
-    kept = Path(TRACEBACKS) / f"{name}.txt"
+    kept = f"{TRACEBACKS}/{name.replace('/', '-')}.txt"
     text = "".join(traceback.format_exception(error))
     try:
-        (folder / TRACEBACKS).mkdir(mode=0o700, exist_ok=True)
-        (folder / kept).write_text(text, encoding="utf-8", errors="backslashreplace")
+        with folder_inside(folder, TRACEBACKS, make=0o700):
+            pass
+        write_inside(folder, kept, text.encode("utf-8", "backslashreplace"))
     except OSError as refused:
         return f"{sentence}; its traceback cannot be kept ({refused.strerror})"
+    except StoreError as refused:
+        return f"{sentence}; its traceback cannot be kept ({refused})"
     return f"{sentence}; its traceback is in {kept}"

@@ -21,7 +21,7 @@ from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import lock_hosts, same_host
+from netlab.remote.host_lock import LockOwner, lock_host, same_host
 from netlab.remote.local import LocalTransport
 from netlab.remote.pending import Pending
 from netlab.version import VERSION
@@ -340,15 +340,16 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-def test_two_agents_on_one_host_share_a_lock_and_another_controller_hears_who_holds_it(
+def test_agents_on_one_host_have_one_identity_and_another_controller_hears_who_holds_it(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:
     one, two, stranger = (start_in_own_network(name) for name in ("one", "two", "stranger"))
-    holders = lock_hosts([one, two], "the run of Ada")
-    assert holders == [one]
-    with pytest.raises(LockedError, match=r"^stranger is measured by the run of Ada; wait"):
-        lock_hosts([stranger], "the run of Bob")
+    ada, bob = LockOwner("ada", "1", "out"), LockOwner("bob", "1", "out")
+    assert one.identity == two.identity == stranger.identity
+    lock_host(one, ada, give_up_s=0.0)
+    with pytest.raises(LockedError, match=r"^stranger is measured by run ada, .*; wait"):
+        lock_host(stranger, bob, give_up_s=0.0)
     freed = threading.Timer(0.3, one.close)
     freed.start()
-    assert lock_hosts([stranger], "the run of Bob", wait_s=10) == [stranger]
+    lock_host(stranger, bob, give_up_s=time.monotonic() + 10)
     freed.join()

@@ -11,7 +11,7 @@ import pytest
 
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner, lock_hosts
+from netlab.remote.host_lock import LockOwner, lock_host
 
 OURS = LockOwner("1a2b", "c3d4", "runs/night, 2")
 
@@ -80,20 +80,21 @@ def test_a_holder_that_deserves_it_is_waited_for() -> None:
         seen.append(holder)
         return 5.0
 
-    assert lock_hosts([held], OURS, patience=patience) == [held]
+    lock_host(held, OURS, give_up_s=0.0, patience=patience)
     assert set(seen) == {"Ada"}
     assert set(cast(Locked, held).asked) == {f"lock {OURS}"}
 
 
 def test_any_other_is_not_and_is_named() -> None:
     with pytest.raises(LockedError, match=r"^left is measured by Ada; wait"):
-        lock_hosts([agent("left", 60)], OURS, patience=lambda *_: 0.0)
+        lock_host(agent("left", 60), OURS, give_up_s=0.0, patience=lambda *_: 0.0)
     with pytest.raises(LockedError, match=r"^left is measured by another run; wait"):
-        lock_hosts([agent("left", 60, holder="")], OURS)
+        lock_host(agent("left", 60, holder=""), OURS, give_up_s=0.0)
 
 
 def test_a_host_that_is_lost_meanwhile_is_no_locked_one() -> None:
+    give_up_s = time.monotonic() + 5
     with pytest.raises(HostGone):
-        lock_hosts([agent("left", 60, word="gone")], OURS, wait_s=5)
+        lock_host(agent("left", 60, word="gone"), OURS, give_up_s=give_up_s)
     with pytest.raises(HostError, match="left: cannot be locked: left: permission-denied"):
-        lock_hosts([agent("left", 60, word="permission-denied")], OURS, wait_s=5)
+        lock_host(agent("left", 60, word="permission-denied"), OURS, give_up_s=give_up_s)

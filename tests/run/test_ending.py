@@ -8,9 +8,10 @@ import sys
 import time
 
 import pytest
+from terminals import terminal
 
 BEGIN = """
-import ctypes, os, signal, sys, time
+import ctypes, os, signal, sys, threading, time
 from netlab.errors import Interrupted
 from netlab.run.ending import interruptible, shielded
 """
@@ -48,7 +49,7 @@ def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
     child = program("""
 with interruptible(within_s=0.5):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    print("ready", flush=True)
+    threading.Timer(0.2, print, ["ready"], {"flush": True}).start()
     ctypes.CDLL(None).sleep(60)
 """)
     before = time.monotonic()
@@ -74,6 +75,46 @@ except Interrupted:
     assert child.wait(10) == 143
     assert time.monotonic() - before < 2
     child.communicate()
+
+
+def test_the_same_signal_at_the_same_time_is_one_wish() -> None:
+    # As timeout(1) does, and a terminal that is closed.
+    child = program("""
+try:
+    with interruptible():
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted as interrupt:
+    time.sleep(0.5)
+    print(interrupt, flush=True)
+""")
+    child.send_signal(signal.SIGHUP)
+    time.sleep(0.05)
+    child.send_signal(signal.SIGHUP)
+    said, _ = child.communicate(timeout=10)
+    assert (child.returncode, said) == (0, "ended by SIGHUP\n")
+
+
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
+    with terminal() as shown:
+        child = program(
+            """
+try:
+    with interruptible():
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted:
+    time.sleep(60)
+""",
+            stderr=shown.end,
+        )
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        child.send_signal(second)
+        assert child.wait(10) == 128 + second
+        child.communicate()
+        assert shown.written() == b"\x1b[?25h"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

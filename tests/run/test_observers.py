@@ -1,4 +1,4 @@
-"""Hosts that only look on: read where they are there, done without elsewhere."""
+"""Hosts that only look on: which of them do for a cell."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from netlab.errors import HostError, UsageError
+from netlab.errors import UsageError
 from netlab.experiment.hosts import Host, Inventory, Mirror
 from netlab.measure.host_watch import share_a_machine
 from netlab.remote.agent import Agent
-from netlab.run.observers import active_observers, look_on
+from netlab.run.observers import active_observers
 
 NAMES = ("left", "dut", "right")
 
@@ -22,32 +22,6 @@ class Fake(Agent):
     def __init__(self, name: str, *, gone: bool = False) -> None:
         self.host = Host(name=name, os="L", local=True)
         self._gone = "gone" if gone else None
-
-
-def inventory(*observed: str) -> Inventory:
-    hosts = tuple(Host(name=name, os="L", local=True) for name in NAMES)
-    return Inventory("hosts.yaml", hosts, {}).observing(observed)
-
-
-def test_a_host_that_is_an_end_elsewhere_is_not_connected_to_twice() -> None:
-    asked: list[str] = []
-
-    def connect(host: Host) -> Agent:
-        asked.append(host.name)
-        return Fake(host.name)
-
-    left = Fake("left")
-    agents, away = look_on(inventory("left", "dut"), {"left": left}, connect)
-    assert (agents["left"], asked, away) == (left, ["dut"], ())
-
-
-def test_one_that_is_away_is_named_and_done_without() -> None:
-    def connect(host: Host) -> HostError:
-        return HostError(f"{host.name}: no route to host")
-
-    agents, away = look_on(inventory("dut"), {}, connect)
-    assert agents == {}
-    assert away == ("not observed: dut: no route to host",)
 
 
 def test_of_a_cell_neither_end_looks_on_nor_does_one_that_was_lost() -> None:

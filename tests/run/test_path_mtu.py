@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from paths import Path, hosts_on, ip
 
+from netlab.errors import ProbeError
 from netlab.experiment.feasibility import sent_by
 from netlab.experiment.kinds import (
     Connect,
@@ -18,6 +19,7 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
+from netlab.measure.payload_path import LEAST_BYTES, Direction
 from netlab.run import path_mtu
 from netlab.run.path_mtu import NarrowWay, narrow_ways
 
@@ -132,3 +134,24 @@ def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragment
         (way,) = [each for each in narrow_ways(ends, 4) if each.sender == "client"]
     assert (way.mtu_bytes, way.told) == (1400, False)
     assert (way.whole_passes, way.pieces_pass, way.segments_pass) == (False, True, False)
+
+
+@pytest.mark.needs("namespaces")
+@pytest.mark.parametrize("exchanges", [4, 8, 12])
+def test_a_moment_in_which_nothing_passes_is_no_limit(
+    monkeypatch: pytest.MonkeyPatch, exchanges: int
+) -> None:
+    tried: list[int] = []
+    passing = Direction.exchange
+
+    def stalled(self: Direction, message_bytes: int, *, whole: bool = True) -> None:
+        if message_bytes > LEAST_BYTES["UDP"]:
+            tried.append(message_bytes)
+            if len(tried) <= exchanges:
+                raise ProbeError("right", "no-answer")
+        passing(self, message_bytes, whole=whole)
+
+    monkeypatch.setattr(Direction, "exchange", stalled)
+    with hosts_on(Path()) as ends:
+        assert narrow_ways(ends, 4) == ()
+    assert len(tried) > exchanges

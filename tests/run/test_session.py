@@ -9,8 +9,9 @@ import pytest
 from made_sessions import MATRIX, Bench, FakePool, bench, scattered
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.records import Status
+from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.run.progress import Progress
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]
@@ -132,6 +133,25 @@ def test_hosts_that_are_away_cost_no_pause(bench: Bench, monkeypatch: pytest.Mon
         "netlab.run.session.time.sleep", lambda _: pytest.fail("waited for nothing")
     )
     bench.run(FakePool(away=lambda _: Status.PENDING))
+
+
+def test_what_was_measured_is_kept_whatever_ends_the_session(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.text = MATRIX + "parallel: true\n"
+
+    def defect(_progress: Progress, _record: Record) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Progress, "record", defect)
+    pool = FakePool()
+    with pytest.raises(RuntimeError, match="a defect"):
+        bench.run(pool)
+    assert len(pool.measured) == 2
+    kept = read(bench.path / "run").records
+    assert {(each.cell, each.status) for each in kept} == {
+        (trial.cell.key, Status.OK) for trial in pool.measured
+    }
 
 
 def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(

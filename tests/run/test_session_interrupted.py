@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import pytest
 from made_sessions import MATRIX, Bench, FakePool, bench
 
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
+from netlab.run.skip_reasons import Unmeasured
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]
@@ -103,3 +104,50 @@ def test_cut_before_it_was_tried_again_a_run_goes_on_with_it(bench: Bench) -> No
     rest = bench.run(Interrupted(gaps=gaps))
     assert len(rest) == 5
     assert all(first_of_ll(trial) for trial in rest)
+
+
+@dataclass
+class Pulled(Interrupted):
+    """A cable that is pulled once all was measured: no further attempt comes to anything."""
+
+    status: Status = Status.FAILED
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        record = super().measure(trial, ends, attempt, live)
+        if attempt == 1:
+            return record
+        reason = {Status.IMPOSSIBLE: "path-mtu", Status.FAILED: "path-blocked"}[self.status]
+        return Unmeasured(self.status, reason, "TCP is blocked").record(trial, attempt)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.IMPOSSIBLE])
+def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
+    bench: Bench, capsys: pytest.CaptureFixture[str], status: Status
+) -> None:
+    bench.text = REPEATED
+
+    def gaps(trial: Trial, _attempt: int) -> dict[str, Value]:
+        return CARRIER if first_of_ll(trial) else {}
+
+    measured = bench.run(Pulled(gaps=gaps, status=status))
+    assert len(measured) == 20 + 2 * 5
+    assert bench.counted == {"ok": 20}
+    stored = read(bench.path / "run")
+    assert {record.attempt for record in stored.latest.values()} == {1}
+    notes = [note.data for note in stored.notes if note.kind == "in-vain"]
+    assert sorted(note["attempt"] for note in notes) == [2] * 5 + [3] * 5
+    assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
+    said = capsys.readouterr().err
+    assert "measured again in vain (TCP is blocked)" in said
+    found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    assert len(found) == 5
+    # No session goes on with it for ever.
+    assert bench.run(Pulled(gaps=gaps, status=status)) == []
+
+
+def test_a_trial_to_redo_may_fail(bench: Bench) -> None:
+    bench.text = REPEATED
+    bench.run(FakePool())
+    key = read(bench.path / "run").plan.cells[0].key
+    bench.run(Pulled(), redo=frozenset({key}))
+    assert bench.counted == {"ok": 18, "failed": 2}

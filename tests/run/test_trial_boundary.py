@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from made_sessions import Bench, FakePool, bench
@@ -20,6 +21,7 @@ from netlab.errors import (
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
+from netlab.run.trial_faults import keep_traceback
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]
@@ -101,12 +103,53 @@ def test_a_defect_is_internal_and_its_traceback_is_kept(bench: Bench, error: Exc
         assert type(error).__name__ in text
 
 
+def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "tracebacks").symlink_to(outside)
+    sentence = keep_traceback(KeyError("bytes"), run, "cell-1-1")
+    assert sentence.startswith("KeyError: 'bytes'; its traceback cannot be kept (")
+    assert "it is a link" in sentence
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("mine")
+    (tmp_path / "tracebacks").mkdir()
+    (tmp_path / "tracebacks" / "cell-1-1.txt").symlink_to(victim)
+    sentence = keep_traceback(KeyError("bytes"), tmp_path, "cell-1-1")
+    assert sentence.endswith("its traceback is in tracebacks/cell-1-1.txt")
+    assert victim.read_text() == "mine"
+
+
 def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, values={"elapsed_ns": float("nan")})))
     bad, good = bad_and_good(bench)
     assert {(str(each.status), each.reason) for each in bad} == {("failed", "bad-answer")}
     assert all(each.detail and "elapsed_ns is nan" in each.detail for each in bad)
     assert good == {"ok"}
+
+
+def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
+    bench: Bench,
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))
+    bad, good = bad_and_good(bench)
+    assert {(str(each.status), each.reason) for each in bad} == {("failed", "internal")}
+    assert all(each.detail and "its traceback is in tracebacks/" in each.detail for each in bad)
+    assert good == {"ok"}
+
+
+def test_a_record_of_no_cell_of_the_plan_ends_no_run(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, cell="another")))
+    bad, good = bad_and_good(bench)
+    assert (bad, good) == ([], {"ok"})
+    assert "warning: another: ValueError" in capsys.readouterr().err
 
 
 def test_a_disk_that_refuses_ends_the_run(bench: Bench) -> None:

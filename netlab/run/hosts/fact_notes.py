@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from netlab.errors import HostError, ProbeError
 from netlab.experiment.records import Value
 from netlab.remote.agent import Agent
+from netlab.run.ending import shielded
 from netlab.store.run_folder import RunFolder
 
 NOT_KEPT = ("type", "id")
@@ -35,7 +36,8 @@ class FactNotes:
                 continue
             kept: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in NOT_KEPT}
             try:
-                folder.note("facts", host=host, when=when, facts=dict(kept))
+                with shielded():
+                    folder.note("facts", host=host, when=when, facts=dict(kept))
             except ValueError as error:
                 self._say(f"warning: {host}: its facts cannot be kept: {error}")
                 continue

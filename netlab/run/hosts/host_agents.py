@@ -15,14 +15,16 @@ from netlab.errors import (
     Interrupted,
     LockedError,
     NetlabError,
+    UsageError,
 )
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
 from netlab.remote.connections import Connections
-from netlab.remote.host_lock import LockOwner, lock_hosts
+from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.run.absence import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
-from netlab.run.hosts.orphans import Orphans
+from netlab.run.hosts.orphans import Identity, Orphans
+from netlab.run.trial_faults import KeepTraceback
 
 LEASE_S = 12.0
 """A probe that hears nothing lets go of its host after this long."""
@@ -40,6 +42,10 @@ SAY_S = 1.0
 """Whatever takes longer at the end is said."""
 
 
+class HostDefect(HostError):
+    """netlab itself failed while it dealt with a host."""
+
+
 class HostAgents:
     """One agent a host, and an ``Absence`` where there is none."""
 
@@ -49,9 +55,10 @@ class HostAgents:
         owner: LockOwner,
         *,
         wait_s: float,
+        keep: KeepTraceback,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        """``say`` hears what takes long, from several threads."""
+        """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""
         self.agents: dict[str, Agent] = {}
         """By name of the host; one that is lost stays until another takes its place."""
         self.absences: dict[str, Absence] = {}
@@ -59,17 +66,19 @@ class HostAgents:
         self._inventory = inventory
         self._owner = owner
         self._wait_s = wait_s
+        self._keep = keep
         self._say = say or (lambda _sentence: None)
         self._holders: list[Agent] = []
+        self._turns: dict[Identity, threading.Lock] = {}
+        """Whose turn it is to lock a host: it may have several names."""
         self._orphans = Orphans()
         self._connections = Connections()
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | NetlabError]] = {}
         self._guard = threading.Lock()
-        self._locking = threading.Lock()
         self._mending: dict[str, threading.Lock] = {}
-        self._returned: list[str] = []
-        self._came: list[str] = []
+        self._unnoted: list[str] = []
+        self._unpaired: list[str] = []
         self._told: set[str] = set()
         """Hosts of which it was said that a probe of ours still runs there."""
 
@@ -82,43 +91,55 @@ class HostAgents:
     def all_there(self) -> bool:
         """Whether nobody is away, or on his way back."""
         gone = any(agent.gone for agent in self.agents.values())
-        return not (gone or self.absences or self._asked or self._came)
+        return not (gone or self.absences or self._asked or self._unpaired)
 
     # At the beginning
 
     def open_all(self, hosts: Collection[Host]) -> dict[str, HostRefused]:
-        """Connect to all of them at the same time; those that refuse us, with how they say it."""
+        """Connect to all of them at the same time; those that refuse us, with how they say it.
+
+        Raises UsageError where this machine lacks what all of netlab needs, such as a compiler.
+        """
         refused: dict[str, HostRefused] = {}
-        for host, found in zip(hosts, self._executor.map(self.open, hosts), strict=True):
+        lacking: list[UsageError] = []
+        for host, found in zip(hosts, self._executor.map(self._open, hosts), strict=True):
             if isinstance(found, Agent):
                 self.agents[host.name] = found
                 continue
             self._miss(host.name, found, final=isinstance(found, HostRefused))
             if isinstance(found, HostRefused):
                 refused[host.name] = found
+            if isinstance(found, UsageError):
+                lacking.append(found)
+        if lacking:
+            raise lacking[0]
         return refused
 
-    def open(self, host: Host) -> Agent | HostError:
+    def _open(self, host: Host) -> Agent | HostError | UsageError:
         """An agent on a host, or why there is none."""
         try:
             agent = Agent.open(host, self._say, connections=self._connections)
-        except HostError as error:
+        except (HostError, UsageError) as error:
             return error
         except Interrupted:
             raise
+        except NetlabError as error:
+            return HostError(f"{host.name}: {error}")
         except Exception as error:
-            # Whatever a host can say, it is that host's trouble alone.
-            return HostError(f"{host.name}: {type(error).__name__}: {error}")
+            return self._defect(error, host.name)
         if self.closing:
             agent.close()
             return HostError(f"{host.name}: the run is ending")
         return agent
 
     def lock_all(self, agents: Iterable[Agent]) -> None:
-        """Hold every host; LockedError where another run does. A host lost meanwhile is away."""
+        """Hold every host; LockedError where another run does, however many are waited for. A host
+        lost meanwhile is away.
+        """
+        give_up_s = time.monotonic() + self._wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
             try:
-                self._lock(agent, self._wait_s)
+                self._lock(agent, give_up_s)
             except LockedError:
                 raise
             except HostError as error:
@@ -137,7 +158,9 @@ class HostAgents:
             if agent is None or not agent.gone or name in self.absences:
                 return
             self._forget(agent)
-            found = self._connect(name)
+            # Others measure meanwhile, or wait for this: whoever locked the host is waited for
+            # beside the run.
+            found = self._connect(name, RETURN_S)
             if isinstance(found, Agent):
                 self._take(name, found)
             else:
@@ -155,7 +178,8 @@ class HostAgents:
             self._notice_loss(name)
             absence, now_s = self.absences.get(name), time.monotonic()
             if absence is not None and absence.is_due(now_s) and name not in self._asked:
-                self._asked[name] = self._executor.submit(self._connect, name)
+                wait_s = max(self._wait_s, RETURN_S)
+                self._asked[name] = self._executor.submit(self._connect, name, wait_s)
                 fresh = True
         wait(self._asked.values(), HARVEST_S if fresh else 0)
         for name in [name for name, future in self._asked.items() if future.done()]:
@@ -166,25 +190,28 @@ class HostAgents:
                 self._miss(name, found)
 
     def next_ask_s(self, names: Iterable[str], patience_s: float) -> float | None:
-        """Seconds until one of these hosts is worth asking; ``None`` where none is any more."""
+        """Seconds until one of these hosts, which are needed together, is worth asking; ``None``
+        where none is away, or one of them is not worth it any more.
+        """
         now_s = time.monotonic()
         found = [
             HARVEST_S if name in self._asked else absence.next_ask_s(now_s, patience_s)
             for name in names
             if (absence := self.absences.get(name)) is not None
         ]
-        return min((each for each in found if each is not None), default=None)
+        waits_s = [each for each in found if each is not None]
+        return min(waits_s) if waits_s and len(waits_s) == len(found) else None
 
-    def came_back(self) -> frozenset[str]:
-        """Names of the hosts that were connected to anew since this was asked last."""
+    def take_unpaired(self) -> frozenset[str]:
+        """Names of the hosts that came back since this was asked last: their pairs are in doubt."""
         with self._guard:
-            names, self._came = self._came, []
+            names, self._unpaired = self._unpaired, []
         return frozenset(names)
 
-    def returned(self) -> frozenset[str]:
-        """The same, for whoever writes down what they are now."""
+    def take_unnoted(self) -> frozenset[str]:
+        """The same for whoever writes down what they are now."""
         with self._guard:
-            names, self._returned = self._returned, []
+            names, self._unnoted = self._unnoted, []
         return frozenset(names)
 
     # At the end
@@ -208,32 +235,42 @@ class HostAgents:
 
     # How
 
-    def _connect(self, name: str) -> Agent | NetlabError:
+    def _defect(self, error: Exception, name: str) -> HostDefect:
+        return HostDefect(f"{name}: {self._keep(error, f'host-{name}')}")
+
+    def _connect(self, name: str, wait_s: float) -> Agent | NetlabError:
         """A new agent that holds its host, or why there is none."""
         if self.closing:
             return HostGone(f"{name}: the run is ending")
-        found = self.open(self._inventory.host(name))
+        found = self._open(self._inventory.host(name))
         if not isinstance(found, Agent):
             return found
         try:
             self._orphans.end(found)
-            self._lock(found, max(self._wait_s, RETURN_S))
+            self._lock(found, time.monotonic() + wait_s)
         except Exception as error:
             found.close()
-            if isinstance(error, NetlabError):
-                return error
-            return HostError(f"{name}: {type(error).__name__}: {error}")
+            return error if isinstance(error, NetlabError) else self._defect(error, name)
         return found
 
-    def _lock(self, agent: Agent, wait_s: float) -> None:
+    def _lock(self, agent: Agent, give_up_s: float) -> None:
         """Hold an agent's host, unless another agent of ours does."""
-        with self._locking:
-            held = {each.identity for each in self._holders if not each.gone}
-        if agent.identity in held:
-            return
-        found = lock_hosts([agent], self._owner, wait_s=wait_s, patience=self._patience)
-        with self._locking:
-            self._holders = [each for each in self._holders if not each.gone] + found
+        with self._guard:
+            turn = self._turns.setdefault(agent.identity, threading.Lock())
+        # Two names of one host at once: the second would wait for the first, which is our own.
+        if not turn.acquire(timeout=max(0.0, give_up_s - time.monotonic())):
+            raise LockedError(f"{agent.host.name}: its host is being locked under another name")
+        try:
+            with self._guard:
+                self._holders = [each for each in self._holders if not each.gone]
+                held = {each.identity for each in self._holders}
+            if agent.identity in held:
+                return
+            lock_host(agent, self._owner, give_up_s=give_up_s, patience=self._patience)
+            with self._guard:
+                self._holders.append(agent)
+        finally:
+            turn.release()
 
     def _patience(self, agent: Agent, holder: str) -> float:
         """Seconds to wait for who holds a host: one of our own is ended, or ends by itself."""
@@ -265,14 +302,14 @@ class HostAgents:
         with self._guard:
             self.agents[name] = agent
             self.absences.pop(name, None)
-            self._returned.append(name)
-            self._came.append(name)
+            self._unnoted.append(name)
+            self._unpaired.append(name)
         if self.closing:
             agent.close()
 
     def _miss(self, name: str, error: NetlabError, *, final: bool = False) -> None:
         """A host is away, or still is."""
-        final = final or isinstance(error, HostKeyError)
+        final = final or isinstance(error, HostKeyError | UsageError)
         reason = _reason_of(error)
         now_s = time.monotonic()
         with self._guard:
@@ -289,4 +326,6 @@ class HostAgents:
 def _reason_of(error: NetlabError) -> str:
     if isinstance(error, LockedError):
         return "locked"
+    if isinstance(error, HostDefect):
+        return "internal"
     return "host-refused" if isinstance(error, HostRefused) else "host-away"

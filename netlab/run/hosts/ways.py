@@ -15,6 +15,7 @@ from netlab.run.absence import Absence
 from netlab.run.daemon_executor import DaemonExecutor
 from netlab.run.preflight import Preflight
 from netlab.run.skip_reasons import Unmeasured, no_way
+from netlab.run.trial_faults import KeepTraceback
 
 Check = Callable[[str], Preflight]
 """Sends a packet of each protocol each way between the hosts of a pairing; HostError where the
@@ -33,14 +34,21 @@ class Ways:
     """
 
     def __init__(
-        self, pairs: Mapping[str, HostPair], check: Check, say: Callable[[str], None]
+        self,
+        pairs: Mapping[str, HostPair],
+        check: Check,
+        say: Callable[[str], None],
+        *,
+        keep: KeepTraceback,
     ) -> None:
+        """``keep`` gets defects, from several threads."""
         self.cut: dict[Way, Absence] = {}
         self.has_defects = False
         """Whether a first check failed by a fault of netlab."""
         self._pairs = pairs
         self._check = check
         self._say = say
+        self._keep = keep
         self._found: dict[str, Preflight] = {}
         self._first: dict[str, Preflight] = {}
         """What the first check found that went well."""
@@ -76,8 +84,12 @@ class Ways:
         return pairing in self._unchecked
 
     def doubt(self, pairings: Iterable[str]) -> None:
-        """Check these again before they are measured with."""
-        self._unchecked.update(pairings)
+        """Check these again before they are measured with, and at once where they are cut."""
+        doubted, now_s = frozenset(pairings), time.monotonic()
+        self._unchecked |= doubted
+        for way, absence in list(self.cut.items()):
+            if way[0] in doubted:
+                self.cut[way] = absence.due(now_s)
 
     def obstacle(self, cell: Cell) -> Unmeasured | None:
         """Why packets of ``cell`` do not pass now; ``None`` where they do.
@@ -135,19 +147,23 @@ class Ways:
         wait([executor.submit(self._ask, pairing) for pairing in due])
 
     def _ask(self, pairing: str) -> None:
-        """One that is cut. Where one of its hosts is lost, that host is asked, not the way."""
+        """One that is cut. Where one of its hosts is lost, that host is asked, and the way later:
+        it has not been tried.
+        """
+        found, is_tried = None, True
         try:
             found = self._check_again(pairing)
         except HostError:
-            return
+            is_tried = False
         except Exception as error:
-            detail = f"{pairing}: {type(error).__name__}: {error}"
-            found = Unmeasured(Status.FAILED, "wrong-path", detail)
+            found = Unmeasured(Status.FAILED, "internal", self._sentence(error, pairing))
         blocked = self.of(pairing).blocked if found is None else ()
         shut = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
         now_s = time.monotonic()
         for way, absence in [each for each in list(self.cut.items()) if each[0][0] == pairing]:
-            if found is not None:
+            if not is_tried:
+                self.cut[way] = absence.again(absence.reason, absence.sentence, now_s)
+            elif found is not None:
                 self.cut[way] = absence.again(found.reason, found.detail, now_s)
             elif way in shut:
                 self.cut[way] = absence.again("path-blocked", shut[way].sentence, now_s)
@@ -171,9 +187,12 @@ class Ways:
         except (HostError, ProbeError) as error:
             return str(error)
         except Exception as error:
-            # A defect: its trials run into it as well, and keep the traceback.
             self.has_defects = True
-            return f"{pairing}: {type(error).__name__}: {error}"
+            return self._sentence(error, pairing)
+
+    def _sentence(self, error: Exception, pairing: str) -> str:
+        """About a defect, whose traceback is kept."""
+        return f"{pairing}: {self._keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         server, client = (host.name for host in self._pairs[pairing])
@@ -186,12 +205,12 @@ class Ways:
         except ProbeError as error:
             reason = reason_of(error.word)
             return Unmeasured(Status.FAILED, reason, str(error), server, client)
-        told = self.of(pairing).warnings
+        known = self.of(pairing).warnings
         self._found[pairing] = found
         self._first.setdefault(pairing, found)
         self._unchecked.discard(pairing)
         for each in found.warnings:
-            if each not in told:
+            if each not in known:
                 self._say(f"warning: {each}")
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -14,7 +15,7 @@ from sshd import until
 from netlab.build.local import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import lock_hosts
+from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.remote.local import LocalTransport
 
 pytestmark = pytest.mark.needs("root")
@@ -46,10 +47,10 @@ def test_the_next_one_takes_it(
     next_one = start("next")
     for count in range(20):
         holder = start(f"holder-{count}")
-        lock_hosts([holder], "the run of Ada", wait_s=1)
+        lock_host(holder, LockOwner("ada", "1", "out"), give_up_s=time.monotonic() + 1)
         os.kill(int(holder.hello["pid"]), signal.SIGKILL)
         assert until(partial(getattr, holder, "gone"))
-        assert lock_hosts([next_one], "the run of Bob") == [next_one]
+        lock_host(next_one, LockOwner("bob", "1", "out"), give_up_s=0.0)
         next_one.ask("unlock")
     record_property("figure", "free at once")
     record_property("n", "20")

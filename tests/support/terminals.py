@@ -1,0 +1,47 @@
+"""A terminal for a program under test: what it wrote there, as it was written."""
+
+from __future__ import annotations
+
+import os
+import pty
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+class Terminal:
+    """A pseudo terminal; ``end`` is the program's."""
+
+    def __init__(self) -> None:
+        self._reading, self.end = pty.openpty()
+        self._written = bytearray()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def written(self) -> bytes:
+        """All of it, once every program has closed it."""
+        self.close()
+        self._reader.join(10)
+        return bytes(self._written)
+
+    def close(self) -> None:
+        """Our own handle of the program's end. Safe to call again."""
+        if self.end >= 0:
+            os.close(self.end)
+            self.end = -1
+
+    def _read(self) -> None:
+        # Linux says EIO where no program has it open any more.
+        with suppress(OSError):
+            while part := os.read(self._reading, 65536):
+                self._written += part
+        os.close(self._reading)
+
+
+@contextmanager
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    try:
+        yield made
+    finally:
+        made.close()
