@@ -207,7 +207,7 @@ def from_json(text: str) -> Record:
     a field that is missing or of the wrong type.
     """
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        data = json.loads(text, parse_constant=refuse_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(data, dict):
@@ -250,6 +250,17 @@ def check_schema(schema: object) -> None:
     raise ValueError(f"its format version is {schema!r}, which never existed")
 
 
+def refuse_constant(name: str) -> None:
+    """For JSON's ``parse_constant``: ValueError for NaN and the infinities."""
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def check_text(text: str) -> None:
+    """ValueError, with a sentence, for half a surrogate pair, which no file could hold."""
+    if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+        raise ValueError(_("half a surrogate pair is no text"))
+
+
 def _check(record: Record) -> None:
     if record.status is Status.OK:
         if record.reason is not None:
@@ -288,10 +299,6 @@ def _is_value(value: object) -> bool:
         kinds = set(map(type, value)) - {int, bool}
         return not kinds or (kinds == {float} and all(_is_value(each) for each in value))
     return isinstance(value, str | int)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number that a record may hold")
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type) -> Any:

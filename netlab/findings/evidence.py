@@ -266,12 +266,13 @@ def ceiling_of(
     Where no end told whether TCP timestamps were in use it is the lower one, with them, unless
     the ``highest`` is asked for. A path known to have a smaller MTU than the link has its own.
     """
-    if link is None or values.get("same_host") is True:
+    size = settings.get("message_bytes")
+    if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
     said = _Said(values, prefix)
     version = _version(settings)
     timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
-    udp = settings["protocol"] == "UDP"
+    udp = settings.get("protocol") == "UDP"
     mtu_bytes = (_mtu(said, link) if udp else None) or link.mtu_bytes
     mss_bytes = said.whole("mss_bytes")
     try:
@@ -279,7 +280,7 @@ def ceiling_of(
         return ceiling_bit_per_s(
             link.rate_bit_per_s,
             "UDP" if udp else "TCP",
-            settings["message_bytes"],
+            size,
             mtu_bytes,
             ip_version=version,
             timestamps=timestamps,

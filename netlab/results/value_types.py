@@ -6,6 +6,7 @@ A run folder may come from elsewhere: what reads it later counts on a number whe
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import Literal
 
 from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import HEADLINE_ENDINGS, Value
+from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.store.reader import RunCheck
 
@@ -25,6 +27,9 @@ ValueKind = Literal[
     "a list of sizes",
     "anything flat",
 ]
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
+"""Names of settings and values: each becomes a column."""
 
 _LARGEST = 2**64
 """Whole numbers are below it: counters have 64 bits."""
@@ -60,6 +65,8 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
 def check_values(values: Mapping[str, Value]) -> None:
     """ValueError, with a sentence, for the first value that its column cannot hold."""
     for name, value in values.items():
+        if NAME.fullmatch(name) is None:
+            raise ValueError(_("{name} is no name of a value", name=ascii(name)[:_MOST_SHOWN]))
         kind = _kind(name)
         if not _fits(value, kind):
             shown = repr(value)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from netlab.errors import StoreError
+from netlab.experiment.records import refuse_constant
 from netlab.messages import _, counted
 from netlab.store.files import open_inside, refused, sync_folder, write_all
 
@@ -139,11 +140,7 @@ def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {sys.intern(name): value for name, value in pairs}
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
