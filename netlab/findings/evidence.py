@@ -25,6 +25,7 @@ FLOWS: Mapping[str, str] = {
 }
 """Prefix of a flow's values → how it is called where a test sends both ways."""
 
+_REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
 """A window of fewer makes Linux cut smaller segments than the path would carry."""
@@ -118,7 +119,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             queue_full_share=said.number("receiver_queue_full_share"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
             losses=_losses(said) if protocol == "UDP" else Losses(),
-            drops=_drops(said, values, server_sends=_server_sends(record, prefix)),
+            drops=_drops(said, record, server_sends=_server_sends(record, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
             packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
@@ -203,11 +204,11 @@ def _losses(said: _Said) -> Losses:
     )
 
 
-def _drops(said: _Said, values: Mapping[str, Any], *, server_sends: bool) -> OwnDrops:
+def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
     sender, receiver = ("server", "client") if server_sends else ("client", "server")
 
     def of(host: str, place: str) -> int | None:
-        return _whole(values.get(f"{host}_{place}_dropped_frames"))
+        return _whole(record.values.get(f"{host}_{place}_dropped_frames"))
 
     return OwnDrops(
         sender_interface=of(sender, "interface"),
@@ -215,7 +216,15 @@ def _drops(said: _Said, values: Mapping[str, Any], *, server_sends: bool) -> Own
         receiver_interface=of(receiver, "interface"),
         receiver_backlog=of(receiver, "softnet"),
         reassembly=said.whole("receiver_ip_reassembly_failures"),
+        between_s=_between_readings_s(said, record.settings),
     )
+
+
+def _between_readings_s(said: _Said, settings: Mapping[str, Any]) -> float:
+    """Both are read just outside of the test: its stages, and what the requests may take."""
+    stages = (said.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
+    stages_s = sum(each for each in stages if each is not None) / 1e9
+    return (number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
 
 
 def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> int | None:

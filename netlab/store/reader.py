@@ -173,7 +173,7 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> S
 
 
 def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
-    """The plan of a run folder, and when it was made; ``check`` and what is raised as of ``read``."""
+    """The plan of a run folder, and when it was made; with ``check``, and raises, as ``read``."""
     _refuse_no_run(path)
     matrix = path / MATRIX
     matrix_text = ""

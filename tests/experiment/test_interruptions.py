@@ -238,7 +238,7 @@ def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
     assert only(gapped((2000, 1000), **made, **late)) is not None
 
 
-# ---- what is none though a sender's system tells little, or a host's record says much -------------
+# ---- systems that tell little, and values that nothing measures ----------------------------------
 
 TCP = {"protocol": "TCP", "duration_s": 10.0}
 EVERY_TRIP = [(200 * at, 195) for at in range(10)]
