@@ -90,6 +90,7 @@ _WORDS = {
     "locked": _("Another controller was measuring with this host"),
     # What the controller says.
     "host-away": _("The host did not answer, or runs its other operating system"),
+    "not-as-set-up": _("The hosts cannot do what the cell asks for as they are set up"),
     "host-gone": _("The host stopped answering during the trial"),
     "host-refused": _("The host refused the login, or its key is not the one that is known"),
     "probe-died": _("The probe ended during the trial"),
@@ -108,7 +109,7 @@ _WORDS = {
 }
 
 _LASTING = frozenset({"capability-missing"})
-_IMPOSSIBLE = _LASTING | {"message-too-long", "no-buffers", "path-mtu"}
+_IMPOSSIBLE = _LASTING | {"not-as-set-up", "message-too-long", "no-buffers", "path-mtu"}
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
     {word: Reason(words, word in _IMPOSSIBLE, word in _LASTING) for word, words in _WORDS.items()}
