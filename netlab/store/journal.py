@@ -44,8 +44,6 @@ class JournalLine:
     number: int
     """From 1, in the file."""
     data: dict[str, Any]
-    text: str
-    """The JSON as it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +121,10 @@ def _whole(piece: bytes, number: int) -> JournalLine | None:
     if not _agrees(piece):
         return None
     try:
-        text = body.decode("utf-8")
-        data = _DECODER.decode(text)
+        data = _DECODER.decode(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return JournalLine(number, data, text) if isinstance(data, dict) else None
+    return JournalLine(number, data) if isinstance(data, dict) else None
 
 
 def _agrees(piece: bytes) -> bool:
@@ -162,7 +159,7 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
         body = piece[match.start() + 9 : stop]
         if int(match.group()[:8], 16) == zlib.crc32(body):
             end = stop
-            yield JournalLine(number, data, body.decode("ascii", "replace"))
+            yield JournalLine(number, data)
 
 
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
