@@ -28,7 +28,12 @@ _INTERFACE = ("interface_dropped_packets", "interface_errors")
 _QUEUE = "interface_queue_dropped_packets"
 _SOFTNET = "softnet_dropped_packets"
 _ABOVE_OTHERS = frozenset(
-    {"802.1Q VLAN Support", "bonding", "team", "bridge", "openvswitch", "macvlan", "ipvlan"}
+    {
+        *("802.1Q VLAN Support", "bonding", "team", "bridge", "openvswitch"),
+        *("macvlan", "macvtap", "ipvlan", "ipvtap"),
+        *("tun", "wireguard", "vxlan", "geneve"),
+        *("ipip", "sit", "gre", "gretap", "erspan", "ip6tnl", "ip6gre", "ip6gretap"),
+    }
 )
 """Drivers, as Linux calls them, of interfaces whose frames another interface takes and sends."""
 
@@ -99,7 +104,7 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
     """The counters of drops in the `facts` of one route: those that hide none.
 
     An interface without a queue drops nothing in it. What lies above other interfaces (a VLAN, a
-    bond, a bridge) does not count what these drop.
+    bond, a bridge, a tunnel) does not count what these drop.
     """
     counted = dict(counters_in([facts]).dropped)
     if facts.get("interface_qdisc") == "noqueue":

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import FLOWS, Record, Status, as_number
 
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
 LEAST_NS = 100_000_000
-"""Least time without data that is an interruption: of a long window; of one under ``SHORT_WINDOW``;
-and of one so short that less is more than ``SHARE`` of it."""
+"""Least time without data that is an interruption: of a long window; of one under
+``SHORT_WINDOW_NS``; and of one so short that less is more than ``SHARE`` of it."""
 SHORT_WINDOW_NS = 5_000_000_000
 SHARE = 0.05
 
@@ -27,8 +27,15 @@ RTOS = 1.5
 """So many retransmission time-outs of TCP (or of lost requests) a gap may last and be loss."""
 ROUND_TRIPS = 1.5
 """And so many round trips, where TCP sends a window in each."""
+UNTOLD_RTO_US = 300_000
+"""Retransmission time-out of a TCP whose system does not tell it: the least one of Windows."""
 DUE_TIMES = 20
 """A gap among paced messages is so many of their due times and more."""
+
+HALF = 0.5
+"""Of the time without data, what a cause accounts for at least."""
+ROBBED = 0.9
+"""The same of CPU time taken away, which comes in small parts as well."""
 
 TRIES = 3
 """Attempts at a trial in all, where a host or a cable interrupted it."""
@@ -58,13 +65,16 @@ class Interruption:
     stopped_ns: int
     """All its gaps together."""
     gaps: int
-    at_ns: int
-    """Start of the longest one, in the window."""
+    at_ns: int | None
+    """Start of the longest one, in the window; ``None``: not told."""
     window_ns: int
     cause: Cause | None = None
     end: str = ""
     """Of a cause: ``sender``, ``receiver``, ``client`` or ``server``."""
 
+
+_MOST = 2**63
+"""Counts and times are below it."""
 
 Gap = tuple[int, int]
 """Start and end in the window, ns."""
@@ -92,12 +102,20 @@ class _Flow:
     def asked(self, name: str) -> float | None:
         return _number(self.settings.get(name))
 
+    @property
+    def least_ns(self) -> float:
+        """How long its data must have stopped to be an interruption."""
+        asked_s = self.asked("duration_s")
+        return least_ns((self.number("elapsed_ns") or 0) if asked_s is None else 1e9 * asked_s)
+
     def intervals(self, name: str) -> list[Gap]:
         """Pairs of start and length, as intervals."""
         said = self.values.get(self.prefix + name)
-        if not isinstance(said, list | tuple) or any(isinstance(x, str) for x in said):
+        if not isinstance(said, list | tuple):
             return []
-        return [(int(a), int(a + n)) for a, n in zip(said[::2], said[1::2], strict=False)]
+        if any(type(each) is not int or not 0 <= each < _MOST for each in said):
+            return []
+        return [(a, a + n) for a, n in zip(said[::2], said[1::2], strict=False)]
 
     def grown(self, end: str, name: str) -> float | None:
         """By how much a counter of that end's TCP grew over its window; ``None``: not told."""
@@ -110,7 +128,7 @@ def interruptions(record: Record) -> Iterator[Interruption]:
     """Those of a trial that is ok; of streams, round trips and connections."""
     if record.status is not Status.OK:
         return
-    for prefix in ("", "to_server_", "to_client_"):
+    for prefix in FLOWS:
         for ends in (("receiver", "sender"), ("client", "server")):
             flow = _Flow(record.values, record.settings, record.test, prefix, *ends)
             if found := _interruption(flow):
@@ -134,22 +152,22 @@ def least_ns(window_ns: float) -> float:
 
 
 def _interruption(flow: _Flow) -> Interruption | None:
+    return _stop(flow) or _suspension(flow)
+
+
+def _stop(flow: _Flow) -> Interruption | None:
+    """What the gaps come to that no pace, no loss and no round trip explains."""
     listed = flow.intervals(f"{flow.taking}_gaps")
-    gaps = [gap for gap in listed if not _is_pace(gap, flow)]
-    cause, end = _cause_of(gaps, flow)
-    if cause is None:
-        gaps = [gap for gap in gaps if not _is_loss(gap, flow)]
+    gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
     if not gaps:
         return None
-    window_ns = flow.number("elapsed_ns") or 0
-    asked_s = flow.asked("duration_s")
     number, stopped_ns = float(len(gaps)), float(_length_ns(gaps))
     if gaps == listed:  # of more than ten gaps only the longest are listed
         number = flow.number(f"{flow.taking}_gap_count") or number
         stopped_ns = flow.number(f"{flow.taking}_gap_total_ns") or stopped_ns
-    short = stopped_ns < least_ns(window_ns if asked_s is None else 1e9 * asked_s)
+    window_ns = flow.number("elapsed_ns") or 0
     closed = flow.number(f"{flow.taking}_closed_by_silence") == 1
-    if short and not (closed and gaps[-1][1] >= window_ns):
+    if stopped_ns < flow.least_ns and not (closed and gaps[-1][1] >= window_ns):
         return None
     return Interruption(
         flow=flow.prefix,
@@ -159,6 +177,39 @@ def _interruption(flow: _Flow) -> Interruption | None:
         window_ns=round(window_ns),
         cause=cause,
         end=end,
+    )
+
+
+def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], Cause | None, str]:
+    """Those that count, and what stopped the data in them.
+
+    A cause is sought first in what loss and round trips do not explain: next to many gaps of one
+    round trip each, a process that stood still for a second would account for too little.
+    """
+    rest = [gap for gap in gaps if not _is_loss(gap, flow)]
+    cause, end = _cause_of(rest, flow)
+    if cause is None:
+        cause, end = _cause_of(gaps, flow)
+        # That a clock was set says nothing of when: it turns no round trip into an interruption.
+        if cause not in (None, Cause.CLOCK):
+            return gaps, cause, end
+        cause, end = None, ""
+    return rest, cause, end
+
+
+def _suspension(flow: _Flow) -> Interruption | None:
+    """That of the end that data came to: its clock stood still, and its marks show no gap."""
+    suspended_ns = flow.number(f"{flow.taking}_suspended_ns") or 0
+    if suspended_ns < flow.least_ns:
+        return None
+    return Interruption(
+        flow=flow.prefix,
+        stopped_ns=round(suspended_ns),
+        gaps=1,
+        at_ns=None,
+        window_ns=round((flow.number("elapsed_ns") or 0) + suspended_ns),
+        cause=Cause.SUSPENDED,
+        end=flow.taking,
     )
 
 
@@ -183,10 +234,21 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
         return lost and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # Of round trips the segments of either way may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
-    again = [end for end in ends if flow.grown(end, "total_retrans")]
-    rto_us = max((flow.number(f"{end}_tcp_end_rto_us") or 0 for end in again), default=0)
-    trip_us = flow.number(f"{flow.giving}_tcp_end_min_rtt_us") or 0
-    return _length_of(gap) <= 1e3 * max(RTOS * rto_us, ROUND_TRIPS * trip_us)
+    again = [end for end in ends if _sent_again(end, flow)]
+    told_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in again]
+    explained_us = (RTOS * max(told_us, default=0), ROUND_TRIPS * _shortest_trip_us(flow))
+    return _length_of(gap) <= 1e3 * max(explained_us)
+
+
+def _sent_again(end: str, flow: _Flow) -> bool:
+    """Whether that end's TCP sent something again; some systems tell of segments, some of bytes."""
+    return any(flow.grown(end, name) for name in ("total_retrans", "bytes_retrans"))
+
+
+def _shortest_trip_us(flow: _Flow) -> float:
+    """The last one stands for the shortest where the sender's system does not keep that."""
+    ends = (f"{flow.giving}_tcp_end_{name}" for name in ("min_rtt_us", "rtt_us"))
+    return next((us for name in ends if (us := flow.number(name))), 0)
 
 
 # ---- what stopped the data -----------------------------------------------------------------------
@@ -246,11 +308,6 @@ def _had_its_clock_set(_gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
     return flow.number(f"{end}_wall_step_ns") is not None
 
 
-HALF = 0.5
-"""Of the time without data, what a cause accounts for at least."""
-ROBBED = 0.9
-"""The same of CPU time taken away, which comes in small parts as well."""
-
 _PROOFS: tuple[tuple[Cause, Callable[[Sequence[Gap], _Flow, str], bool]], ...] = (
     (Cause.SUSPENDED, _was_suspended),
     (Cause.STEAL, _was_robbed),
@@ -278,5 +335,6 @@ def _overlap_ns(gaps: Sequence[Gap], others: Sequence[Gap]) -> int:
 
 
 def _number(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if known else None  # type: ignore[return-value]  # asked for just before
+    """A number that a count or a time can be: a record from elsewhere may hold any."""
+    known = as_number(value)
+    return known if known is not None and -_MOST < known < _MOST else None

@@ -25,6 +25,14 @@ History (readers keep reading every version listed, each has a fixture under tes
 """
 
 
+FLOWS: Mapping[str, str] = {
+    "": "",
+    "to_server_": _("to server"),
+    "to_client_": _("to client"),
+}
+"""Prefix of a flow's values → how it is called where a test sends both ways."""
+
+
 class Status(StrEnum):
     """How a trial ended."""
 
@@ -90,6 +98,7 @@ _WORDS = {
     "locked": _("Another controller was measuring with this host"),
     # What the controller says.
     "host-away": _("The host did not answer, or runs its other operating system"),
+    "not-as-set-up": _("The hosts cannot do what the cell asks for as they are set up"),
     "host-gone": _("The host stopped answering during the trial"),
     "host-refused": _("The host refused the login, or its key is not the one that is known"),
     "probe-died": _("The probe ended during the trial"),
@@ -108,7 +117,7 @@ _WORDS = {
 }
 
 _LASTING = frozenset({"capability-missing"})
-_IMPOSSIBLE = _LASTING | {"message-too-long", "no-buffers", "path-mtu"}
+_IMPOSSIBLE = _LASTING | {"not-as-set-up", "message-too-long", "no-buffers", "path-mtu"}
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
     {word: Reason(words, word in _IMPOSSIBLE, word in _LASTING) for word, words in _WORDS.items()}
@@ -207,7 +216,7 @@ def from_json(text: str) -> Record:
     a field that is missing or of the wrong type.
     """
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        data = json.loads(text, parse_constant=refuse_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(data, dict):
@@ -238,6 +247,12 @@ def from_data(data: Mapping[str, Any]) -> Record:
     return record
 
 
+def as_number(value: object) -> float | None:
+    """A number that a record holds; ``None`` for anything else, a truth value as well."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known else None  # type: ignore[return-value]  # asked for just before
+
+
 def check_schema(schema: object) -> None:
     """Raise ValueError with a sentence unless this netlab reads that version of the format."""
     if schema == SCHEMA and type(schema) is int:
@@ -248,6 +263,17 @@ def check_schema(schema: object) -> None:
             "use a newer netlab"
         )
     raise ValueError(f"its format version is {schema!r}, which never existed")
+
+
+def refuse_constant(name: str) -> None:
+    """For JSON's ``parse_constant``: ValueError for NaN and the infinities."""
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def check_text(text: str) -> None:
+    """ValueError, with a sentence, for half a surrogate pair, which no file could hold."""
+    if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+        raise ValueError(_("half a surrogate pair is no text"))
 
 
 def _check(record: Record) -> None:
@@ -288,10 +314,6 @@ def _is_value(value: object) -> bool:
         kinds = set(map(type, value)) - {int, bool}
         return not kinds or (kinds == {float} and all(_is_value(each) for each in value))
     return isinstance(value, str | int)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number that a record may hold")
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type) -> Any:

@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import FLOWS, Record, Status, as_number
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.messages import _
 from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-FLOWS: Mapping[str, str] = {
-    "": "",
-    "to_server_": _("to server"),
-    "to_client_": _("to client"),
-}
-"""Prefix of a flow's values → how it is called where a test sends both ways."""
-
+_REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
 """A window of fewer makes Linux cut smaller segments than the path would carry."""
@@ -118,7 +111,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             queue_full_share=said.number("receiver_queue_full_share"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
             losses=_losses(said) if protocol == "UDP" else Losses(),
-            drops=_drops(said, values, server_sends=_server_sends(record, prefix)),
+            drops=_drops(said, record, server_sends=_server_sends(record, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
             packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
@@ -203,11 +196,11 @@ def _losses(said: _Said) -> Losses:
     )
 
 
-def _drops(said: _Said, values: Mapping[str, Any], *, server_sends: bool) -> OwnDrops:
+def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
     sender, receiver = ("server", "client") if server_sends else ("client", "server")
 
     def of(host: str, place: str) -> int | None:
-        return _whole(values.get(f"{host}_{place}_dropped_frames"))
+        return _whole(record.values.get(f"{host}_{place}_dropped_frames"))
 
     return OwnDrops(
         sender_interface=of(sender, "interface"),
@@ -215,7 +208,15 @@ def _drops(said: _Said, values: Mapping[str, Any], *, server_sends: bool) -> Own
         receiver_interface=of(receiver, "interface"),
         receiver_backlog=of(receiver, "softnet"),
         reassembly=said.whole("receiver_ip_reassembly_failures"),
+        between_s=_between_readings_s(said, record.settings),
     )
+
+
+def _between_readings_s(said: _Said, settings: Mapping[str, Any]) -> float:
+    """Both are read just outside of the test: its stages, and what the requests may take."""
+    stages = (said.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
+    stages_s = sum(each for each in stages if each is not None) / 1e9
+    return (number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
 
 
 def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> int | None:
@@ -266,12 +267,13 @@ def ceiling_of(
     Where no end told whether TCP timestamps were in use it is the lower one, with them, unless
     the ``highest`` is asked for. A path known to have a smaller MTU than the link has its own.
     """
-    if link is None or values.get("same_host") is True:
+    size = settings.get("message_bytes")
+    if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
     said = _Said(values, prefix)
     version = _version(settings)
     timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
-    udp = settings["protocol"] == "UDP"
+    udp = settings.get("protocol") == "UDP"
     mtu_bytes = (_mtu(said, link) if udp else None) or link.mtu_bytes
     mss_bytes = said.whole("mss_bytes")
     try:
@@ -279,7 +281,7 @@ def ceiling_of(
         return ceiling_bit_per_s(
             link.rate_bit_per_s,
             "UDP" if udp else "TCP",
-            settings["message_bytes"],
+            size,
             mtu_bytes,
             ip_version=version,
             timestamps=timestamps,
@@ -296,8 +298,8 @@ def _version(settings: Mapping[str, Any]) -> IpVersion:
 
 def number(value: object) -> float | None:
     """A number; ``None`` for anything else."""
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else None  # type: ignore[arg-type]
+    known = as_number(value)
+    return None if known is None else float(known)
 
 
 def _whole(value: object) -> int | None:

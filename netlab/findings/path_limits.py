@@ -76,9 +76,12 @@ def _one_stream(sample: StreamSample) -> bool:
 
 
 def receive_queue_drops(sample: StreamSample) -> bool:
-    """Loss is the limit, and the receiving socket had no room for most of it."""
+    """Loss is the limit, and the receiving socket had no room for most of it; or for more of it
+    than any other place, where the hosts dropped most of it in several.
+    """
     share = share_lost_in_receive_queue(sample)
-    return loses(sample) and share is not None and share >= COVERED
+    most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOST_IN_SOCKET
+    return loses(sample) and most
 
 
 def host_drops(sample: StreamSample) -> bool:

@@ -112,6 +112,8 @@ class OwnDrops:
     """Of the CPUs behind it (softnet)."""
     reassembly: int | None = None
     """Messages that the receiver's system could not put together."""
+    between_s: float = 0.0
+    """From the first reading of these counters to the second, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ class Ends:
         """The server's agent; ProbeError where it has none."""
         if self.server is None:
             detail = "it runs no probe: only round trips can be measured with it"
-            raise ProbeError(self.mirror_name, "capability-missing", detail=detail)
+            raise ProbeError(self.mirror_name, "not-as-set-up", detail=detail)
         return self.server
 
     def agent_of(self, whose: str) -> Agent:

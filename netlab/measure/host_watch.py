@@ -158,17 +158,22 @@ class DropWatch:
 
     def _asked(self) -> dict[str, Pending]:
         peers = {"client": "server", "server": "client"}
-        return {
-            whose: agent.start("facts", counters=1, to=self.ends.address(peers[whose], self.setup))
-            for whose in WHOSE
-            if can(agent := self.ends.agent_of(whose), "facts")
-        }
+        found = {}
+        for whose in WHOSE:
+            agent, bound = self.ends.agent_of(whose), self._bound(whose)
+            if can(agent, "facts"):
+                by: dict[str, Any] = {} if bound is None else {"interface": bound}
+                to = self.ends.address(peers[whose], self.setup)
+                found[whose] = agent.start("facts", counters=1, to=to, **by)
+        return found
+
+    def _bound(self, whose: str) -> str | None:
+        """The device that the stream is bound to at this end, whatever the route is."""
+        return self.setup.interface if whose == self.ends.connects(self.setup.protocol) else None
 
     def _is_of_stream(self, whose: str, facts: Sequence[Mapping[str, Any]]) -> bool:
         """Whether it is the one device that the stream leaves a host by."""
-        bound = self.setup.interface
-        wanted = bound if whose == self.ends.connects(self.setup.protocol) else None
-        devices = {each.get("route_interface") for each in facts} | ({wanted} - {None})
+        devices = {each.get("route_interface") for each in facts} | ({self._bound(whose)} - {None})
         return len(devices) == 1
 
 

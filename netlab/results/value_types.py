@@ -6,6 +6,7 @@ A run folder may come from elsewhere: what reads it later counts on a number whe
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import Literal
 
 from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import HEADLINE_ENDINGS, Value
+from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.store.reader import RunCheck
 
@@ -23,8 +25,12 @@ ValueKind = Literal[
     "a text",
     "a list of numbers",
     "a list of sizes",
+    "a list of whole numbers",
     "anything flat",
 ]
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
+"""Names of settings and values: each becomes a column."""
 
 _LARGEST = 2**64
 """Whole numbers are below it: counters have 64 bits."""
@@ -36,10 +42,12 @@ _SIZES = ("message_bytes", "frame_bytes")
 _SERIES = frozenset(
     {
         *SERIES,
-        *("gaps", "gap_queue_full", "late_ticks", "loss_own_drops"),
-        *("captured_frames", "captured_next_frames"),
+        *("loss_own_drops", "captured_frames", "captured_next_frames"),
     }
 )
+_TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks")
+_COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
+"""What names end in that begin with the end, and before it with the flow, that they are of."""
 _HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: none is below 0."""
 
@@ -60,6 +68,8 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
 def check_values(values: Mapping[str, Value]) -> None:
     """ValueError, with a sentence, for the first value that its column cannot hold."""
     for name, value in values.items():
+        if NAME.fullmatch(name) is None:
+            raise ValueError(_("{name} is no name of a value", name=ascii(name)[:_MOST_SHOWN]))
         kind = _kind(name)
         if not _fits(value, kind):
             shown = repr(value)
@@ -82,9 +92,11 @@ def _kind(name: str) -> ValueKind:
     column = describe(name)
     if name in _SERIES or name.startswith("trial_"):
         return "a list of sizes" if name.endswith("_bytes") else "a list of numbers"
+    if name.endswith(_TIMES_OF_AN_END):
+        return "a list of whole numbers"
     if column.dtype == "string":
         return "a text" if is_listed(name) and not column.unit else "anything flat"
-    if name.endswith(_HEADLINES):
+    if name.endswith((*_HEADLINES, *_COUNTS_OF_AN_END)):
         return "a number of 0 or more"
     if not is_listed(name):
         return "anything flat"
@@ -95,6 +107,8 @@ def _fits(value: object, kind: ValueKind) -> bool:
     if isinstance(value, list):
         if kind == "a list of sizes":
             return all(type(each) is int and 0 < each < _LARGEST for each in value)
+        if kind == "a list of whole numbers":
+            return all(type(each) is int and 0 <= each < _LARGEST for each in value)
         plain = (each for each in value if not isinstance(each, bool))
         return kind in ("a list of numbers", "anything flat") and all(map(_is_number, plain))
     if isinstance(value, bool) or (kind == "a truth value" and value in (0, 1)):

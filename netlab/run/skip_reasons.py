@@ -71,7 +71,7 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     if lacking is None:
         return None
     detail = f"{server.name} echoes and runs no probe: {lacking}"
-    reason = "capability-missing"
+    reason = "not-as-set-up"
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
 
 

@@ -40,13 +40,20 @@ def refused(error: OSError, path: Path, doing: str) -> StoreError:
     return StoreError(f"{sentence}; {advice}" if advice else sentence)
 
 
+def exists(path: Path) -> bool:
+    """Whether something is there. Not where that cannot be told, where ``Path.exists`` raises: what
+    is done with the path next is refused with the reason.
+    """
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def make_folder(path: Path) -> None:
     """Create a folder that only its owner may enter (0700), with its parents; all names durable.
 
     One that another process created meanwhile is as good.
     """
     missing = [path]
-    while not missing[-1].parent.exists():
+    while not exists(missing[-1].parent):
         missing.append(missing[-1].parent)
     for each in reversed(missing):
         try:
@@ -166,6 +173,16 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
             _sync_names(folder)
     except OSError as error:
         raise refused(error, root / name, "write the file") from None
+
+
+def keep_inside(root: Path, folder: str, name: str, data: bytes) -> None:
+    """The same for a file in a folder below, which is made (0700) where it is missing."""
+    try:
+        with folder_inside(root, folder, make=0o700):
+            pass
+    except OSError as error:
+        raise refused(error, root / folder, "create the folder") from None
+    write_inside(root, f"{folder}/{name}", data)
 
 
 def read_file(path: Path) -> bytes:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from netlab.errors import StoreError
+from netlab.experiment.records import refuse_constant
 from netlab.messages import _, counted
 from netlab.store.files import open_inside, refused, sync_folder, write_all
 
@@ -43,8 +44,6 @@ class JournalLine:
     number: int
     """From 1, in the file."""
     data: dict[str, Any]
-    text: str
-    """The JSON as it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,10 @@ def _whole(piece: bytes, number: int) -> JournalLine | None:
     if not _agrees(piece):
         return None
     try:
-        text = body.decode("utf-8")
-        data = _DECODER.decode(text)
+        data = _DECODER.decode(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return JournalLine(number, data, text) if isinstance(data, dict) else None
+    return JournalLine(number, data) if isinstance(data, dict) else None
 
 
 def _agrees(piece: bytes) -> bool:
@@ -139,11 +137,7 @@ def _with_shared_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {sys.intern(name): value for name, value in pairs}
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_with_shared_names, parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
@@ -165,7 +159,7 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
         body = piece[match.start() + 9 : stop]
         if int(match.group()[:8], 16) == zlib.crc32(body):
             end = stop
-            yield JournalLine(number, data, body.decode("ascii", "replace"))
+            yield JournalLine(number, data)
 
 
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:

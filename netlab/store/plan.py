@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import SCHEMA, Value, check_schema
+from netlab.experiment.records import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.experiment.stopping import StopRule
 from netlab.version import VERSION
 
@@ -87,7 +87,7 @@ def to_text(plan: Plan, created_at: str) -> str:
 
 def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     """The plan in a run.json, and when the folder was made. ValueError with a sentence."""
-    data = json.loads(text, parse_constant=_refuse_constant)
+    data = json.loads(text, parse_constant=refuse_constant)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise ValueError("not the header of a netlab run")
     check_schema(data.get("schema"))
@@ -122,7 +122,7 @@ def _typed(data: object, name: str, kind: type[FieldType]) -> FieldType:
         wrong = "is missing" if value is _ABSENT else f"is {_show(value)}"
         raise ValueError(f"a field is missing or of the wrong type: {name} {wrong}")
     if isinstance(value, str):
-        value.encode()  # half a surrogate pair is no text that a file could hold
+        check_text(value)
     return value
 
 
@@ -157,10 +157,6 @@ def _until(data: object) -> StopRule:
         at_least=_count(data, "at_least", 2),
         at_most=_count(data, "at_most", 2),
     )
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def _link_data(link: Link) -> dict[str, Any]:

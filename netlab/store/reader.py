@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from netlab.errors import StoreError, UsageError
-from netlab.experiment.records import Record, Value, from_data
+from netlab.experiment.records import Record, Value, check_text, from_data
 from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.messages import _
-from netlab.store.files import read_inside
+from netlab.store.files import read_inside, refused
 from netlab.store.journal import Damage, JournalLine, scan_journal
 from netlab.store.lock import holder
 from netlab.store.plan import Plan, PlannedCell, from_text
@@ -32,6 +32,8 @@ MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
 """Trials and attempts are numbered below it."""
+_MORE_ATTEMPTS = 1000
+"""So many attempts at least may follow the highest one that counts as begun."""
 
 TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
@@ -105,7 +107,7 @@ class Gathered:
         trial = (record.cell, record.trial)
         self.records.append(record)
         self.latest[trial] = record
-        self.started[trial] = max(record.attempt, self.started.get(trial, 0))
+        self._start(trial, record.attempt)
         self.unfinished.pop(trial, None)
 
     def add_note(self, note: Note, planned: frozenset[TrialKey]) -> None:
@@ -121,9 +123,12 @@ class Gathered:
         if not isinstance(cell, str) or not isinstance(trial, int) or (cell, trial) not in planned:
             return
         self.unfinished[cell, trial] = note.at
-        attempt = note.data.get("attempt")
-        if isinstance(attempt, int):
-            self.started[cell, trial] = max(attempt, self.started.get((cell, trial), 0))
+        self._start((cell, trial), note.data.get("attempt"))
+
+    def _start(self, trial: TrialKey, attempt: object) -> None:
+        # The attempts that follow it are to be records that are read back.
+        if type(attempt) is int and 0 < attempt < MAX_NUMBER - _MORE_ATTEMPTS:
+            self.started[trial] = max(attempt, self.started.get(trial, 0))
 
 
 Keep = Callable[[Record], Record]
@@ -152,22 +157,7 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> S
     run folder, StoreError where its header cannot be read or a file of it is a link. Damaged lines
     of the journal are no error: they stand in ``damage``.
     """
-    if not is_run_folder(path):
-        missing = "there is no such folder" if not path.exists() else f"it has no {HEADER}"
-        raise UsageError(f"{path}: not a run folder: {missing}")
-    matrix = path / MATRIX
-    matrix_text = ""
-    if os.path.lexists(matrix):
-        matrix_text = read_inside(matrix, MAX_MATRIX_BYTES).decode("utf-8", "replace")
-    header = read_inside(path / HEADER, MAX_HEADER_BYTES)
-    try:
-        plan, created_at = from_text(header.decode("utf-8"), matrix_text)
-        stated_of(plan)
-        if check is not None:
-            for cell in plan.cells:
-                check.settings(cell.test, cell.settings)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
+    plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
     return StoredRun(
         path=path,
@@ -182,19 +172,55 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> S
     )
 
 
+def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
+    """The plan of a run folder, and when it was made; with ``check``, and raises, as ``read``."""
+    _refuse_no_run(path)
+    matrix = path / MATRIX
+    matrix_text = ""
+    if os.path.lexists(matrix):
+        matrix_text = read_inside(matrix, MAX_MATRIX_BYTES).decode("utf-8", "replace")
+    header = read_inside(path / HEADER, MAX_HEADER_BYTES)
+    try:
+        plan, created_at = from_text(header.decode("utf-8"), matrix_text)
+        stated_of(plan)
+        if check is not None:
+            for cell in plan.cells:
+                check.settings(cell.test, cell.settings)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
+    return plan, created_at
+
+
+def _refuse_no_run(path: Path) -> None:
+    try:
+        os.lstat(path / HEADER)
+    except (FileNotFoundError, NotADirectoryError):
+        missing = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
+        raise UsageError(f"{path}: not a run folder: {missing}") from None
+    except OSError as error:
+        raise refused(error, path, "read the folder") from None
+
+
 def gather(
     path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = _as_it_is
 ) -> Gathered:
     """Read the journal of a run folder with that plan; ``check`` and ``keep`` as of ``read``."""
     gathered = Gathered()
     planned = planned_trials(plan)
+    cells = {cell.key: cell for cell in plan.cells}
     begun = None
     for line in scan_journal(path / JOURNAL):
         if isinstance(line, Damage):
             gathered.damage.append(line)
             continue
         if line.data.get("kind") == "record":
-            _gather_record(line, planned, gathered, check, keep)
+            try:
+                record = _record(line, cells, check, keep)
+            except ValueError as error:
+                message = _("no record of this format: {error}", error=error)
+                gathered.damage.append(Damage(line.number, message))
+            else:
+                _gather_record(line, record, planned, gathered)
             continue
         try:
             note = _note(line)
@@ -203,36 +229,39 @@ def gather(
             continue
         gathered.add_note(note, planned)
         if note.kind == "journal":
-            # The first line names the run: where a second name stands, two files were joined.
-            if begun is not None and note.data.get("run") != begun:
+            name = note.data.get("run")
+            # The first line names the run: where another name stands behind records, two files
+            # were joined. Before any, netlab was killed while it created the folder.
+            if gathered.records and begun not in (None, name):
                 gathered.damage.append(Damage(line.number, _("the journal of another run begins")))
-            begun = begun or note.data.get("run")
+            elif not gathered.records:
+                begun = name
     gathered.damage.sort(key=lambda each: each.line)
     return gathered
 
 
+def _record(
+    line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
+) -> Record:
+    """The record in a line; ValueError, with a sentence, where there is none."""
+    record = from_data(line.data)
+    if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
+        raise ValueError("trial and attempt count from 1")
+    for name in (record.cell, record.pairing, record.server, record.client, record.test):
+        check_text(name)
+    cell = cells.get(record.cell)
+    # Whoever reads the record later goes by the test of its cell.
+    if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
+        raise ValueError(_("its test or its pairing is not that of its cell"))
+    if check is not None:
+        check.settings(record.test, record.settings)
+        check.values(record.values)
+    return keep(record)
+
+
 def _gather_record(
-    line: JournalLine,
-    planned: frozenset[TrialKey],
-    gathered: Gathered,
-    check: RunCheck | None,
-    keep: Keep,
+    line: JournalLine, record: Record, planned: frozenset[TrialKey], gathered: Gathered
 ) -> None:
-    try:
-        record = from_data(line.data)
-        if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
-            raise ValueError("trial and attempt count from 1")
-        for name in (record.cell, record.pairing, record.server, record.client, record.test):
-            name.encode()  # half a surrogate pair is no name
-        if check is not None:
-            check.settings(record.test, record.settings)
-            check.values(record.values)
-        record = keep(record)
-    except ValueError as error:
-        gathered.damage.append(
-            Damage(line.number, _("no record of this format: {error}", error=error))
-        )
-        return
     if (record.cell, record.trial) in planned:
         gathered.add_record(record)
         return
@@ -263,8 +292,8 @@ def _check_note(value: object, depth: int) -> None:
             _check_note(each, depth - 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(_("a note with a number that is not finite"))
-    elif isinstance(value, str) and not value.isascii():
-        value.encode()
+    elif isinstance(value, str):
+        check_text(value)
 
 
 def planned_trials(plan: Plan) -> frozenset[TrialKey]:

@@ -16,7 +16,7 @@ from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, to_json, utc_now
 from netlab.experiment.stopping import CellProgress, outline
-from netlab.store.files import make_folder, refused, write_file
+from netlab.store.files import exists, make_folder, refused, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.lock import WriterLock
 from netlab.store.plan import Plan, PlannedCell, plan_differences, to_text
@@ -36,6 +36,7 @@ from netlab.store.reader import (
     planned_trials,
     progress_in,
     read,
+    read_plan,
 )
 
 __all__ = [
@@ -97,7 +98,7 @@ class RunFolder:
         LockedError (another writer) and StoreError (the disk).
         """
         _check_folder(path, beside)
-        if not path.is_dir():
+        if not exists(path):
             make_folder(path)
         lock = WriterLock.acquire(path / LOCK)
         journal = None
@@ -106,7 +107,7 @@ class RunFolder:
             if created:
                 _refuse_headless(path)
             else:
-                _refuse_another(path, read(path, check, outline).plan, plan)
+                _refuse_another(path, read_plan(path, check)[0], plan)
             journal = Journal.open(path / JOURNAL)
             if created:
                 created_at = clock()
@@ -199,12 +200,6 @@ class RunFolder:
         plain = json.loads(json.dumps(data, default=_plain))
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
 
-    def write_file(self, name: str, data: bytes) -> None:
-        """Write a derived file into the folder, as a whole or not at all."""
-        if name in (HEADER, MATRIX, JOURNAL, LOCK):
-            raise ValueError(f"{name} is the run's own")
-        write_file(self.path / name, data)
-
     def close(self) -> None:
         """Make all durable, close, and let the next writer in; a second call does nothing."""
         try:
@@ -240,10 +235,10 @@ def _plain(value: object) -> object:
 
 
 def _check_folder(path: Path, beside: frozenset[str]) -> None:
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{path}: not a folder; choose another place for the run")
-    if not path.exists() or is_run_folder(path):
+    if not exists(path) or is_run_folder(path):
         return
+    if not path.is_dir():
+        raise UsageError(f"{path}: not a folder; choose another place for the run")
     try:
         names = {each.name for each in path.iterdir()}
     except OSError as error:
@@ -261,7 +256,7 @@ def _check_folder(path: Path, beside: frozenset[str]) -> None:
 
 def _refuse_headless(path: Path) -> None:
     """A journal with records and no header: measuring again would hide them."""
-    if (path / JOURNAL).exists():
+    if exists(path / JOURNAL):
         lines, _ = read_journal(path / JOURNAL)
         count = sum(line.data.get("kind") == "record" for line in lines)
         if count:

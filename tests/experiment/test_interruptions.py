@@ -236,3 +236,74 @@ def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
     assert only(gapped((2000, 1000), **made)) is None
     late: dict[str, Any] = {"client_late_ticks": [2000 * MS, 1000 * MS]}
     assert only(gapped((2000, 1000), **made, **late)) is not None
+
+
+# ---- systems that tell little, and values that nothing measures ----------------------------------
+
+TCP = {"protocol": "TCP", "duration_s": 10.0}
+EVERY_TRIP = [(200 * at, 195) for at in range(10)]
+FAR: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 200_000}
+
+
+def test_where_the_shortest_round_trip_is_not_told_the_last_one_stands_for_it() -> None:
+    told: dict[str, Any] = {"sender_tcp_end_rtt_us": 200_000}
+    many: dict[str, Any] = {"receiver_gap_count": 50, "receiver_gap_total_ns": 9_750 * MS}
+    assert only(gapped(*EVERY_TRIP, settings=TCP, **told, **many)) is None
+    assert only(gapped(*EVERY_TRIP, settings=TCP, **many)) is not None
+
+
+@pytest.mark.parametrize(("long_ms", "is_one"), [(300, False), (445, False), (455, True)])
+def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
+    long_ms: int, is_one: bool
+) -> None:
+    windows: dict[str, Any] = {
+        "sender_tcp_begin_bytes_retrans": 0,
+        "sender_tcp_end_bytes_retrans": 1448,
+    }
+    short = {**TCP, "duration_s": 4.0}
+    made = gapped((1000, long_ms), settings=short, **windows)
+    assert (only(made) is not None) == is_one
+
+
+def test_a_stopped_process_is_found_among_gaps_of_a_round_trip() -> None:
+    late: dict[str, Any] = {"sender_late_ticks": [2000 * MS, 1000 * MS]}
+    made = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
+    found = only(made)
+    assert found is not None
+    assert (found.cause, found.gaps, found.stopped_ns) == (Cause.PROCESS, 1, SECOND)
+    assert asks_again(made)
+
+
+def test_a_clock_that_was_set_makes_no_interruption_of_round_trips() -> None:
+    step: dict[str, Any] = {"sender_wall_step_ns": 600 * MS}
+    assert only(gapped(*EVERY_TRIP, settings=TCP, **FAR, **step)) is None
+
+
+@pytest.mark.parametrize("end", ["receiver", "client"])
+def test_a_suspension_that_the_marks_do_not_show_is_an_interruption(end: str) -> None:
+    slept: dict[str, Any] = {f"{end}_suspended_ns": 30 * SECOND}
+    made = gapped(end=end, **slept)
+    assert only(made) == Interruption(
+        stopped_ns=30 * SECOND,
+        gaps=1,
+        at_ns=None,
+        window_ns=34 * SECOND,
+        cause=Cause.SUSPENDED,
+        end=end,
+    )
+    assert asks_again(made)
+    assert only(gapped(end=end, **{f"{end}_suspended_ns": 190 * MS})) is None
+
+
+@pytest.mark.parametrize("listed", [[1.7e308, 1.7e308], [2**63, 1], [-1, 2 * SECOND], ["a", 1], 5])
+def test_gaps_that_are_no_times_are_none(listed: Any) -> None:
+    assert only(gapped(receiver_gaps=listed)) is None
+
+
+@pytest.mark.parametrize("huge", [1.7e308, 2**1000])
+def test_figures_that_nothing_measures_are_none(huge: Any) -> None:
+    values: dict[str, Any] = {"receiver_suspended_ns": huge, "elapsed_ns": huge}
+    assert only(gapped(**values)) is None
+    late: dict[str, Any] = {"server_late_ticks": [SECOND, SECOND], "receiver_gap_total_ns": huge}
+    settings = {"warm_up_s": huge, "duration_s": huge, "timeout_s": huge}
+    assert only(gapped((1000, 1000), end="client", settings=settings, **late)) is not None

@@ -14,13 +14,16 @@ from made_histograms import of_values, to_pairs
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import samples
-from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
 
 CALLS = of_values([100, 200, 300])
 SAID: Mapping[str, Value] = {
     "throughput_bit_per_s": 9e7,
+    "setup_ns": 5 * 10**8,
+    "elapsed_ns": 10**10,
+    "drain_ns": 25 * 10**7,
     "sender_elapsed_ns": 10**10,
     "sender_thread_ns": 11,
     "sender_run_queue_delay_ns": 12,
@@ -150,7 +153,7 @@ def near(expected: float) -> Any:
 
 
 def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> None:
-    settings = bare(1400, duration_s=10.0, congestion="bbr")
+    settings = bare(1400, duration_s=10.0, congestion="bbr", warm_up_s=2.0)
     # 1400 + 8 + 20 bytes go over a path of 1400 in two packets: 1376 + 8 bytes, and the rest.
     wire = (20 + 1376 + 38) + (20 + 32 + 38)
     assert only(settings, SAID) == StreamSample(
@@ -158,7 +161,9 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
         pairing="WL",
         protocol="UDP",
         message_bytes=1400,
-        conditions=json.dumps({"congestion": "bbr", "duration_s": 10.0, "protocol": "UDP"}),
+        conditions=json.dumps(
+            {"congestion": "bbr", "duration_s": 10.0, "protocol": "UDP", "warm_up_s": 2.0}
+        ),
         throughput_bit_per_s=9e7,
         ceiling_bit_per_s=near(1e8 * 1400 / wire),
         highest_ceiling_bit_per_s=near(1e8 * 1400 / wire),
@@ -172,6 +177,7 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
         queue_looks=35,
         queue_full_share=0.36,
         tcp=TcpAccount(),
+        drops=OwnDrops(between_s=0.5 + 2.0 + 10.0 + 0.25 + 1.0),
         losses=Losses(sent=41, lost=42, receive_queue=43, local=44),
         congestion="bbr",
         congestion_asked=True,
@@ -204,6 +210,7 @@ def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> No
         queue_looks=35,
         queue_full_share=0.36,
         tcp=ACCOUNT,
+        drops=OwnDrops(between_s=0.5 + 10.0 + 0.25 + 1.0),
         losses=Losses(),
         congestion="bbr",
         congestion_asked=False,
@@ -226,6 +233,7 @@ def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
             ceiling_bit_per_s=None,
             sender=StreamEnd(host="b"),
             receiver=StreamEnd(host="a"),
+            drops=OwnDrops(between_s=1.0),
         )
 
 

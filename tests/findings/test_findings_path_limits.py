@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import ACCOUNT, IDLE, tcp, udp
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
 
 from netlab.findings.path_limits import (
     congested,
     frames_per_s,
+    host_drops,
     packet_bound,
     path_loss,
     receive_queue_drops,
@@ -124,6 +125,14 @@ def test_what_was_lost_is_the_sockets_from_a_half_of_it_on_and_the_paths_without
 ) -> None:
     made = udp(losses=Losses(sent=sent, lost=lost, receive_queue=dropped, local=0))
     assert (receive_queue_drops(made), path_loss(made)) == (socket, path)
+
+
+def test_of_loss_in_several_places_the_one_with_most_of_it_is_the_limit() -> None:
+    losses = Losses(sent=4_000, lost=1_000, receive_queue=300, local=0)
+    made = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
+    assert (receive_queue_drops(made), host_drops(made)) == (True, False)
+    made = replace(made, drops=replace(NONE_DROPPED, receiver_backlog=350))
+    assert (receive_queue_drops(made), host_drops(made)) == (False, True)
 
 
 @pytest.mark.parametrize(

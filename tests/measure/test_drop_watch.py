@@ -31,9 +31,11 @@ class Agent:
         self.host = SimpleNamespace(address=lambda _network, _version: "10.0.0.1")
         self._readings = list(readings)
 
-    def start(self, verb: str, **_keys: Any) -> Any:
+    def start(self, verb: str, **keys: Any) -> Any:
         assert verb == "facts"
         reading = self._readings.pop(0)
+        if isinstance(reading, dict) and "interface" in keys:
+            reading = reading | {"route_interface": keys["interface"]}
 
         def record(_timeout_s: float) -> dict[str, Any]:
             if isinstance(reading, Exception):
@@ -74,6 +76,8 @@ def test_a_backlog_that_two_hosts_share_is_known_only_where_it_dropped_nothing()
         (CABLE, {"interface": 6, "queue": 0, "softnet": 7}),
         (CABLE | {"interface_qdisc": "tbf"}, {"interface": 6, "softnet": 7}),
         (CABLE | {"interface_driver": "802.1Q VLAN Support"}, {"softnet": 7}),
+        (CABLE | {"interface_driver": "wireguard"}, {"softnet": 7}),
+        (CABLE | {"interface_driver": "tun"}, {"softnet": 7}),
         ({"route_interface": "Ethernet", "interface_dropped_packets": 2}, {"interface": 2}),
         ({}, {}),
     ],
@@ -88,7 +92,11 @@ def test_the_counters_of_another_device_and_of_a_host_that_went_are_left_out() -
     other = CABLE | {"route_interface": "other"}
     found = watched(Agent(CABLE, other), Agent(CABLE, HostGone("gone"), machine="n"))
     assert found == {"client_softnet_dropped_frames": 0}
+
+
+def test_the_drops_of_a_bound_interface_are_read_whatever_the_route_is() -> None:
     bound = Stream(protocol="UDP", message_bytes=64, interface="else0")
-    found = watched(Agent(CABLE, CABLE), Agent(CABLE, CABLE, machine="n"), bound)
-    assert "client_interface_dropped_frames" not in found
+    later = CABLE | {"interface_dropped_packets": 9}
+    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"), bound)
+    assert found["client_interface_dropped_frames"] == 4
     assert found["server_interface_dropped_frames"] == 0

@@ -279,7 +279,7 @@ def test_a_sweep_holds_each_size_with_its_throughput_and_those_without_apart() -
 def test_a_server_without_an_agent_is_not_searched() -> None:
     record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
     assert asked == []
-    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
 
 
 @given(st.integers(576, 9000), st.sampled_from([4, 6]))

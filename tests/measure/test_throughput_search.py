@@ -374,5 +374,6 @@ class TestLineRate:
                 stack.callback(agent.close)
             ends = Ends(server=agents[0], client=agents[1], same_host=True)
             record = search(ends, frame_bytes=64)
-        assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+        assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+        assert not record.is_final
         assert "say `link` or `line_rate`" in str(record.detail)

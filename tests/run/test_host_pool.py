@@ -113,6 +113,6 @@ def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
         assert found is None
     else:
         assert found is not None
-        assert (found.status, found.reason) == (Status.IMPOSSIBLE, "capability-missing")
+        assert (found.status, found.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
         assert lacking in found.detail
     assert beyond_server(cell, (client, client)) is None

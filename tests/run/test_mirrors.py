@@ -75,7 +75,7 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
     for key, row in found.items():
         assert (row["server"], row["client"]) == ("board", "client")
         if key in refused:
-            assert row["reason"] == "capability-missing"
+            assert row["reason"] == "not-as-set-up"
             assert row["detail"].startswith("board echoes and runs no probe: ")
         else:
             assert (key, row["status"], row["detail"]) == (key, "ok", row["detail"])

@@ -142,6 +142,7 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
     [
         ("capability-missing", None, True),
         ("capability-missing", 1, False),
+        ("not-as-set-up", None, False),
         ("path-mtu", None, False),
         ("message-too-long", 90, False),
         ("no-buffers", 105, False),

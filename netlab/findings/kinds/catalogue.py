@@ -216,6 +216,8 @@ warning(
 warning(
     "lost-on-path",
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all of "
+        "their own drops, and {dropped_frames} frames are no more than those that nobody handles"),
+    _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all of "
         "their own drops, and there were none"), rank=56,
     advice=_("look for a slower link, a short queue or errors on the path"))
 warning(
@@ -230,6 +232,8 @@ warning(
 note(
     "sent-again",
     _("{sent_again} segments sent again: {at_host} dropped {dropped_here} frames {place}"),
+    _("{sent_again} segments sent again, lost {place}: both hosts count all of their own drops, "
+        "and {dropped_here} frames are no more than those that nobody handles"),
     _("{sent_again} segments sent again, lost {place}: both hosts count all of their own drops, "
         "and there were none"),
     _("{sent_again} segments sent again, and it cannot be told where they were lost"),

@@ -2,7 +2,7 @@
 
 A place is named where its drops account for what was lost: a dropped frame costs one message at
 most. The path is named where nothing else is left: every counter of both hosts is known, and none
-of them moved. In between it cannot be told.
+of them moved by more than frames of other protocols come to. In between it cannot be told.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _PLACES: Mapping[str, tuple[Kind, str]] = {
 """Place of a drop → the kind of finding, and whose host it is of; in the order in which one is
 taken for the other where both have counted the same frames."""
 
+UNHANDLED_PER_S = 2
+"""Frames that Linux may count as dropped by an interface though they are none of ours: those of
+protocols that nobody handles, such as a switch's own (STP, LLDP)."""
 
 _SUMS = ("lost", "dropped")
 _IN_HOSTS: Mapping[Kind, Message] = {
@@ -66,10 +69,12 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
         host = sample.receiver.host if whose == "receiver" else sample.sender.host
         return PlacedLoss(kind, host, lost, certain[place])
     dropped = sum(count or 0 for count in counts.values())
+    ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     unknown = next((place for place, count in counts.items() if count is None), None)
-    clean = unknown is None and dropped == 0 and _is_put_together(sample)
-    if clean and not sample.same_host:
-        return PlacedLoss(Kind.LOST_ON_PATH, "", lost, 0)
+    # Few lost messages may be among the few frames that nobody can tell from those of others.
+    clean = ours == 0 and dropped < COVERED * lost and _is_put_together(sample)
+    if clean and unknown is None and not sample.same_host:
+        return PlacedLoss(Kind.LOST_ON_PATH, "", lost, dropped)
     host = ""
     if unknown is not None:
         host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
@@ -97,7 +102,9 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         if group.protocol == "TCP":
             words: dict[str, str] = {"place": _IN_WORDS[kind]} if kind in _IN_WORDS else {}
             if kind in _IN_HOSTS:
-                figures["dropped_here"], words["at_host"] = dropped, host
+                words["at_host"] = host
+            if kind in _IN_WORDS:
+                figures["dropped_here"] = dropped or None
             yield finding(Kind.SENT_AGAIN, group, cells, figures | {"sent_again": again}, words)
             continue
         sent = [sample.losses.sent or 0 for sample, _loss in those]
@@ -131,8 +138,15 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
 
 
 def _doubt(place: str, sample: StreamSample) -> int:
-    """How many of the frames dropped in a place may have gone the other way."""
-    return 0 if place == "socket" else sample.losses.other_way * (sample.packets_a_message or 1)
+    """How many of the frames dropped in a place may have gone the other way, or been no message."""
+    back = 0 if place == "socket" else sample.losses.other_way * (sample.packets_a_message or 1)
+    return back + _unhandled(place, sample)
+
+
+def _unhandled(place: str, sample: StreamSample) -> int:
+    """How many of them may have been of protocols that nobody handles."""
+    counted_as_drops = place in ("receiver_interface", "sender_interface")
+    return int(UNHANDLED_PER_S * sample.drops.between_s) if counted_as_drops else 0
 
 
 def _is_put_together(sample: StreamSample) -> bool:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.interruptions import Cause, Interruption, interruptions, least_ns
-from netlab.experiment.records import Record, Status
-from netlab.findings.evidence import FLOWS, number
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.messages import Message, _, counted
 
@@ -59,9 +59,12 @@ def stopped(run: Run) -> Iterator[Finding]:
     standing: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     replaced: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
-        counts = run.latest.get((record.cell, record.trial)) is record
+        latest = run.latest.get((record.cell, record.trial))
+        # Nothing replaces what the plan has not, nor what failed or was put off when tried again.
+        if latest is None or latest.status is not Status.OK:
+            continue
         for stop in interruptions(record):
-            found = standing if counts else replaced
+            found = standing if latest is record else replaced
             found[record.cell, stop.flow].append(_Attempt(record, stop))
     every = _attempts_of(run.records)
     for attempts in standing.values():

@@ -122,7 +122,7 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
         rate, source = facts.get("interface_speed_bit_per_s"), "interface"
     if not rate:
         detail = "its interface tells no speed: say `link` or `line_rate` in the matrix"
-        raise ProbeError(ends.client.host.name, "capability-missing", detail=detail)
+        raise ProbeError(ends.client.host.name, "not-as-set-up", detail=detail)
     return LineRate(float(rate), source, ethernet.frames_per_s(rate, setup.frame_bytes))
 
 

@@ -216,6 +216,8 @@ _MOST_FACTS = 3
 
 
 def _when(finding: Finding) -> Message:
+    if "at_ns" not in finding.evidence:
+        return _("at a time that is not recorded")
     at, gaps = str(value_of("at_ns", finding.evidence)), int(finding.evidence["gaps"])
     if gaps == 1:
         return _("at {at}", at=at)

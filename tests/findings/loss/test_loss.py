@@ -19,7 +19,7 @@ ENDS = {"sender": replace(IDLE, host="a"), "receiver": replace(IDLE, host="b")}
 def lossy(socket: int | None = 0, **other: Any) -> StreamSample:
     """1,000 of 4,000 messages lost; ``other``: counters of drops, and fields of the sample."""
     counters = {name: other.pop(name) for name in OwnDrops.__slots__ if name in other}
-    losses = {name: other.pop(name) for name in ("local", "other_way") if name in other}
+    losses = {name: other.pop(name) for name in ("local", "other_way", "lost") if name in other}
     known: dict[str, Any] = {"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0}
     return udp(
         **ENDS
@@ -69,6 +69,36 @@ def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
     found = placed(made)
     assert found is not None
     assert (found.kind, found.host) == (kind, host)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        # Ten seconds of a switched network: 20 frames that nobody handles, on either interface.
+        (lossy(receiver_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
+        (lossy(receiver_interface=20, sender_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
+        (lossy(receiver_interface=21, between_s=10.0), Kind.LOSS_NOT_PLACED),
+        (lossy(receiver_backlog=1, between_s=10.0), Kind.LOSS_NOT_PLACED),
+        (lossy(receiver_interface=519, between_s=10.0), Kind.LOSS_NOT_PLACED),
+        (lossy(receiver_interface=520, between_s=10.0), Kind.LOST_AT_INTERFACE),
+        # So few are lost that they may be among them.
+        (lossy(lost=6, receiver_interface=5, between_s=10.0), Kind.LOSS_NOT_PLACED),
+        (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
+    ],
+)
+def test_frames_that_nobody_handles_are_no_lost_messages(made: StreamSample, kind: Kind) -> None:
+    found = placed(made)
+    assert found is not None
+    assert found.kind is kind
+
+
+def test_that_some_were_dropped_is_told_with_the_path() -> None:
+    (found,) = lost([lossy(receiver_interface=7, between_s=10.0)])
+    assert "lost on the path" in statement(found)
+    assert "and 7 frames are no more than those that nobody handles" in statement(found)
+    few = replace(NONE_DROPPED, sender_interface=7, between_s=10.0)
+    again = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40), drops=few)
+    assert "and 7 frames are no more than" in statement(next(lost([again])))
 
 
 def test_without_loss_or_in_a_document_nothing_is_placed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from made_readings import plan_of, planned, result
 from made_streams import LINK, stream, stream_values
 
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Kind
 from netlab.report.text.findings import sentence
@@ -97,6 +98,21 @@ def test_of_several_trials_it_says_how_many_and_of_the_worst_what(tmp_path: Path
         "LL TCP 1448: in 2 of 3 trials: no data for 1.2 s of 4 s, in 2 gaps, the longest at 1.1 s; "
         "the record does not show what stopped it."
     )
+
+
+def test_what_nothing_replaced_is_not_said_to_be_measured_again(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0)
+    stopped = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
+    for status, reason in ((Status.PENDING, "host-away"), (Status.FAILED, "no-peer")):
+        later = replace(stopped, attempt=2, status=status, reason=reason, values={})
+        assert about_stops(run_with(tmp_path / reason, cell, 1, stopped, later)) == []
+    run_with(tmp_path / "more", cell, 2, replace(stopped, trial=2))
+    journal = (tmp_path / "more" / "journal.jsonl").read_bytes()
+    run_with(tmp_path / "less", cell, 1)
+    (tmp_path / "less" / "journal.jsonl").write_bytes(journal)
+    less = load(tmp_path / "less")
+    assert len(less.records) == 1
+    assert about_stops(less) == []
 
 
 def test_all_attempts_are_shown_where_the_last_one_is_interrupted_as_well(tmp_path: Path) -> None:

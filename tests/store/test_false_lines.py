@@ -1,0 +1,113 @@
+"""Lines of a journal that are whole and say what cannot be: damage, and the next run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_runs import LL, made_plan, made_record, open_folder
+
+from netlab.errors import StoreError
+from netlab.experiment.records import to_json
+from netlab.findings.analysis import load
+from netlab.results.value_types import RUN_CHECK
+from netlab.store.files import make_folder
+from netlab.store.journal import encode_line
+from netlab.store.reader import MAX_NUMBER
+from netlab.store.run_folder import RunFolder, read
+
+NOW = "2026-01-31T12:00:00Z"
+PARTS = {"settings", "values", "data"}
+
+
+def run_with(path: Path, *lines: dict[str, Any]) -> Path:
+    """A run folder whose journal ends with these lines."""
+    open_folder(path).close()
+    with (path / "journal.jsonl").open("ab") as journal:
+        for line in lines:
+            journal.write(encode_line(json.dumps({"at": NOW, **line})))
+    return path
+
+
+def record_line(**changed: Any) -> dict[str, Any]:
+    """A record of the first cell; what is in ``settings`` and ``values`` is added."""
+    line: dict[str, Any] = {"kind": "record", **json.loads(to_json(made_record(LL)))}
+    added = {name: line[name] | changed.pop(name) for name in PARTS & changed.keys()}
+    return line | changed | added
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"test": "foo", "settings": {"protocol": "UDP"}}, "its test or its pairing is not that"),
+        ({"pairing": "WW"}, "its test or its pairing is not that"),
+        ({"values": {"\ud800x": 1}}, "'\\ud800x' is no name of a value"),
+        ({"values": {"A b": 1}}, "'A b' is no name of a value"),
+        ({"values": {"x" * 129: 1}}, "is no name of a value"),
+        ({"server": "\ud800"}, "half a surrogate pair is no text"),
+    ],
+)
+def test_a_record_that_cannot_be_is_damage(
+    tmp_path: Path, changed: dict[str, Any], words: str
+) -> None:
+    stored = read(run_with(tmp_path / "run", record_line(**changed)), RUN_CHECK)
+    assert stored.records == ()
+    (damage,) = stored.damage
+    assert str(damage).startswith("line 2: no record of this format: ")
+    assert words in str(damage)
+
+
+def test_half_a_surrogate_pair_in_a_note_is_told_in_words(tmp_path: Path) -> None:
+    note = {"kind": "weather", "data": {"sky": "\udfff"}}
+    (damage,) = read(run_with(tmp_path / "run", note)).damage
+    assert str(damage) == "line 2: half a surrogate pair is no text"
+
+
+def test_gaps_that_are_no_times_end_neither_a_report_nor_a_resume(tmp_path: Path) -> None:
+    gaps = {"values": {"receiver_gaps": [1.7e308, 1.7e308]}}
+    path = run_with(tmp_path / "run", record_line(**gaps))
+    assert load(path).findings is not None
+    RunFolder.open_for_writing(path, made_plan(), check=RUN_CHECK).close()
+
+
+@pytest.mark.parametrize("attempt", [2**31, MAX_NUMBER - 1, 0, -1, True, "2", 1.5])
+def test_after_a_note_of_an_attempt_that_cannot_be_the_next_one_is_read_back(
+    tmp_path: Path, attempt: Any
+) -> None:
+    note = {"kind": "attempt", "data": {"cell": LL.key, "trial": 1, "attempt": attempt}}
+    path = run_with(tmp_path / "run", note)
+    with open_folder(path) as folder:
+        following = folder.next_attempt(LL.key, 1)
+        folder.append(made_record(LL, 1, attempt=following))
+    stored = read(path)
+    assert (following, stored.damage) == (1, ())
+    assert stored.latest[LL.key, 1].attempt == 1
+
+
+def test_a_record_of_the_last_attempt_there_is_can_be_followed(tmp_path: Path) -> None:
+    path = run_with(tmp_path / "run", record_line(attempt=MAX_NUMBER - 1))
+    with open_folder(path) as folder:
+        folder.append(made_record(LL, 1, attempt=folder.next_attempt(LL.key, 1)))
+    assert read(path).damage == ()
+
+
+def test_a_kill_while_the_folder_was_created_is_no_damage(tmp_path: Path) -> None:
+    open_folder(tmp_path / "run").close()
+    (tmp_path / "run" / "run.json").unlink()
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(made_record())
+        assert folder.damage == ()
+    stored = read(tmp_path / "run")
+    assert [note.kind for note in stored.notes] == ["journal", "journal"]
+    assert (stored.damage, len(stored.records)) == ((), 1)
+
+
+@pytest.mark.parametrize("ask", [read, make_folder, open_folder])
+def test_a_path_that_cannot_be_looked_at_is_refused_with_the_reason(
+    tmp_path: Path, ask: Callable[[Path], object]
+) -> None:
+    with pytest.raises(StoreError, match="ENAMETOOLONG"):
+        ask(tmp_path / ("x" * 300) / "run")
