@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import FLOWS, Record, Status, as_number
 
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
@@ -128,7 +128,7 @@ def interruptions(record: Record) -> Iterator[Interruption]:
     """Those of a trial that is ok; of streams, round trips and connections."""
     if record.status is not Status.OK:
         return
-    for prefix in ("", "to_server_", "to_client_"):
+    for prefix in FLOWS:
         for ends in (("receiver", "sender"), ("client", "server")):
             flow = _Flow(record.values, record.settings, record.test, prefix, *ends)
             if found := _interruption(flow):
@@ -336,6 +336,5 @@ def _overlap_ns(gaps: Sequence[Gap], others: Sequence[Gap]) -> int:
 
 def _number(value: object) -> float | None:
     """A number that a count or a time can be: a record from elsewhere may hold any."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if -_MOST < value < _MOST else None
+    known = as_number(value)
+    return known if known is not None and -_MOST < known < _MOST else None

@@ -25,6 +25,14 @@ History (readers keep reading every version listed, each has a fixture under tes
 """
 
 
+FLOWS: Mapping[str, str] = {
+    "": "",
+    "to_server_": _("to server"),
+    "to_client_": _("to client"),
+}
+"""Prefix of a flow's values → how it is called where a test sends both ways."""
+
+
 class Status(StrEnum):
     """How a trial ended."""
 
@@ -237,6 +245,12 @@ def from_data(data: Mapping[str, Any]) -> Record:
     )
     _check_values(record)
     return record
+
+
+def as_number(value: object) -> float | None:
+    """A number that a record holds; ``None`` for anything else, a truth value as well."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known else None  # type: ignore[return-value]  # asked for just before
 
 
 def check_schema(schema: object) -> None:

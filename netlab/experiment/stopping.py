@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from netlab import stats
 from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, as_number
 from netlab.units import format_share
 
 JUDGED = (
@@ -149,8 +149,7 @@ def _all_tight(measured: Sequence[Record], rule: StopRule) -> bool:
 
 
 def _number(record: Record, name: str) -> float | None:
-    value = record.values.get(name)
-    return float(value) if isinstance(value, int | float) else None
+    return as_number(record.values.get(name))
 
 
 @lru_cache(maxsize=1 << 16)

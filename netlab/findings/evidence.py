@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import FLOWS, Record, Status, as_number
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.messages import _
 from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
-
-FLOWS: Mapping[str, str] = {
-    "": "",
-    "to_server_": _("to server"),
-    "to_client_": _("to client"),
-}
-"""Prefix of a flow's values → how it is called where a test sends both ways."""
 
 _REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
@@ -306,8 +298,8 @@ def _version(settings: Mapping[str, Any]) -> IpVersion:
 
 def number(value: object) -> float | None:
     """A number; ``None`` for anything else."""
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else None  # type: ignore[arg-type]
+    known = as_number(value)
+    return None if known is None else float(known)
 
 
 def _whole(value: object) -> int | None:

@@ -9,8 +9,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import FLOWS, ceiling_of, number
+from netlab.experiment.records import FLOWS, Record, Status, Value
+from netlab.findings.evidence import ceiling_of, number
 from netlab.findings.finding import Group
 from netlab.store.plan import PlannedCell
 
@@ -42,7 +42,7 @@ class Point:
     records: tuple[Record | None, ...]
     """Of its trials, in their order; ``None``: not measured yet."""
     prefix: str
-    """Of the flow's values: a key of ``evidence.FLOWS``."""
+    """Of the flow's values: a key of ``FLOWS``."""
     quantity: str
     link: Link | None
 

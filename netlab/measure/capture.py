@@ -18,7 +18,7 @@ from netlab.experiment.records import Value
 from netlab.measure.pcap import frame_lengths
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
-from netlab.store.files import folder_inside, refused, write_inside
+from netlab.store.files import keep_inside
 
 READY_S = 5.0
 """What tcpdump may take until it listens."""
@@ -134,9 +134,4 @@ def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
 
 def keep(folder: Path, name: str, pcap: bytes) -> None:
     """Write a capture into a folder, which is made where it is missing; StoreError if refused."""
-    try:
-        with folder_inside(folder.parent, folder.name, make=0o700):
-            pass
-    except OSError as error:
-        raise refused(error, folder, "create the folder") from None
-    write_inside(folder.parent, f"{folder.name}/{name}", pcap)
+    keep_inside(folder.parent, folder.name, name, pcap)

@@ -162,7 +162,7 @@ class DropWatch:
         for whose in WHOSE:
             agent, bound = self.ends.agent_of(whose), self._bound(whose)
             if can(agent, "facts"):
-                by = {} if bound is None else {"interface": bound}
+                by: dict[str, Any] = {} if bound is None else {"interface": bound}
                 to = self.ends.address(peers[whose], self.setup)
                 found[whose] = agent.start("facts", to=to, **by)
         return found

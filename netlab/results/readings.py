@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from netlab.experiment.host_counters import HOSTS, OF_A_HOST
-from netlab.experiment.records import REASONS, Value
+from netlab.experiment.records import FLOWS, REASONS, Value, as_number
 from netlab.messages import _
 from netlab.results.columns import SERIES
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-FLOWS: Mapping[str, str] = {
-    "": "",
-    "to_server_": _("to server"),
-    "to_client_": _("to client"),
-}
-"""Prefix of a flow's columns → how it is called where a test sends both ways."""
+__all__ = ["FLOWS", "STATUSES", "FlowReading", "Reading", "readings"]
 
 STATUSES: Mapping[str, str] = {
     "ok": _("ok"),
@@ -110,8 +105,7 @@ class Reading:
 
     def number(self, name: str) -> float | None:
         """A measured number, or ``None``."""
-        value = self.values.get(name)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return as_number(self.values.get(name))
 
     def series(self, name: str) -> tuple[float, ...]:
         """A measured list of numbers, empty where there is none."""

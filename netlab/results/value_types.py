@@ -25,6 +25,7 @@ ValueKind = Literal[
     "a text",
     "a list of numbers",
     "a list of sizes",
+    "a list of whole numbers",
     "anything flat",
 ]
 
@@ -41,10 +42,12 @@ _SIZES = ("message_bytes", "frame_bytes")
 _SERIES = frozenset(
     {
         *SERIES,
-        *("gaps", "gap_queue_full", "late_ticks", "loss_own_drops"),
-        *("captured_frames", "captured_next_frames"),
+        *("loss_own_drops", "captured_frames", "captured_next_frames"),
     }
 )
+_TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks")
+_COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
+"""What names end in that begin with the end, and before it with the flow, that they are of."""
 _HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: none is below 0."""
 
@@ -89,9 +92,11 @@ def _kind(name: str) -> ValueKind:
     column = describe(name)
     if name in _SERIES or name.startswith("trial_"):
         return "a list of sizes" if name.endswith("_bytes") else "a list of numbers"
+    if name.endswith(_TIMES_OF_AN_END):
+        return "a list of whole numbers"
     if column.dtype == "string":
         return "a text" if is_listed(name) and not column.unit else "anything flat"
-    if name.endswith(_HEADLINES):
+    if name.endswith((*_HEADLINES, *_COUNTS_OF_AN_END)):
         return "a number of 0 or more"
     if not is_listed(name):
         return "anything flat"
@@ -102,6 +107,8 @@ def _fits(value: object, kind: ValueKind) -> bool:
     if isinstance(value, list):
         if kind == "a list of sizes":
             return all(type(each) is int and 0 < each < _LARGEST for each in value)
+        if kind == "a list of whole numbers":
+            return all(type(each) is int and 0 <= each < _LARGEST for each in value)
         plain = (each for each in value if not isinstance(each, bool))
         return kind in ("a list of numbers", "anything flat") and all(map(_is_number, plain))
     if isinstance(value, bool) or (kind == "a truth value" and value in (0, 1)):

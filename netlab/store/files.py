@@ -175,6 +175,16 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
         raise refused(error, root / name, "write the file") from None
 
 
+def keep_inside(root: Path, folder: str, name: str, data: bytes) -> None:
+    """The same for a file in a folder below, which is made (0700) where it is missing."""
+    try:
+        with folder_inside(root, folder, make=0o700):
+            pass
+    except OSError as error:
+        raise refused(error, root / folder, "create the folder") from None
+    write_inside(root, f"{folder}/{name}", data)
+
+
 def read_file(path: Path) -> bytes:
     """All bytes of a file; StoreError where the disk refuses."""
     try:

@@ -200,12 +200,6 @@ class RunFolder:
         plain = json.loads(json.dumps(data, default=_plain))
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
 
-    def write_file(self, name: str, data: bytes) -> None:
-        """Write a derived file into the folder, as a whole or not at all."""
-        if name in (HEADER, MATRIX, JOURNAL, LOCK):
-            raise ValueError(f"{name} is the run's own")
-        write_file(self.path / name, data)
-
     def close(self) -> None:
         """Make all durable, close, and let the next writer in; a second call does nothing."""
         try:

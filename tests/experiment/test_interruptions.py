@@ -256,7 +256,10 @@ def test_where_the_shortest_round_trip_is_not_told_the_last_one_stands_for_it() 
 def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
     long_ms: int, is_one: bool
 ) -> None:
-    windows = {"sender_tcp_begin_bytes_retrans": 0, "sender_tcp_end_bytes_retrans": 1448}
+    windows: dict[str, Any] = {
+        "sender_tcp_begin_bytes_retrans": 0,
+        "sender_tcp_end_bytes_retrans": 1448,
+    }
     short = {**TCP, "duration_s": 4.0}
     made = gapped((1000, long_ms), settings=short, **windows)
     assert (only(made) is not None) == is_one

@@ -182,3 +182,8 @@ def test_what_was_not_measured_or_whose_hypervisor_is_unknown_is_not_disturbed()
     assert not quiet.asks_again(made_record(values={"throughput_bit_per_s": 1e8}))
     for record in records([Status.FAILED, Status.PENDING, Status.IMPOSSIBLE]).values():
         assert not quiet.asks_again(record)
+
+
+def test_a_truth_value_is_no_share_of_stolen_time() -> None:
+    quiet = StealRule(steal=0.01, tries=3)
+    assert not quiet.asks_again(made_record(values={"client_host_steal_share": True}))

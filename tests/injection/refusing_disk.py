@@ -12,6 +12,7 @@ import pytest
 from made_runs import made_record, open_folder
 
 from netlab.errors import StoreError
+from netlab.store.files import write_file
 from netlab.store.run_folder import read
 
 
@@ -47,7 +48,7 @@ def write_a_run(path: Path, acknowledged: list[str]) -> None:
             folder.append(made_record(cell, trial))
             acknowledged.append(f"{key}/{trial}")
         folder.note("session-end")
-        folder.write_file("averages.csv", b"a,b\n1,2\n")
+        write_file(folder.path / "averages.csv", b"a,b\n1,2\n")
 
 
 def refusals(

@@ -10,7 +10,7 @@ import pytest
 from crash_disk import Files, Recorder, ends
 from made_runs import made_cell, made_plan, made_record, ticking
 
-from netlab.store.files import make_folder
+from netlab.store.files import make_folder, write_file
 from netlab.store.journal import decode
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder, read
@@ -38,7 +38,7 @@ def recorded(root: Path, plan: Plan, patch: pytest.MonkeyPatch) -> Recorder:
                 folder.append(made_record(cell))
                 recorder.acknowledged.append(len(recorder.operations))
             folder.note("session-end")
-            folder.write_file("averages.csv", b"a,b\n")
+            write_file(folder.path / "averages.csv", b"a,b\n")
     return recorder
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.interruptions import Cause, Interruption, interruptions, least_ns
-from netlab.experiment.records import Record, Status
-from netlab.findings.evidence import FLOWS, number
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.messages import Message, _, counted
 

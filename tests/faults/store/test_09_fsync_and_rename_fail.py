@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made_runs import open_folder
 from refusing_disk import refusals, refusing, write_a_run
 
 from netlab.errors import StoreError
@@ -45,11 +44,6 @@ def test_a_derived_file_is_whole_or_the_old_one(
         assert [each.name for each in tmp_path.iterdir()] == ["averages.csv"]
     write_file(path, b"new")
     assert path.read_bytes() == b"new"
-
-
-def test_the_runs_own_files_are_not_overwritten_by_derived_ones(tmp_path: Path) -> None:
-    with open_folder(tmp_path / "run") as folder, pytest.raises(ValueError, match="run's own"):
-        folder.write_file("journal.jsonl", b"")
 
 
 def test_a_file_system_without_fsync_of_folders_is_no_fault(
