@@ -44,6 +44,8 @@ class JournalLine:
     number: int
     """From 1, in the file."""
     data: dict[str, Any]
+    text: str
+    """The JSON as it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,11 @@ def _whole(piece: bytes, number: int) -> JournalLine | None:
     if not _agrees(piece):
         return None
     try:
-        data = _DECODER.decode(body.decode("utf-8"))
+        text = body.decode("utf-8")
+        data = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
-    return JournalLine(number, data) if isinstance(data, dict) else None
+    return JournalLine(number, data, text) if isinstance(data, dict) else None
 
 
 def _agrees(piece: bytes) -> bool:
@@ -159,7 +162,7 @@ def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
         body = piece[match.start() + 9 : stop]
         if int(match.group()[:8], 16) == zlib.crc32(body):
             end = stop
-            yield JournalLine(number, data)
+            yield JournalLine(number, data, body.decode("ascii", "replace"))
 
 
 def _describe(piece: bytes, salvaged: int, torn: bool) -> str:

@@ -245,7 +245,7 @@ def test_a_run_goes_on_after_its_lab_was_taken_down_and_nothing_is_lost(tmp_path
         before = records(tmp_path)
         assert len(before) == CELLS / 4
         # In the middle of it, from under the run: it ends by itself and says what is left.
-        words = ("--no-report", "--patience", "3")
+        words = ["--no-report", "--patience", "3"]
         with at_work(made, tmp_path, *words, duration="300ms") as run:
             lab.down(name)
             _, said = run.communicate(timeout=120)

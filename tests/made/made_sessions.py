@@ -132,7 +132,7 @@ class FakePool:
             pairing=trial.cell.pairing,
             server="a",
             client="b",
-            test="stream",
+            test=trial.cell.test,
             started_at="2026-01-31T12:00:00.000000Z",
             settings=dict(trial.cell.settings),
             values=values,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -112,12 +115,22 @@ def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> Non
     ]
 
 
+def sleep_of(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
+    """The main thread's sleep, and no other's: one that another test left behind goes on."""
+    real = time.sleep
+
+    def sleep_or_wait(seconds: float) -> None:
+        (sleep if threading.current_thread() is threading.main_thread() else real)(seconds)
+
+    monkeypatch.setattr("time.sleep", sleep_or_wait)
+
+
 def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_last(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.text = MATRIX.replace("until: {within: 1 %, at_least: 4, at_most: 9}", "pause: 3s")
     log: list[object] = []
-    monkeypatch.setattr("netlab.run.session.time.sleep", log.append)
+    sleep_of(monkeypatch, log.append)
 
     def noted(cell: Cell, number: int) -> float:
         log.append("trial")
@@ -129,9 +142,7 @@ def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_la
 
 def test_hosts_that_are_away_cost_no_pause(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.text = MATRIX + "pause: 3s\n"
-    monkeypatch.setattr(
-        "netlab.run.session.time.sleep", lambda _: pytest.fail("waited for nothing")
-    )
+    sleep_of(monkeypatch, lambda _: pytest.fail("waited for nothing"))
     bench.run(FakePool(away=lambda _: Status.PENDING))
 
 
