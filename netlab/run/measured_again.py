@@ -20,6 +20,8 @@ DISTURBED = "disturbed"
 INTERRUPTED = "interrupted"
 """The same because a host or a cable stopped its data."""
 
+CLOSED_BY_SILENCE = "_closed_by_silence"
+
 
 @dataclass(frozen=True, slots=True)
 class Again:
@@ -58,6 +60,14 @@ class Again:
             yield self.quiet.disturbed(disturbed)
         if stopped := sum(map(asks_again, given)):
             yield in_which_data_stopped(stopped)
+
+
+def stopped_for_good(record: Record) -> bool:
+    """Whether no data came any more when the window of a trial was closed: what it measured is
+    half a result, and no better than the failure of the next attempt.
+    """
+    closed = (each for name, each in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
+    return 1 in closed
 
 
 def in_which_data_stopped(trials: int) -> str:

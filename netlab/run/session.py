@@ -29,7 +29,7 @@ from netlab.run.due_trials import disturbed, outstanding, teams_of
 from netlab.run.ending import shielded
 from netlab.run.flags import flag
 from netlab.run.host_pool import HostPool
-from netlab.run.measured_again import Again
+from netlab.run.measured_again import Again, stopped_for_good
 from netlab.run.progress import Progress
 from netlab.run.skip_reasons import interrupted
 from netlab.run.trial_faults import append, keep_traceback, record_of_fault
@@ -119,13 +119,14 @@ class Session:
         self.progress.record(record)
 
     def _is_in_vain(self, record: Record) -> bool:
-        """Whether what was measured stands: this attempt at it measured nothing. A trial that is
-        to be redone may fail, and is pending only where it was not measured before.
+        """Whether what was measured stands: this attempt at it measured nothing. Where a trial is
+        to be redone, or its data stopped for good, the attempt counts unless it is pending.
         """
         before = self.folder.latest.get((record.cell, record.trial))
         if before is None or before.status is not Status.OK or record.status is Status.OK:
             return False
-        return record.status is Status.PENDING or record.cell not in self.redo
+        stands = record.cell not in self.redo and not stopped_for_good(before)
+        return stands or record.status is Status.PENDING
 
     def _note_in_vain(self, record: Record) -> None:
         self.folder.note(

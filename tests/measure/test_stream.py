@@ -194,7 +194,7 @@ def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so()
 def test_a_server_without_an_agent_measures_no_stream() -> None:
     record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
     assert asked == []
-    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
     assert record.server == "echo"
 
 

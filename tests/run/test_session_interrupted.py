@@ -145,6 +145,13 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     assert bench.run(Pulled(gaps=gaps, status=status)) == []
 
 
+def test_where_data_had_stopped_for_good_the_trial_failed(bench: Bench) -> None:
+    bench.text = REPEATED
+    silence: dict[str, Value] = {**CARRIER, "receiver_closed_by_silence": 1}
+    bench.run(Pulled(gaps=lambda trial, _: silence if first_of_ll(trial) else {}))
+    assert bench.counted == {"ok": 15, "failed": 5}
+
+
 def test_a_trial_to_redo_may_fail(bench: Bench) -> None:
     bench.text = REPEATED
     bench.run(FakePool())
