@@ -33,6 +33,12 @@ WAITS = "touch {0}; exec sleep 60"
 LET_GO_S = 1.5
 
 
+@pytest.fixture(autouse=True)
+def free_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the four is held by a login that another test let go, and that is still ending."""
+    monkeypatch.setattr(login, "LOGINS_AT_ONCE", threading.BoundedSemaphore(4))
+
+
 @dataclass
 class Stage:
     """A host whose opening waits somewhere, and how it is known that it does."""

@@ -27,6 +27,12 @@ from netlab.remote.ssh import SshTransport
 UNKNOWN_FAMILY = 9999
 
 
+@pytest.fixture(autouse=True)
+def free_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of the four is held by a login that another test let go, and that is still ending."""
+    monkeypatch.setattr(login, "LOGINS_AT_ONCE", threading.BoundedSemaphore(4))
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with an empty ~/.ssh."""

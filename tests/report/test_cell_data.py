@@ -98,7 +98,7 @@ def test_many_cells_are_cut_into_pieces_that_each_can_be_read_alone(make: Make) 
 
 def test_nothing_that_a_host_says_ends_the_script_element(make: Make) -> None:
     cell = planned("stream", interface="</script>")
-    run = make(plan_of([cell], 1), [result(cell, 1, {"</script><!--": "</script>\u2028&"})])
+    run = make(plan_of([cell], 1), [result(cell, 1, {"server_note": "</script><!--\u2028&"})])
     text = script_json(pieces_of(run))
     assert not set("<>&\u2028\u2029") & set(text)
     ((_, data),) = json.loads(text)
