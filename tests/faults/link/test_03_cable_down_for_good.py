@@ -33,7 +33,7 @@ def test_the_trial_is_tried_again_and_fails(
             take_down(namespace_of(lab, SERVER), None)
 
         with meanwhile(cut):
-            words = ("--into", "out", "--no-report", "--retries", "0")
+            words = ("--into", "out", "--no-report", "--retries", "0", "--patience", "3")
             done = bench.run("run", "matrix.yaml", "--hosts", str(lab.hosts_file), *words)
     assert done.returncode == 3, done.stderr
     faulty = bench.load()
