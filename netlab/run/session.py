@@ -33,6 +33,7 @@ from netlab.run.measured_again import Again, stopped_for_good
 from netlab.run.progress import Progress
 from netlab.run.skip_reasons import interrupted
 from netlab.run.trial_faults import append, keep_traceback, record_of_fault
+from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
 
 ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
@@ -40,9 +41,6 @@ ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
 
 CAPTURES = "captures"
 """Name of the folder in a run's folder for frames captured on a host."""
-
-IN_VAIN = "in-vain"
-"""Kind of the note about an attempt that measured nothing where an earlier one did."""
 
 LOSSES_MOST = 5
 """A trial that loses its host this often stays as it is: it may be what the host dies of."""

@@ -34,6 +34,8 @@ MAX_NUMBER = 2**31
 """Trials and attempts are numbered below it."""
 _MORE_ATTEMPTS = 1000
 """So many attempts at least may follow the highest one that counts as begun."""
+IN_VAIN = "in-vain"
+"""Kind of the note about an attempt that measured nothing where an earlier one did."""
 
 TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
@@ -111,19 +113,20 @@ class Gathered:
         self.unfinished.pop(trial, None)
 
     def add_note(self, note: Note, planned: frozenset[TrialKey]) -> None:
-        """A note; one of an attempt begins a trial, one of a session ends the last session's."""
+        """A note: of an attempt that begins, of one that came to nothing, or of a session, with
+        which whatever the last one began has ended.
+        """
         self.notes.append(note)
         if note.kind == "session":
             self.unfinished.clear()
-        elif note.kind == "attempt":
-            self._begin(note, planned)
-
-    def _begin(self, note: Note, planned: frozenset[TrialKey]) -> None:
-        cell, trial = note.data.get("cell"), note.data.get("trial")
-        if not isinstance(cell, str) or not isinstance(trial, int) or (cell, trial) not in planned:
+        trial = note.data.get("cell"), note.data.get("trial")
+        if not isinstance(trial[0], str) or not isinstance(trial[1], int) or trial not in planned:
             return
-        self.unfinished[cell, trial] = note.at
-        self._start((cell, trial), note.data.get("attempt"))
+        if note.kind == "attempt":
+            self.unfinished[trial] = note.at
+            self._start(trial, note.data.get("attempt"))
+        elif note.kind == IN_VAIN:
+            self.unfinished.pop(trial, None)
 
     def _start(self, trial: TrialKey, attempt: object) -> None:
         # The attempts that follow it are to be records that are read back.

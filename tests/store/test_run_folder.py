@@ -196,6 +196,16 @@ def test_an_attempt_that_a_lost_run_began_is_counted(tmp_path: Path) -> None:
         assert folder.next_attempt(WL.key, 2) == 1
 
 
+def test_an_attempt_that_came_to_nothing_has_ended(tmp_path: Path) -> None:
+    with open_folder(tmp_path / "run") as folder:
+        folder.append(made_record(LL, 1))
+        folder.note("attempt", cell=LL.key, trial=1, attempt=2)
+        assert read(tmp_path / "run").unfinished.keys() == {(LL.key, 1)}
+        folder.note("in-vain", cell=LL.key, trial=[1])
+        folder.note("in-vain", cell=LL.key, trial=1, attempt=2)
+        assert not read(tmp_path / "run").unfinished
+
+
 def test_a_trial_that_was_begun_is_unfinished_until_its_record_or_the_next_session(
     tmp_path: Path,
 ) -> None:
