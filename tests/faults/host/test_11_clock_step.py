@@ -124,3 +124,21 @@ def test_a_suspended_host_is_the_cause_of_a_stop(clock: Path, tmp_path: Path) ->
     assert (stop.cause, stop.end) == (Cause.SUSPENDED, "sender")
     assert record.values["sender_suspended_ns"] == pytest.approx(STEP_S * 1e9, rel=0.001)
     assert "sender_wall_step_ns" not in record.values
+
+
+def test_a_receiver_that_was_suspended_saw_no_gap_and_is_named_all_the_same(
+    clock: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "now"
+    with ends_with(clock, file, "server", boottime=True) as ends:
+
+        def suspend() -> None:
+            time.sleep(0.4)
+            file.touch()
+
+        record = measured(ends, *SETUPS["UDP"], suspend)
+    assert record.values["receiver_gap_count"] == 0
+    (stop,) = interruptions(record)
+    assert (stop.cause, stop.end) == (Cause.SUSPENDED, "receiver")
+    assert stop.stopped_ns == pytest.approx(STEP_S * 1e9, rel=0.001)
+    assert "receiver_wall_step_ns" not in record.values
