@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.faults.kill import FINAL, changed, record_lines, trial_begun
+from benchmarks.faults.kill import ENDED, changed, is_final, record_lines, trial_begun
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, run_words
 from netlab import lab as labs
 from netlab.lab import LabState, programs
@@ -61,8 +61,10 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
         lost += changed(before, record_lines(into))
     finally:
         labs.down(options.name)
-    final = Counter(record["cell"] for record in records_of(into) if record["status"] in FINAL)
-    twice = sum(count > 1 for count in final.values())
+    records = records_of(into)
+    final = {each["cell"] for each in records if each["status"] in ENDED}
+    counts = Counter(each["cell"] for each in records if is_final(each))
+    twice = sum(count > 1 for count in counts.values())
     return [
         Verdict(
             len(final) == 4 * CELLS_OF_A_PAIRING and not twice and not lost and code == 0,
@@ -173,8 +175,11 @@ def probes_of(lab: LabState) -> list[str]:
 
 def pairings_complete(into: Path) -> set[str]:
     """Those of which every cell has its final record."""
-    final = Counter(record["pairing"] for record in records_of(into) if record["status"] in FINAL)
-    return {pairing for pairing, count in final.items() if count >= CELLS_OF_A_PAIRING}
+    ended = {
+        (each["pairing"], each["cell"]) for each in records_of(into) if each["status"] in ENDED
+    }
+    counts = Counter(pairing for pairing, _ in ended)
+    return {pairing for pairing, count in counts.items() if count >= CELLS_OF_A_PAIRING}
 
 
 def records_of(into: Path) -> list[dict[str, str]]:

@@ -16,16 +16,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
+from netlab.experiment.records import REASONS
 from netlab.lab import LabState
 from netlab.store.journal import JournalLine, read_journal
 
 KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
 GONE_S = 15.0
-FINAL = {"ok", "impossible"}
+ENDED = {"ok", "impossible"}
 
 
 @dataclass(slots=True)
@@ -58,12 +61,10 @@ def main() -> int:
         netlab(*command)
         after = record_lines(into)
     toll.changed += changed(before, after)
-    measured = Counter(
-        (record["cell"], record["trial"])
-        for record in map(json.loads, after)
-        if record["status"] in FINAL
-    )
-    twice = [key for key, count in measured.items() if count > 1]
+    records = [json.loads(line) for line in after]
+    measured = {(each["cell"], each["trial"]) for each in records if each["status"] in ENDED}
+    final = Counter((each["cell"], each["trial"]) for each in records if is_final(each))
+    twice = [key for key, count in final.items() if count > 1]
     verdicts = [
         Verdict(len(measured) == CELLS, f"{CELLS} cells, none lost", f"{len(measured)}"),
         Verdict(not twice, "none measured twice", f"{len(twice)} twice"),
@@ -127,6 +128,12 @@ def kill_once(
         f"no netprobe after {gone_after_s:.2f} s",
         flush=True,
     )
+
+
+def is_final(record: Mapping[str, Any]) -> bool:
+    """Whether a resumed run keeps it, and asks no more."""
+    lasting = record["status"] == "impossible" and REASONS[record["reason"]].lasting
+    return record["status"] == "ok" or (lasting and "errno" not in record)
 
 
 def journal_lines(into: Path) -> tuple[JournalLine, ...]:
