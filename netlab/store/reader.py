@@ -26,7 +26,7 @@ JOURNAL = "journal.jsonl"
 LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
-MAX_MATRIX_BYTES = 16 << 20
+MAX_MATRIX_BYTES = 2 << 20  # netlab.config takes half of it
 """A longer file is none that netlab wrote."""
 MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""

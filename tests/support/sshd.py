@@ -316,9 +316,9 @@ def log_in(host: Host) -> None:
 
 def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
     give_up = time.monotonic() + timeout_s
-    while not condition() and time.monotonic() < give_up:
+    while not (is_so := condition()) and time.monotonic() < give_up:
         time.sleep(0.01)
-    return condition()
+    return is_so
 
 
 def is_alive(pid: int) -> bool:

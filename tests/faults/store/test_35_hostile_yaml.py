@@ -6,9 +6,10 @@ never ends: as a matrix, as an inventory, as the matrix of a run folder from els
 
 from __future__ import annotations
 
-import os
 import shutil
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from fault_runs import Bench, bench
@@ -51,16 +52,26 @@ HOSTILE = {
 }
 
 
+# The kernel counts a child's memory from what its parent had at its start: a small one starts it.
+COST = """
+import os, resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, file=file)
+"""
+
+
 def cost_of(bench: Bench, *words: str) -> tuple[int, str, float, float]:
     """Exit code, what was said, CPU seconds and MB of a command."""
-    said = bench.folder / "said"
+    said, cost = bench.folder / "said", bench.folder / "cost"
+    measured = replace(bench, program=("-c", COST, str(cost), sys.executable, *bench.program))
     with said.open("wb") as file:
-        child = bench.start(*words, stdout=file, stderr=file)
-        _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
+        assert measured.start(*words, stdout=file, stderr=file).wait(60) == 0
+    code, cpu_s, memory_mb = cost.read_text().split()
     text = said.read_text("utf-8")
     assert "Traceback" not in text
-    return child.returncode, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return int(code), text, float(cpu_s), float(memory_mb)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -98,7 +109,18 @@ def test_a_hostile_inventory_is_a_line(bench: Bench) -> None:
     assert memory_mb < MOST_MB
 
 
-@pytest.mark.parametrize("name", ["alias bomb", "flow", "10 MB", "object"])
+def test_the_matrix_of_a_run_folder_is_no_longer_than_a_run_writes_it(bench: Bench) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+    (folder / "matrix.yaml").write_text(HOSTILE["10 MB"][0])
+    for command in ("status", "check", "report"):
+        code, said, _, memory_mb = cost_of(bench, command, "out")
+        assert code == 1
+        assert "out/matrix.yaml: longer than 2 MiB, which no run writes" in said
+        assert memory_mb < MOST_MB
+    assert not (folder / "index.html").exists()
+
+
+@pytest.mark.parametrize("name", ["alias bomb", "flow", "object"])
 def test_the_matrix_of_a_run_folder_from_elsewhere_does_no_harm(bench: Bench, name: str) -> None:
     folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     (folder / "matrix.yaml").write_text(HOSTILE[name][0])
