@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.faults.kill import ENDED, changed, is_final, record_lines, trial_begun
+from benchmarks.faults.kill import ENDED, changed, record_lines, trial_begun
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, run_words
 from netlab import lab as labs
+from netlab.experiment.records import from_data
 from netlab.lab import LabState, programs
 
 LEASE_S = 12.0
@@ -63,7 +64,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
         labs.down(options.name)
     records = records_of(into)
     final = {each["cell"] for each in records if each["status"] in ENDED}
-    counts = Counter(each["cell"] for each in records if is_final(each))
+    counts = Counter(each["cell"] for each in records if from_data(each).is_final)
     twice = sum(count > 1 for count in counts.values())
     return [
         Verdict(

@@ -161,24 +161,21 @@ def restart_sshd(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
 
 def pull_test_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
     """The test cable is pulled for a time."""
-    seconds = chance.uniform(0.4, 5.0)
-    host.link("test", "down")
-    try:
-        wait(seconds)
-    finally:
-        host.link("test", "up")
-    return f"test cable out for {seconds:.1f} s"
+    return _pull("test", host, chance.uniform(0.4, 5.0), wait)
 
 
 def pull_management_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
     """The controller's cable is pulled for a time."""
-    seconds = chance.uniform(0.4, 8.0)
-    host.link("management", "down")
+    return _pull("management", host, chance.uniform(0.4, 8.0), wait)
+
+
+def _pull(cable: str, host: ChaosHost, seconds: float, wait: Wait) -> str:
+    host.link(cable, "down")
     try:
         wait(seconds)
     finally:
-        host.link("management", "up")
-    return f"management cable out for {seconds:.1f} s"
+        host.link(cable, "up")
+    return f"{cable} cable out for {seconds:.1f} s"
 
 
 COME_BACK_S, PATH_S = 60.0, 5.0

@@ -14,8 +14,8 @@ from pathlib import Path
 from fault_runs import IDLE_LEFT_S, LOCAL, Bench, at, bench_in
 from sshd import servers_in
 
-from benchmarks.faults.kill import is_final
 from benchmarks.stage import Verdict
+from netlab.experiment.records import from_data
 from netlab.store.journal import read_journal
 
 MATRIX = """\
@@ -248,5 +248,5 @@ def judge(into: Path, toll: Toll) -> None:
         trial = data["cell"], data["trial"]
         if finished[trial]:
             toll.twice.append(f"{into.name}, line {line.number}: {kind} of {trial}")
-        finished[trial] += kind == "record" and is_final(data)
+        finished[trial] += kind == "record" and from_data(data).is_final
     toll.lost += [f"{into.name}: {trial}" for trial in sorted(wanted) if not finished[trial]]

@@ -16,13 +16,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
-from netlab.experiment.records import REASONS
+from netlab.experiment.records import from_data
 from netlab.lab import LabState
 from netlab.store.journal import JournalLine, read_journal
 
@@ -63,7 +61,7 @@ def main() -> int:
     toll.changed += changed(before, after)
     records = [json.loads(line) for line in after]
     measured = {(each["cell"], each["trial"]) for each in records if each["status"] in ENDED}
-    final = Counter((each["cell"], each["trial"]) for each in records if is_final(each))
+    final = Counter((each["cell"], each["trial"]) for each in records if from_data(each).is_final)
     twice = [key for key, count in final.items() if count > 1]
     verdicts = [
         Verdict(len(measured) == CELLS, f"{CELLS} cells, none lost", f"{len(measured)}"),
@@ -128,12 +126,6 @@ def kill_once(
         f"no netprobe after {gone_after_s:.2f} s",
         flush=True,
     )
-
-
-def is_final(record: Mapping[str, Any]) -> bool:
-    """Whether a resumed run keeps it, and asks no more."""
-    lasting = record["status"] == "impossible" and REASONS[record["reason"]].lasting
-    return record["status"] == "ok" or (lasting and "errno" not in record)
 
 
 def journal_lines(into: Path) -> tuple[JournalLine, ...]:

@@ -22,7 +22,7 @@ from netlab.errors import (
 from netlab.experiment.records import REASONS, Record, Status, reason_of
 from netlab.experiment.schedule import Trial
 from netlab.run.skip_reasons import Unmeasured
-from netlab.store.files import folder_inside, write_inside
+from netlab.store.files import keep_inside
 from netlab.store.run_folder import RunFolder
 
 KeepTraceback = Callable[[Exception, str], str]
@@ -56,8 +56,8 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
     """Write a record, and return it as it was written.
 
-    One that no journal may hold is written without its values: its host said what cannot be. Where
-    not even that may be written, it is a defect: a record that says so, or a warning.
+    A host may say what no journal holds: then its record is a failure without values. If that
+    cannot be written either, netlab has a defect: a record says so, or else a warning.
     """
     try:
         folder.append(record)
@@ -81,14 +81,10 @@ def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None])
 def keep_traceback(error: Exception, folder: Path, name: str) -> str:
     """Write a defect's traceback into the run folder; a sentence that names the file."""
     sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
-    kept = f"{TRACEBACKS}/{name.replace('/', '-')}.txt"
+    file = f"{name.replace('/', '-')}.txt"
     text = "".join(traceback.format_exception(error))
     try:
-        with folder_inside(folder, TRACEBACKS, make=0o700):
-            pass
-        write_inside(folder, kept, text.encode("utf-8", "backslashreplace"))
-    except OSError as refused:
-        return f"{sentence}; its traceback cannot be kept ({refused.strerror})"
+        keep_inside(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
     except StoreError as refused:
         return f"{sentence}; its traceback cannot be kept ({refused})"
-    return f"{sentence}; its traceback is in {kept}"
+    return f"{sentence}; its traceback is in {TRACEBACKS}/{file}"

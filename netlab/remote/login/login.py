@@ -281,7 +281,7 @@ class _Login:
                     self._chain.check()
                     cause = connection.get_exception() or error
                     many = ", after too many keys?" if len(tried) > 1 else ""
-                    # Its server starts anew, or the network fails: no answer to the key.
+                    # Its server restarts, or the network fails: neither is an answer to the key.
                     if isinstance(cause, EOFError | OSError):
                         raise HostError(f"{_ended(place, cause)}{many}") from None
                     hints.append(f"it broke off ({in_words(cause)}){many}")

@@ -173,7 +173,7 @@ static void add_fragments(const struct samples *samples, struct json *record)
              after->reassembly_failures - before->reassembly_failures);
 }
 
-/* Counters of an interface that was made anew meanwhile begin at 0, and say nothing of the time. */
+/* An interface that is removed and comes back in the test counts from 0: then nothing is told. */
 static void add_interface(const struct samples *samples, struct json *record)
 {
     const struct opened *opened = &samples->opened;

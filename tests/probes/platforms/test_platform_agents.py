@@ -44,7 +44,7 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
     else:
         assert hello["clock"] == "CLOCK_MONOTONIC"
         assert {"dscp", "pin"} <= set(words)
-        # qemu does not know the option that tells what a socket dropped, and the probe says so.
+        # qemu lacks the socket option that counts drops, so the probe does not offer it there.
         assert ("queue-drops" in words) == (runner.name != "aarch64")
 
 
