@@ -118,7 +118,7 @@ def _in_our_words(document: Document, complaint: Complaint) -> Fault:
         case ["tests", int(index), *_, str(key)] if key in FIELD_OF:
             given = document.at(("tests", index))
             test = given.get("test")
-            kind = test if test in KINDS else _likeliest(test, given)
+            kind = test if isinstance(test, str) and test in KINDS else _likeliest(test, given)
             if complaint.fault.message.startswith("unknown key"):
                 message = f"no setting of a `{kind}` test: it is one of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)

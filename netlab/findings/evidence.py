@@ -84,7 +84,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         sender, receiver = _hosts(record, prefix)
         protocol = str(settings.get("protocol", ""))
         others = {name: value for name, value in settings.items() if name != "message_bytes"}
-        offered = _offered_bit_per_s(settings, size)
+        offered = offered_bit_per_s(settings, size)
         yield StreamSample(
             cell=record.cell,
             pairing=record.pairing,
@@ -130,7 +130,8 @@ def _server_sends(record: Record, prefix: str) -> bool:
     return prefix == "to_client_" or record.settings.get("direction") == "server-sends"
 
 
-def _offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
+def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
+    """The rate that a paced stream was to send at; ``None``: as fast as it could."""
     rate, messages = settings.get("rate_bit_per_s"), settings.get("message_rate_per_s")
     if isinstance(rate, int | float):
         return float(rate)

@@ -337,6 +337,9 @@ _SOMETIMES: Mapping[str, Column] = {
     "late_ticks": Column(
         "string", "ns", "start and length of times in which the probe's process did not run"
     ),
+    "stalled_ns": Column(
+        "Int64", "ns", "how long the probe's process did not run, in pauses of 40 ms and more"
+    ),
     "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
     "interface_carrier_changes": Column(
         "Int64", "", "how often the interface lost its carrier or got it back"

@@ -38,6 +38,10 @@ FAULTS = [
         "10:12: tests[1].test: `round-trip` is not one of stream, round_trip, connect, "
         "payload_search, throughput_search; did you mean `round_trip`?",
     ),
+    (
+        "  - {test: [stream], protocol: TCP, message_size: 1, socket_buffer: [1KiB]}",
+        "10:12: tests[1].test: ",
+    ),
     ("  - {protocol: TCP, message_size: 1, close: reset}", "10:5: tests[1].test: the key is m"),
     (
         "  - {test: connect, message_size: 1, protocol: UDP}",

@@ -39,6 +39,7 @@ def test_a_stream_that_runs_has_none(agents: Agents, protocol: str) -> None:
     assert not {"gaps", "late_ticks", "gap_queue_full"} & done.received.keys()
     assert "late_ticks" not in done.sent
     assert done.received["interface_carrier_changes"] == 0
+    assert max(done.sent["stalled_ns"], done.received["stalled_ns"]) < LATE_NS
 
 
 def test_slow_messages_leave_none(agents: Agents) -> None:
@@ -70,6 +71,19 @@ def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol
     assert "late_ticks" not in done.received
     ((at_ns, _),) = pairs(done.sent["late_ticks"])
     assert abs(at_ns - done.received["gaps"][0]) < LATE_NS
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_pauses_too_short_for_gaps_are_counted_together(agents: Agents, end: int) -> None:
+    opened = open_trial(agents, proto="udp", message=1448, seconds=1.5, message_rate=2000)
+    for _ in range(8):
+        time.sleep(0.05)
+        stop_process(agents[end].process.pid, 0.07)
+    done = opened.finish()
+    both = (done.received, done.sent)
+    assert abs(both[end]["stalled_ns"] - 8 * 0.07e9) < 2 * LATE_NS
+    assert both[1 - end]["stalled_ns"] < LATE_NS
+    assert not {"gaps", "late_ticks"} & both[end].keys()
 
 
 def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None:

@@ -17,7 +17,7 @@ from benchmarks.faults import chaos_faults
 from benchmarks.faults.chaos_kills import Toll, changes, judge
 from benchmarks.faults.chaos_runs import Done
 from benchmarks.faults.interrupts import NEVER, draw
-from netlab.experiment.records import REASONS, Record, Status
+from netlab.experiment.records import REASONS, Record, Status, to_json
 
 
 def journal(folder: Path, *lines: dict[str, Any]) -> Path:
@@ -31,7 +31,9 @@ def journal(folder: Path, *lines: dict[str, Any]) -> Path:
 
 
 def record(trial: int, status: str = "ok") -> dict[str, Any]:
-    return {"kind": "record", "cell": "one", "trial": trial, "status": status}
+    reason = {"failed": "peer-vanished", "pending": "host-away"}.get(status)
+    made = replace(made_record(trial=trial, status=Status(status), reason=reason), cell="one")
+    return {"kind": "record", **json.loads(to_json(made))}
 
 
 def attempt(trial: int) -> dict[str, Any]:

@@ -75,6 +75,21 @@ note(
     _("measured again after no data for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rank=76, leads=False,
     advice=_("the last attempt counts; where this is frequent, mend the host or the cable"))
+warning(
+    "process-stalled",
+    _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
+    _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
+    rule="stops.held_up:held_up", rank=8,
+    advice=_("look for what stops or throttles the probe on that host (a quota, a debugger, other "
+        "work, a host under the host), and measure it again"))
+warning(
+    "messages-left-out",
+    _("{in_trials}: the sender sent {sent_bit_per_s} of the {offered_bit_per_s} asked for; "
+        "it left out {skipped_messages} messages that were due"),
+    _("the sender sent {sent_bit_per_s} of the {offered_bit_per_s} asked for; "
+        "it left out {skipped_messages} messages that were due"),
+    rank=10,
+    advice=_("the figure is of what was sent: see what kept the sender, or ask for less"))
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),

@@ -90,8 +90,8 @@ def silent_streams(run: Run) -> Iterator[Finding]:
             "stopped_ns": worst.stop.stopped_ns,
             "window_ns": worst.stop.window_ns,
         }
-        cells = (worst.record.cell,)
-        yield finding(Kind.STREAM_SILENT, _group(worst), cells, figures)
+        group, cells = group_of(worst.record, worst.stop.flow), (worst.record.cell,)
+        yield finding(Kind.STREAM_SILENT, group, cells, figures)
 
 
 def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:
@@ -123,13 +123,19 @@ def _finding(
     for name in ("throughput_bit_per_s", "rtt_mean_ns"):
         for place, each in enumerate(every[record.cell][record.trial], start=1):
             figures[f"attempt_{place}_{name}"] = number(each.values.get(stop.flow + name))
-    words: dict[str, str] = {"cause": _in_words(stop)}
-    if len(every[record.cell]) > 1:
-        words["in_trials"] = counted(
-            "in {those} of {number} trial", "in {those} of {number} trials",
-            len(every[record.cell]), those=trials,
-        )  # fmt: skip
-    return finding(kind, _group(worst), (record.cell,), figures, words)
+    words = {"cause": _in_words(stop), **in_trials(trials, len(every[record.cell]))}
+    return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
+
+
+def in_trials(those: int, number: int) -> dict[str, str]:
+    """In how many trials of a cell, in words; of a cell with one trial there is nothing to say."""
+    if number < 2:
+        return {}
+    return {
+        "in_trials": counted(
+            "in {those} of {number} trial", "in {those} of {number} trials", number, those=those
+        )
+    }
 
 
 def _in_words(stop: Interruption) -> Message:
@@ -138,14 +144,14 @@ def _in_words(stop: Interruption) -> Message:
     return CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
 
 
-def _group(attempt: _Attempt) -> Group:
-    record = attempt.record
+def group_of(record: Record, flow: str) -> Group:
+    """What a finding about one flow of a cell is about; ``flow`` is the prefix of its values."""
     size = record.settings.get("message_bytes")
     return Group(
         record.pairing,
         str(record.settings.get("protocol", "")),
         size if isinstance(size, int) else None,
-        FLOWS[attempt.stop.flow],
+        FLOWS[flow],
     )
 
 

@@ -85,12 +85,14 @@ static void add_threads(struct test *test, struct json *record)
         json_u64(record, "thread_ns", busiest_ns);
 }
 
-/* What kept threads off a CPU that were ready to run: others on it, or a quota. */
+/* What kept threads from running: a stop of the process; others on the CPU, or a quota, where they
+ * were ready to. */
 static void add_waiting(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
     uint64_t longest_ns = 0;
     bool any = false;
+    json_u64(record, "stalled_ns", close->stalled_ns - open->stalled_ns);
     for (unsigned i = 0; i < test->settings.streams; i++) {
         if (!open->delay[i] || !close->delay[i])
             continue;

@@ -38,8 +38,11 @@ void await_begin(struct test *test)
 /* Nothing else than a process that does not run makes a tick late: not what the peer does. */
 static void tick(struct test *test, uint64_t now_ns)
 {
-    if (now_ns - test->tick_ns >= GAP_LEAST_NS)
+    const uint64_t since_ns = now_ns - test->tick_ns;
+    if (since_ns >= GAP_LEAST_NS)
         gaps_add(&test->late_ticks, test->tick_ns, now_ns, false);
+    if (since_ns >= 2 * TICK_NS)
+        test->stalled_ns += since_ns - TICK_NS;
     test->tick_ns = now_ns;
 }
 

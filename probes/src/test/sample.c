@@ -32,6 +32,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->raw = plat_raw_now_ns(&edge->raw_ns);
     edge->wall_ns = plat_wall_ns();
     edge->slept = plat_suspended_ns(&edge->slept_ns);
+    edge->stalled_ns = test->stalled_ns;
     if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* whose sockets come and go */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);

@@ -11,6 +11,7 @@ struct edge {
     uint64_t now_ns, clock_ns, wall_ns, raw_ns; /* clock_ns: right beside raw and wall */
     bool raw, slept;
     uint64_t slept_ns; /* of this host so far, suspended */
+    uint64_t stalled_ns; /* of this test so far, without its process running */
     uint64_t bytes, messages; /* of all streams */
     uint64_t user_ns, system_ns;
     bool process;

@@ -88,6 +88,7 @@ struct test {
     uint64_t begun_ns, next_progress_ns, drain_ns;
     uint64_t tick_ns;       /* its last tick */
     struct gaps late_ticks; /* times without one */
+    uint64_t stalled_ns;    /* by which ticks came late so far: each by a tick and more */
     uint64_t sent_messages; /* as the peer told it */
     bool sent_known;
 

@@ -1,0 +1,116 @@
+"""Held up: trials in which a probe had not all of its window, in pauses too short for gaps. Pure.
+
+records → findings a cell and flow: a process that did not run for part of its window, a sender
+that left out messages that were due
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.experiment.interruptions import SHARE, Cause, interruptions
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.limits import FILLED, OFFERED
+from netlab.findings.stops.data_stopped import CAUSES, group_of, in_trials
+
+if TYPE_CHECKING:
+    from netlab.experiment.matrix import Link
+    from netlab.results.run import Run
+
+RAN = 1.1
+"""A thread's time on a CPU and the pauses together are no more than the window, with room for how
+kernels count CPU time: else ticks were late while the thread that measures ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldUp:
+    """One flow of a trial, how much of it is missing, and the figures and words that show it."""
+
+    record: Record
+    share: float
+    figures: dict[str, float | None]
+    words: dict[str, str]
+
+
+def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
+    """Warnings about processes that did not run for a twentieth of their window and more, and
+    about senders that sent less than they were asked for.
+
+    Each trial has one at most, and none where data stopped: that says it already.
+    """
+    rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
+        (Kind.PROCESS_STALLED, _pause),
+        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
+    )
+    found: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
+    for record in run.latest.values():
+        stopped = {each.flow for each in interruptions(record)}
+        for flow in FLOWS if record.status is Status.OK else ():
+            for kind, rule in rules if flow not in stopped else ():
+                if one := rule(record, flow):
+                    found[kind, record.cell, flow].append(one)
+                    break
+    trials = _trials_of(run)
+    for (kind, cell, flow), those in found.items():
+        worst = max(those, key=lambda each: each.share)
+        words = {**worst.words, **in_trials(len(those), trials[cell])}
+        yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
+
+
+def _trials_of(run: Run) -> dict[str, int]:
+    """Cell → how many trials of it have a result."""
+    found: dict[str, int] = defaultdict(int)
+    for record in run.latest.values():
+        found[record.cell] += record.status is Status.OK
+    return found
+
+
+def _pause(record: Record, flow: str) -> _HeldUp | None:
+    """The end whose process did not run for longest; ``None``: both ran, or it is not told."""
+    whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
+    pauses = []
+    for end in ("sender", "receiver", "client", "server"):
+        stalled_ns, window_ns, thread_ns = (
+            number(record.values.get(f"{flow}{end}_{name}"))
+            for name in ("stalled_ns", "elapsed_ns", "thread_ns")
+        )
+        window_ns = window_ns or whole_ns
+        if not stalled_ns or not window_ns or stalled_ns < SHARE * window_ns:
+            continue
+        if stalled_ns + (thread_ns or 0) <= RAN * window_ns:
+            figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
+            words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
+            pauses.append(_HeldUp(record, stalled_ns / window_ns, figures, words))
+    return max(pauses, key=lambda each: each.share, default=None)
+
+
+def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
+    """A paced sender that left out messages and sent less than asked, not for want of a wire."""
+    size, values = number(record.settings.get("message_bytes")), record.values
+    skipped, messages, window_ns, throughput = (
+        number(values.get(flow + name))
+        for name in (
+            "sender_skipped_messages",
+            "sender_sent_messages_window",
+            "sender_elapsed_ns",
+            "throughput_bit_per_s",
+        )
+    )
+    offered = None if size is None else offered_bit_per_s(record.settings, round(size))
+    if not skipped or not offered or not window_ns or messages is None or throughput is None:
+        return None
+    sent = 8e9 * (size or 0) * messages / window_ns
+    ceiling = ceiling_of(record.settings, values, flow, link)
+    if sent >= OFFERED * offered or (ceiling is not None and throughput >= FILLED * ceiling):
+        return None
+    figures: dict[str, float | None] = {
+        "sent_bit_per_s": sent,
+        "offered_bit_per_s": offered,
+        "skipped_messages": skipped,
+    }
+    return _HeldUp(record, 1 - sent / offered, figures, {})

@@ -1,0 +1,137 @@
+"""Held up: processes that did not run for part of their window, senders that left messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from made_readings import planned
+from made_streams import run_of, stream, stream_values
+
+from netlab.experiment.records import Value
+from netlab.findings.analysis import Analysis
+from netlab.findings.finding import Kind
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+from netlab.store.plan import PlannedCell
+
+MS, SECOND = 1_000_000, 1_000_000_000
+KINDS = {Kind.PROCESS_STALLED, Kind.MESSAGES_LEFT_OUT}
+PACED = stream(protocol="UDP", duration_s=1.0, rate_bit_per_s=1e7)
+
+
+def values(
+    more: Mapping[str, Value] | None = None, mbit: float = 94.0, prefix: str = ""
+) -> dict[str, Value]:
+    plain: dict[str, Value] = {
+        "elapsed_ns": SECOND,
+        "sender_elapsed_ns": SECOND,
+        "receiver_elapsed_ns": SECOND,
+        **(more or {}),
+    }
+    said = {prefix + name: value for name, value in plain.items()}
+    return {**(stream_values(mbit) or {}), **said}
+
+
+def paced(sent: int, skipped: int, mbit: float = 5.1, stalled_ns: int = 0) -> dict[str, Value]:
+    counts: dict[str, Value] = {
+        "sender_sent_messages_window": sent,
+        "sender_skipped_messages": skipped,
+        "sender_stalled_ns": stalled_ns,
+    }
+    return values(counts, mbit)
+
+
+def said(run: Analysis) -> list[str]:
+    found = [each for each in run.findings if each.kind in KINDS]
+    assert all(each.severity == "warning" for each in found)
+    return [str(sentence(each, RunIndex(run))) for each in found]
+
+
+def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
+    return run_of(folder / "run", (cell, trials))
+
+
+@pytest.mark.parametrize("end", ["sender", "receiver"])
+def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
+    one = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
+    assert said(one) == [
+        f"LL TCP 1448: the {end}’s process did not run for 400 ms of 1 s, in short pauses."
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"sender_stalled_ns": 0},
+        {"sender_stalled_ns": 49 * MS},
+        # The thread that sends had a CPU all the while: only the one that ticks had not.
+        {"sender_stalled_ns": 400 * MS, "sender_thread_ns": 950 * MS},
+        # Data stopped, and that is said.
+        {
+            "sender_stalled_ns": 400 * MS,
+            "receiver_gap_count": 1,
+            "receiver_gap_total_ns": 400 * MS,
+            "receiver_gaps": [100 * MS, 400 * MS],
+        },
+    ],
+)
+def test_nothing_is_said_of_others(tmp_path: Path, more: dict[str, Value]) -> None:
+    assert said(run(tmp_path, stream(duration_s=1.0), values(more))) == []
+
+
+def test_the_worse_of_several_trials_and_ends_speaks_for_all(tmp_path: Path) -> None:
+    both: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
+    one = run(tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(both))
+    assert said(one) == [
+        "LL TCP 1448: in 2 of 3 trials: the receiver’s process did not run for 300 ms of 1 s, in "
+        "short pauses."
+    ]
+
+
+def test_flows_and_round_trips_have_their_own(tmp_path: Path) -> None:
+    flow = run(tmp_path, stream(), values({"receiver_stalled_ns": 100 * MS}, prefix="to_client_"))
+    assert said(flow) == [
+        "LL TCP 1448 to client: the receiver’s process did not run for 100 ms of 1 s, in short "
+        "pauses."
+    ]
+    cell = planned("round_trip", "LL", protocol="UDP", message_bytes=64)
+    # A mirror does not say how long it mirrored.
+    trips: dict[str, Value] = {"elapsed_ns": SECOND, "rtt_mean_ns": 1e5, "server_stalled_ns": 5e7}
+    assert said(run(tmp_path / "trips", cell, trips)) == [
+        "LL UDP 64: the server’s process did not run for 50 ms of 1 s, in short pauses."
+    ]
+
+
+def test_a_sender_that_left_messages_out_is_named(tmp_path: Path) -> None:
+    assert said(run(tmp_path, PACED, paced(442, 421))) == [
+        "LL UDP 1448: the sender sent 5.12 Mbit/s of the 10 Mbit/s asked for; it left out 421 "
+        "messages that were due."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "trial"),
+    [
+        (PACED, paced(863, 0)),
+        (PACED, paced(850, 13)),
+        # It sent less, and left nothing out: what it sent is not all in this window.
+        (PACED, paced(442, 0)),
+        # The wire carries no more.
+        (stream(protocol="UDP", rate_bit_per_s=1.2e8), paced(8260, 2000, 95.6)),
+        # Not paced.
+        (stream(protocol="UDP"), paced(442, 421)),
+    ],
+)
+def test_one_that_sent_what_it_could_is_not(
+    tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
+) -> None:
+    assert said(run(tmp_path, cell, trial)) == []
+
+
+def test_what_kept_the_sender_is_said_instead(tmp_path: Path) -> None:
+    assert said(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
+        "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
+    ]
