@@ -2,8 +2,8 @@
 
 ``python docs/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence says
 what holds; with the results of pytest (``--junitxml``) come the figures that its tests recorded
-(``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the reason.
-Without results the figures of before stay.
+(``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the reason; of
+tests that record none, how many cases passed. Without results the figures of before stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,6 +29,7 @@ WHERE = {
     "person": "People",
 }
 RECORDED = ("figure", "n", "seed")
+NOT_PASSED = ("skipped", "failure", "error")
 BAR = "\\|"
 HEAD = "| row | what holds | figure | n | seed | command |\n|---|---|---|---|---|---|\n"
 
@@ -73,16 +74,23 @@ def rows() -> dict[str, list[FaultRow]]:
 def results_in(path: Path) -> Results:
     """File's stem → name of a property → its values, in the order of the tests."""
     found: Results = defaultdict(lambda: defaultdict(list))
+    cases: Counter[str] = Counter()
+    passed: Counter[str] = Counter()
     for case in ElementTree.parse(path).iter("testcase"):  # noqa: S314 - pytest wrote it just now
         stem = re.search(r"test_\d\d_\w+", case.get("classname", ""))
         if stem is None:
             continue
         for each in case.iter("property"):
             found[stem[0]][each.get("name", "")].append(each.get("value", ""))
-        for word in ("skipped", "failure", "error"):
-            for each in case.iter(word):
-                reason = (each.get("message") or "").splitlines()[0]
-                found[stem[0]]["figure"].append(f"{word}: {reason}")
+        others = [(word, each) for word in NOT_PASSED for each in case.iter(word)]
+        cases[stem[0]] += 1
+        passed[stem[0]] += not others
+        for word, each in others:
+            reason = (each.get("message") or "").splitlines()[0]
+            found[stem[0]]["figure"].append(f"{word}: {reason}")
+    for name, number in cases.items():
+        if not found[name]["figure"]:
+            found[name]["figure"] = [f"{passed[name]} of {number} case{'s' * (number != 1)}"]
     return found
 
 
