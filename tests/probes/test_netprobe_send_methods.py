@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -204,6 +205,8 @@ def test_what_an_account_may_not_do_is_no_capability_of_it(netprobe: Path) -> No
     refused = json.loads(done.stdout)
     assert (refused["error"], refused["key"]) == ("capability-missing", "method")
     assert "CAP_NET_RAW" in refused["detail"]
+    # Its administrator can allow it: a resumed run asks again.
+    assert refused["errno"] == errno.EPERM
 
 
 @pytest.mark.needs("root")

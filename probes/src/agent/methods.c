@@ -3,13 +3,15 @@
 
 #include "platform/comma_list.h"
 
-static bool demand(struct test *test, const char *capability, const char *key, const char *reason)
+/* With an error where an administrator can mend it: then it is no system that never can. */
+static bool demand(struct test *test, const char *capability, const char *key, int error,
+                   const char *reason)
 {
     struct plat_identity self;
     plat_identify(&self);
     if (comma_list_has(self.capabilities, capability))
         return true;
-    test_fail_saying(test, "capability-missing", 0, key, reason);
+    test_fail_saying(test, "capability-missing", error, key, reason);
     return false;
 }
 
@@ -17,11 +19,11 @@ bool methods_known(struct test *test)
 {
     const struct settings *settings = &test->settings;
     if (settings->poll)
-        return demand(test, "poll", "poll", "this system's sleeps are too long");
+        return demand(test, "poll", "poll", 0, "this system's sleeps are too long");
     if (settings->method == METHOD_BATCH)
-        return demand(test, "batch", "method", "this system takes one datagram a call");
+        return demand(test, "batch", "method", 0, "this system takes one datagram a call");
     if (settings->method == METHOD_PACKET)
-        return demand(test, "packet", "method",
+        return demand(test, "packet", "method", plat_frames_refusal(),
                       "frames of our own take Linux and the right to packet sockets (CAP_NET_RAW)");
     return true;
 }

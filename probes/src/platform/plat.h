@@ -310,6 +310,9 @@ struct plat_headers {
 #define PLAT_NO_WIRE (-3)
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers);
+/* What a system that has such sockets refuses them to this account for, which its administrator can
+ * change. 0: nothing, or it has none. */
+int plat_frames_refusal(void);
 
 /* ---- time in the stack: stamps of datagrams, capability "stamps" ---- */
 

@@ -196,6 +196,11 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
     return ENOPROTOOPT;
 }
 
+int plat_frames_refusal(void)
+{
+    return 0;
+}
+
 bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 {
     (void)name;

@@ -135,12 +135,12 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
     return error;
 }
 
-bool linux_frames_allowed(void)
+int plat_frames_refusal(void)
 {
     int trial = open_deaf();
     if (trial < 0)
-        return false;
-    bool filters = attach_filter(trial) == 0;
+        return errno;
+    int error = attach_filter(trial);
     close(trial);
-    return filters;
+    return error;
 }

@@ -67,7 +67,7 @@ static void name_capabilities(void)
              trial >= 0 && plat_queue_drops(trial, &drops) ? ",queue-drops" : "",
              trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
              trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
-             linux_frames_allowed() ? ",packet" : "");
+             plat_frames_refusal() == 0 ? ",packet" : "");
     if (trial >= 0)
         close(trial);
 }

@@ -6,7 +6,5 @@
 
 /* Whether this kernel, or whoever plays it, takes the request for stamps. */
 bool linux_stamps_known(int socket);
-/* Whether this account may send frames of its own. */
-bool linux_frames_allowed(void);
 
 #endif

@@ -185,6 +185,11 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
     return WSAENOPROTOOPT;
 }
 
+int plat_frames_refusal(void)
+{
+    return 0;
+}
+
 bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 {
     (void)name;
