@@ -37,6 +37,8 @@ BUILDERS = (
 FIRST = (*LOCKING, *BUILDERS)
 SAMPLE = os.environ.get("NETLAB_SAMPLE")
 """Seed by which CI draws rows of tests that wait long; without it all rows are run."""
+FAULTS_DRAWN = 20
+"""Files of tests/faults that the sample has."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,7 +93,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
 
 
 def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Rows that the sample leaves out, of tests marked ``sampled(most=…)``; the seed names them."""
+    """What the sample leaves out: rows of tests marked ``sampled(most=…)``, files of tests/faults;
+    the seed names them.
+    """
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
         if SAMPLE is not None and item.get_closest_marker("sampled"):
@@ -102,6 +106,11 @@ def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
         most = len(each) if marker is None else min(len(each), marker.kwargs["most"])
         drawn = random.Random(f"{SAMPLE} {test}").sample(each, most)  # noqa: S311
         left_out |= {item for item in each if item not in drawn}
+    faults = [item for item in items if needs.suite_of(item) == "faults"]
+    files = sorted({item.path for item in faults})
+    if SAMPLE is not None and len(files) > FAULTS_DRAWN:
+        of_faults = random.Random(f"{SAMPLE} faults").sample(files, FAULTS_DRAWN)  # noqa: S311
+        left_out |= {item for item in faults if item.path not in of_faults}
     return left_out
 
 

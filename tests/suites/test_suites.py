@@ -211,6 +211,23 @@ def test_a_sample_has_as_many_rows_as_asked_and_is_the_same_for_the_same_seed(
     assert len(rows()) == 20
 
 
+def test_a_sample_of_the_faults_is_whole_files_and_the_same_for_the_same_seed() -> None:
+    def files(**environment: str) -> set[str]:
+        words = (sys.executable, "-m", "pytest", "tests/faults", "--collect-only", "-q")
+        settings = {key: value for key, value in os.environ.items() if key != "NETLAB_SAMPLE"}
+        done = subprocess.run(
+            words, cwd=TESTS.parent, env=settings | environment,
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        return set(re.findall(r"^(tests/faults/\S+?\.py):", done.stdout, re.MULTILINE))
+
+    first, other = files(NETLAB_SAMPLE="1"), files(NETLAB_SAMPLE="2")
+    assert len(first) == len(other) == suites.FAULTS_DRAWN
+    assert first != other
+    assert files(NETLAB_SAMPLE="1") == first
+    assert len(files()) > 60
+
+
 WHO = """
 import os, pathlib, pytest, time
 
