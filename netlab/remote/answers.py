@@ -17,6 +17,7 @@ from typing import Any
 
 from netlab.remote.protocol import BAD_ANSWER
 from netlab.results.columns import describe
+from netlab.results.value_types import COUNTS_OF_AN_END, HEADLINES, TIMES_OF_AN_END
 from netlab.stats.histogram import from_pairs
 from netlab.terminal import excerpt
 
@@ -242,6 +243,10 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
 )
 _KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}
 _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
+    # What a run folder counts on by the ends of names, of keys that nobody knows as well.
+    (re.compile(rf"\w+({'|'.join(TIMES_OF_AN_END)})"), _COUNTS),
+    (re.compile(rf"\w+({'|'.join(COUNTS_OF_AN_END)})"), _COUNT),
+    (re.compile(rf"\w*({'|'.join(HEADLINES)})"), _NUMBER),
     (re.compile(r"interface_\w+_packets|interface_errors|softnet_dropped_packets"), _COUNT),
     # TCP's own view, and of facts what a sysctl says.
     (re.compile(r"tcp_\w+_options|tcp_[rw]mem"), _TEXT),

@@ -45,10 +45,10 @@ _SERIES = frozenset(
         *("loss_own_drops", "captured_frames", "captured_next_frames"),
     }
 )
-_TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks")
-_COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
+TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks")
+COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
 """What names end in that begin with the end, and before it with the flow, that they are of."""
-_HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
+HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: none is below 0."""
 
 
@@ -92,11 +92,11 @@ def _kind(name: str) -> ValueKind:
     column = describe(name)
     if name in _SERIES or name.startswith("trial_"):
         return "a list of sizes" if name.endswith("_bytes") else "a list of numbers"
-    if name.endswith(_TIMES_OF_AN_END):
+    if name.endswith(TIMES_OF_AN_END):
         return "a list of whole numbers"
     if column.dtype == "string":
         return "a text" if is_listed(name) and not column.unit else "anything flat"
-    if name.endswith((*_HEADLINES, *_COUNTS_OF_AN_END)):
+    if name.endswith((*HEADLINES, *COUNTS_OF_AN_END)):
         return "a number of 0 or more"
     if not is_listed(name):
         return "anything flat"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from netlab.remote import answers
 from netlab.remote.answers import Allowance, Answers, fault_in_record
+from netlab.results import value_types
 from netlab.results.value_types import misfit
 from netlab.store.journal import read_journal
 
@@ -138,6 +139,24 @@ def test_whatever_comes_is_believed_or_an_error_of_one_line(
         if said is not None and said.get("error") == "bad-answer":
             assert str(said["detail"]).isprintable()
             json.dumps(said["detail"])
+
+
+ENDS = (
+    *(*value_types.TIMES_OF_AN_END, *value_types.COUNTS_OF_AN_END, *value_types.HEADLINES),
+    *("_share", "_ppm", "_ns", "_us", "_bytes", "_messages", "_bit_per_s", "_per_s", "_name", ""),
+)
+BEGINS = ("x", "tcp", "tcp_x", "longest_n", "interface")
+STRANGE = st.builds(str.__add__, st.sampled_from(BEGINS), st.sampled_from(ENDS))
+ONE = st.integers(-(2**65), 2**65) | st.floats() | st.text(max_size=4) | st.booleans()
+
+
+@given(STRANGE, ONE | st.lists(ONE, max_size=3))
+def test_a_key_that_nobody_knows_is_believed_only_with_what_a_run_folder_holds(
+    name: str, value: Any
+) -> None:
+    if fault_in_record({"type": "result", "id": "1", name: value}) is None:
+        for end in ("receiver_", "sender_", "to_client_sender_", "server_"):
+            assert misfit({end + name: value}) is None
 
 
 def test_an_allowance_fills_with_time() -> None:
