@@ -12,8 +12,9 @@ import queue
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.records import REASONS, reason_of
@@ -24,6 +25,9 @@ from netlab.remote.protocol import BAD_ANSWER
 
 CONTROLLER_SLACK_S = 5.0
 """What the controller waits beyond the probes' own deadline for their last word."""
+
+ENDS_S = 2.0
+"""How long a test that is aborted may take to end, before the next one begins without it."""
 
 FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "deadline"})
 """Words that one end says because of what happened at the other."""
@@ -151,35 +155,81 @@ def drive(
     Raises ProbeError where one of them has no result, HostGone when a host is lost.
     ``deadline_s``: how long the probes let their tests live.
     """
-    arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = queue.SimpleQueue()
-
-    def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
-        arrivals.put((pending, record))
-
-    for each in conversations:
-        each.begin(inbox)
-    give_up = time.monotonic() + deadline_s + CONTROLLER_SLACK_S
-    while not all(each.ended for each in conversations):
-        try:
-            pending, record = arrivals.get(timeout=max(0.0, give_up - time.monotonic()))
-        except queue.Empty:
-            _give_up(conversations)
-        if record["type"] == GONE:
-            raise HostGone(str(record["detail"]))
-        conversation, side = next(
-            (each, side) for each in conversations for side in each.sides if side.pending is pending
-        )
-        conversation.handle(side, record, inbox)
-        if record["type"] == "progress":
-            on_progress(side, record)
-        if side.fault is not None:
-            for each in conversations:
-                if not each.aborted:
-                    each.abort()
+    drive = _Drive(conversations)
+    try:
+        drive.lead(deadline_s + CONTROLLER_SLACK_S, on_progress)
+    except Exception:
+        drive.end()
+        raise
     _raise_worst(conversations)
 
 
-def _give_up(conversations: Sequence[Conversation]) -> None:
+@dataclass(slots=True)
+class _Drive:
+    """Conversations under way, and what has arrived of all of them."""
+
+    conversations: Sequence[Conversation]
+    arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = field(
+        default_factory=queue.SimpleQueue
+    )
+
+    def lead(self, within_s: float, on_progress: OnProgress) -> None:
+        """Begin, and do what follows from each record, until every end has ended."""
+        for each in self.conversations:
+            each.begin(self._inbox)
+        give_up = time.monotonic() + within_s
+        while not self.ended:
+            try:
+                side, record = self._take(give_up)
+            except queue.Empty:
+                _give_up(self.conversations)
+            if record["type"] == GONE:
+                raise HostGone(str(record["detail"]))
+            if record["type"] == "progress":
+                on_progress(side, record)
+            if side.fault is not None:
+                self._abort()
+
+    def end(self) -> None:
+        """End the tests of those who are left: the other end of a connection that is lost would
+        take what still comes into the next trial's time.
+        """
+        self._abort()
+        give_up = time.monotonic() + ENDS_S
+        with suppress(queue.Empty):
+            while not self.ended:
+                self._take(give_up)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every end of every conversation has ended."""
+        return all(each.ended for each in self.conversations)
+
+    def _take(self, until: float) -> tuple[ConversationEnd, Mapping[str, Any]]:
+        """The next record, handled, and whose it is; queue.Empty where none comes."""
+        pending, record = self.arrivals.get(timeout=max(0.0, until - time.monotonic()))
+        conversation, side = next(
+            (each, side)
+            for each in self.conversations
+            for side in each.sides
+            if side.pending is pending
+        )
+        if record["type"] == GONE:
+            side.fault = ProbeError(side.agent.host.name, "host-gone", detail=str(record["detail"]))
+        else:
+            conversation.handle(side, record, self._inbox)
+        return side, record
+
+    def _inbox(self, pending: Pending, record: Mapping[str, Any]) -> None:
+        self.arrivals.put((pending, record))
+
+    def _abort(self) -> None:
+        for each in self.conversations:
+            if not each.aborted:
+                each.abort()
+
+
+def _give_up(conversations: Sequence[Conversation]) -> NoReturn:
     late = [side for each in conversations for side in each.sides if not side.ended]
     for each in conversations:
         each.abort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.measure import conversation
 from netlab.measure.conversation import ConversationEnd
 from netlab.measure.flow import Flow
 from netlab.measure.netprobe import NETPROBE
@@ -149,6 +151,24 @@ def test_the_cause_is_told_and_not_its_consequence_at_the_other_end() -> None:
 def test_a_host_that_is_lost_ends_the_trial_at_once() -> None:
     with pytest.raises(HostGone, match="no heartbeat"):
         run(trial_of(), client={"gone_after": "send"})
+
+
+def test_the_other_end_of_a_host_that_is_lost_ends_before_the_next_trial() -> None:
+    asked: list[Asked] = []
+    with pytest.raises(HostGone):
+        run(trial_of(), client={"gone_after": "send"}, asked=asked)
+    assert asked[-1] == ("server", "stop", {"test": "server1", "abort": 1})
+
+
+def test_one_that_does_not_end_is_waited_for_no_longer_than_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conversation, "ENDS_S", 0.2)
+    monkeypatch.setattr(Fake, "_stop", lambda *_: None)
+    began = time.monotonic()
+    with pytest.raises(HostGone):
+        run(trial_of(), client={"gone_after": "send"})
+    assert 0.2 <= time.monotonic() - began < 2.0
 
 
 def test_a_fixed_port_range_goes_to_the_listening_side_only() -> None:

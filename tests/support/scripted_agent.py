@@ -138,9 +138,10 @@ def run_with(
 ) -> tuple[Record, list[Asked], list[float]]:
     """A trial between two fakes: its record, all that was asked, and the rates told meanwhile.
 
-    ``server`` and ``client``: what is special about them; ``mirror``: an echo for a server.
+    ``server`` and ``client``: what is special about them; ``mirror``: an echo for a server;
+    ``asked``: a list to which what was asked is added, also of a trial that has no record.
     """
-    asked: list[Asked] = []
+    asked: list[Asked] = fakes.get("asked", [])
     live: list[float] = []
     mirror: Mirror | None = fakes.get("mirror")
     server = Fake("server", asked, **fakes.get("server", {}))
