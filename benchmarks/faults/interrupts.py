@@ -161,8 +161,10 @@ def interrupt(
 
 def _complaint(folder: Path, code: int, said: str, number: signal.Signals) -> str:
     """What is wrong with how it ended; empty where nothing is."""
-    if "Traceback" in said and PACKAGE in said:  # else Python itself was not up yet
+    if "Traceback" in said and PACKAGE in said:
         return f"a traceback: {said[said.rindex(PACKAGE) :].strip()[-300:]!r}"
+    if code == 1 and said.strip().endswith("KeyboardInterrupt"):
+        return ""  # Python itself was not up yet: it loads its `site`, and nothing of netlab's
     if code not in (128 + number, -number):
         return f"exit status {code}: {said.strip()[-200:]!r}"
     journal = folder / "journal.jsonl"

@@ -20,7 +20,7 @@ from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
-from netlab.run.ending import interruptible
+from netlab.run.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 
 EXIT_CODES = """\b
@@ -39,6 +39,7 @@ Exit codes
 def main() -> NoReturn:
     """Run the command line; every expected error is one line and an exit code of its own."""
     guard_streams()
+    raise_swallowed()
     try:
         if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)

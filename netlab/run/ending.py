@@ -11,10 +11,12 @@ import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 
@@ -26,6 +28,9 @@ group, and a terminal that is closed brings SIGHUP from the shell and from the s
 
 END_S = 4.5
 """What the orderly end may take, whatever a host or a disk does; with Python's own it is 5 s."""
+
+AGAIN_S = 0.01
+"""So long after it was swallowed a signal is raised again."""
 
 SHOW_CURSOR = b"\x1b[?25h"
 
@@ -57,6 +62,37 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
                 signal.signal(number, handler)
             signal.set_wakeup_fd(before_fd)
             watch.end()
+
+
+def raise_swallowed() -> None:
+    """See to it that no signal is lost: one that comes while a callback runs which lets nothing out
+    (of a weak reference, a finalizer) is raised again a moment later. For the whole process.
+    """
+    others = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        global _held  # noqa: PLW0603
+        raised = unraisable.exc_value
+        if isinstance(raised, Interrupted):
+            _held = raised.signal_number
+            _raise_soon(_held)
+        elif isinstance(raised, KeyboardInterrupt):
+            _raise_soon(signal.SIGINT)
+        else:
+            others(unraisable)
+
+    sys.unraisablehook = hook
+
+
+def _raise_soon(number: int) -> None:
+    """To the main thread itself, where that can be said: else its sleep would go on."""
+    main = threading.main_thread().ident
+    send: Callable[[], None] = partial(signal.raise_signal, number)
+    if hasattr(signal, "pthread_kill") and main is not None:
+        send = partial(signal.pthread_kill, main, number)
+    timer = threading.Timer(AGAIN_S, send)
+    timer.daemon = True
+    timer.start()
 
 
 @contextmanager
@@ -113,6 +149,7 @@ class _Watch:
         """In the main thread, between two of its steps."""
         global _held  # noqa: PLW0603
         if self.first is not None:
+            _raise_held()  # one that was swallowed
             return  # whether this is another wish is known to the thread that hears them
         self.first = number
         if _shielded:

@@ -95,6 +95,45 @@ except Interrupted as interrupt:
     assert (child.returncode, said) == (0, "ended by SIGTERM\n")
 
 
+SWALLOWS = """
+import weakref
+from contextlib import nullcontext
+from netlab.run.ending import raise_swallowed
+class Thing: pass
+def swallow(number):
+    # What a callback of a weak reference raises goes nowhere.
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: (os.kill(os.getpid(), number), time.sleep(0)))
+    del thing
+    return kept
+raise_swallowed()
+try:
+    with {watch}:
+        print("ready", flush=True)
+        swallow(signal.{name})
+        time.sleep(20)
+except (Interrupted, KeyboardInterrupt) as ended:
+    print(type(ended).__name__, getattr(ended, "signal_number", 2), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("watch", "name", "said"),
+    [
+        ("interruptible()", "SIGINT", "Interrupted 2"),
+        ("interruptible()", "SIGTERM", "Interrupted 15"),
+        ("nullcontext()", "SIGINT", "KeyboardInterrupt 2"),
+    ],
+)
+def test_a_signal_that_a_callback_swallows_is_raised_again(
+    watch: str, name: str, said: str
+) -> None:
+    child = program(SWALLOWS.format(watch=watch, name=name), stderr=subprocess.PIPE)
+    before = time.monotonic()
+    assert child.communicate(timeout=20) == (f"{said}\n", "")
+    assert time.monotonic() - before < 3.0
+
+
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
     with terminal() as shown:
