@@ -11,7 +11,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair
 from netlab.experiment.records import Status, reason_of
 from netlab.measure.ends import address_of
-from netlab.run.absence import Absence
+from netlab.run.absence import FIRST_PAUSE_S, Absence
 from netlab.run.daemon_executor import DaemonExecutor
 from netlab.run.preflight import Preflight
 from netlab.run.skip_reasons import Unmeasured, no_way
@@ -27,10 +27,14 @@ Way = tuple[str, str, str, str]
 NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
 
+FIRST_LOOK_S = 10.0
+"""So long after its first trial a way that never passed is looked at again: its cable was out."""
+
 
 class Ways:
-    """The checks of all pairings. A way that passed once and does not any more is **cut**: it is
-    waited for like a host. One that never passed is a firewall's or a person's doing.
+    """The checks of all pairings. A way on which packets do not pass is **cut**: one that passed
+    once is waited for like a host. One that never passed may be a firewall's doing, or a cable's
+    that is out at the start: it is looked at again soon, and a last time when all else is done.
     """
 
     def __init__(
@@ -52,6 +56,9 @@ class Ways:
         self._found: dict[str, Preflight] = {}
         self._first: dict[str, Preflight] = {}
         """What the first check found that went well."""
+        self._never_passed: set[Way] = set()
+        """Of those cut."""
+        self._looked_last: set[Way] = set()
         self._unchecked: set[str] = set()
         """Pairings with a host that came back: it may have another route, or another firewall."""
 
@@ -100,7 +107,7 @@ class Ways:
         pairing = cell.pairing
         found = self._check_again(pairing) if pairing in self._unchecked else None
         found = found or no_way(cell, self._pairs[pairing], self.of(pairing))
-        if found is not None and found.reason in CUT and self._passed_at_first(cell):
+        if found is not None and found.reason in CUT:
             self._cut_off(cell, found)
         return found
 
@@ -130,9 +137,17 @@ class Ways:
         return tuple(each.sentence for way, each in list(self.cut.items()) if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
-        """Seconds until each way that one of these takes, and that is cut, is worth a check."""
+        """Seconds until each way that one of these takes, and that is cut, is worth a check; asked
+        when nothing else is left to do.
+        """
         now_s = time.monotonic()
         ways = {way_of(cell, self._pairs) for cell in cells} if self.cut else set()
+        last = (self._never_passed & ways) - self._looked_last if patience_s > 0 else set()
+        for way in last:
+            self._looked_last.add(way)
+            cut = self.cut[way]
+            pause_s = max(0.0, cut.since_s + FIRST_LOOK_S - now_s)
+            self.cut[way] = Absence.begin(cut.reason, cut.sentence, now_s, pause_s)
         return [
             absence.next_ask_s(now_s, patience_s)
             for way, absence in list(self.cut.items())
@@ -164,18 +179,33 @@ class Ways:
             if not is_tried:
                 self.cut[way] = absence.again(absence.reason, absence.sentence, now_s)
             elif found is not None:
-                self.cut[way] = absence.again(found.reason, found.detail, now_s)
+                self._still_cut(way, absence, found.reason, found.detail)
             elif way in shut:
-                self.cut[way] = absence.again("path-blocked", shut[way].sentence, now_s)
+                self._still_cut(way, absence, "path-blocked", shut[way].sentence)
             else:
-                del self.cut[way]
-                self._say(f"{pairing}: {way[1]} passes again")
+                self._pass(way)
+
+    def _still_cut(self, way: Way, absence: Absence, reason: str, sentence: str) -> None:
+        final = way in self._never_passed
+        self.cut[way] = absence.again(reason, sentence, time.monotonic(), final=final)
+
+    def _pass(self, way: Way) -> None:
+        del self.cut[way]
+        self._say(f"{way[0]}: {way[1]} passes {'now' if way in self._never_passed else 'again'}")
+        self._never_passed.discard(way)
+        self._first[way[0]] = self.of(way[0])
 
     def _cut_off(self, cell: Cell, found: Unmeasured) -> None:
         way, now_s = way_of(cell, self._pairs), time.monotonic()
-        if way is not None and way not in self.cut:
-            self.cut[way] = Absence.begin(found.reason, found.detail, now_s, pause_s=1.0)
+        if way is None or way in self.cut:
+            return
+        passed = self._passed_at_first(cell)
+        pause_s = FIRST_PAUSE_S if passed else FIRST_LOOK_S
+        self.cut[way] = Absence.begin(found.reason, found.detail, now_s, pause_s)
+        if passed:
             self._say(f"{found.detail}; it is tried again")
+        else:  # a warning has said it
+            self._never_passed.add(way)
 
     def _passed_at_first(self, cell: Cell) -> bool:
         first = self._first.get(cell.pairing)
