@@ -149,6 +149,14 @@ TEST(there_are_no_frames_of_our_own_over_loopback)
     plat_close(other);
 }
 
+/* Who has the capability is refused nothing; a system without such sockets tells of no right. */
+TEST(a_right_to_frames_of_our_own_is_refused_or_had)
+{
+    int refusal = plat_frames_refusal();
+    CHECK(refusal >= 0);
+    CHECK(!capable("packet") || refusal == 0);
+}
+
 TEST(what_no_datagram_can_carry_is_too_long)
 {
     static char much[70000];
