@@ -260,6 +260,7 @@ const struct unit_test contract_udp_tests[] = {
     ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
     ENTRY(places_of_a_batch_are_sent_in_their_order),
     ENTRY(there_are_no_frames_of_our_own_over_loopback),
+    ENTRY(a_right_to_frames_of_our_own_is_refused_or_had),
     ENTRY(what_no_datagram_can_carry_is_too_long),
     ENTRY(a_closed_port_does_not_break_the_socket),
     ENTRY(options_of_datagrams_are_set_and_read_back),
