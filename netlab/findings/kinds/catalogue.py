@@ -83,6 +83,13 @@ warning(
     advice=_("look for what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, a host under the host), and measure it again"))
 warning(
+    "cpus-taken",
+    _("{in_trials}: {cause}, {steal_share} of their time"),
+    _("{cause}, {steal_share} of their time"),
+    rank=9,
+    advice=_("measure where the hosts have their CPUs to themselves, or let `quiet` in the matrix "
+        "measure such trials again"))
+warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the {offered_bit_per_s} asked for; "
         "it left out {skipped_messages} messages that were due"),

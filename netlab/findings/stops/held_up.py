@@ -1,7 +1,7 @@
 """Held up: trials in which a probe had not all of its window, in pauses too short for gaps. Pure.
 
-records → findings a cell and flow: a process that did not run for part of its window, a sender
-that left out messages that were due
+records → findings a cell and flow: a process that did not run for part of its window, CPUs that a
+hypervisor gave to others meanwhile, a sender that left out messages that were due
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from netlab.experiment.interruptions import SHARE, Cause, interruptions
 from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
 from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.host_limits import STARVED
 from netlab.findings.limits import FILLED, OFFERED
+from netlab.findings.sample import WINDOW_NS
 from netlab.findings.stops.data_stopped import CAUSES, group_of, in_trials
 
 if TYPE_CHECKING:
@@ -38,13 +40,14 @@ class _HeldUp:
 
 
 def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
-    """Warnings about processes that did not run for a twentieth of their window and more, and
-    about senders that sent less than they were asked for.
+    """Warnings about processes that did not run for a twentieth of their window and more, about
+    hosts without a twentieth of their CPUs' time, and about senders that sent less than asked.
 
     Each trial has one at most, and none where data stopped: that says it already.
     """
     rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
         (Kind.PROCESS_STALLED, _pause),
+        (Kind.CPUS_TAKEN, _taken),
         (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
     )
     found: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
@@ -87,6 +90,26 @@ def _pause(record: Record, flow: str) -> _HeldUp | None:
             words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
             pauses.append(_HeldUp(record, stalled_ns / window_ns, figures, words))
     return max(pauses, key=lambda each: each.share, default=None)
+
+
+def _taken(record: Record, flow: str) -> _HeldUp | None:
+    """The end of a stream of which a hypervisor took most, where that is a twentieth and more; the
+    median of round trips hardly knows of it.
+    """
+    ends = ("sender", "receiver")
+    shares = {end: _stolen_share(record, flow + end) for end in ends}
+    worst = max(ends, key=lambda end: shares[end])
+    if shares[worst] <= STARVED:
+        return None
+    words: dict[str, str] = {"cause": CAUSES[Cause.STEAL, worst]}
+    return _HeldUp(record, shares[worst], {"steal_share": shares[worst]}, words)
+
+
+def _stolen_share(record: Record, end: str) -> float:
+    """0 of a window too short for shares of CPU time."""
+    window_ns = number(record.values.get(f"{end}_elapsed_ns")) or 0.0
+    share = number(record.values.get(f"{end}_host_steal_share")) or 0.0
+    return share if window_ns >= WINDOW_NS else 0.0
 
 
 def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:

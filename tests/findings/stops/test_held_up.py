@@ -17,7 +17,7 @@ from netlab.report.text.run_index import RunIndex
 from netlab.store.plan import PlannedCell
 
 MS, SECOND = 1_000_000, 1_000_000_000
-KINDS = {Kind.PROCESS_STALLED, Kind.MESSAGES_LEFT_OUT}
+KINDS = {Kind.PROCESS_STALLED, Kind.CPUS_TAKEN, Kind.MESSAGES_LEFT_OUT}
 PACED = stream(protocol="UDP", duration_s=1.0, rate_bit_per_s=1e7)
 
 
@@ -135,3 +135,26 @@ def test_what_kept_the_sender_is_said_instead(tmp_path: Path) -> None:
     assert said(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
+
+
+def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> None:
+    taken: dict[str, Value] = {"sender_host_steal_share": 0.02, "receiver_host_steal_share": 0.089}
+    assert said(run(tmp_path, stream(), values(), values(taken))) == [
+        "LL TCP 1448: in 1 of 2 trials: the receiver’s CPUs were given to other machines, 9 % of "
+        "their time."
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"receiver_host_steal_share": 0.05},
+        # The kernel counts CPU time in ticks: a short window knows no shares.
+        {"receiver_host_steal_share": 0.5, "receiver_elapsed_ns": 199 * MS},
+        {"client_host_steal_share": 0.5, "client_elapsed_ns": SECOND},
+    ],
+)
+def test_a_little_and_what_is_not_known_is_no_reason(
+    tmp_path: Path, more: dict[str, Value]
+) -> None:
+    assert said(run(tmp_path, stream(), values(more))) == []
