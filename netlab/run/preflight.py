@@ -288,8 +288,11 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> str | None
         "message": 64,
     }
     ports = listener.agent.host.port_range
+    shown = listener.address
     if ports is not None:
         common |= {"port": f"{ports[0]}-{ports[1]}"}
+        # A port that the system chose is another one each time, and says nothing.
+        shown = f"{shown}, ports {ports[0]}-{ports[1]}"
     waiting = listener.agent.start("receive", open="listen", bind=listener.address, **common)
     common.pop("port", None)
     try:
@@ -308,10 +311,10 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> str | None
             result = f"{there} cannot be tried: {fault}"
         elif fault.host == connector.name and protocol == "UDP" and _heard(waiting):
             # The hello came in, and was answered: it is the answer that was lost.
-            result = f"{back} is blocked ({connector.address} hears nothing from {to})"
+            result = f"{back} is blocked ({connector.address} hears nothing from {shown})"
         else:
             result = (
-                f"{there} is blocked ({fault.word}, from {connector.address} to {to}); "
+                f"{there} is blocked ({fault.word}, from {connector.address} to {shown}); "
                 f"{_remedy(listener.agent)}"
             )
         listener.agent.start("stop", test=waiting.id, abort=1)

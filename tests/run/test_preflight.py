@@ -63,6 +63,13 @@ def test_blocked_tcp_leaves_udp_alone(wires: Wires) -> None:
     (blocked,) = preflight(server, client).blocked
     assert blocked.sentence.startswith("TCP right→left is blocked")
     assert blocked.sentence.endswith(", UDP passes")
+    assert f" to {TEST_SERVER});" in blocked.sentence, "without the port of the moment"
+
+
+def test_a_range_of_ports_is_named_where_they_are_blocked(wires: Wires) -> None:
+    wires.drop(wires.server, "ipproto", "tcp")
+    (blocked,) = preflight(*wires.both(port_range=(5001, 5003))).blocked
+    assert f" to {TEST_SERVER}, ports 5001-5003);" in blocked.sentence
 
 
 def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
