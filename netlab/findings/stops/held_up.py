@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.experiment.interruptions import SHARE, Cause, interruptions
+from netlab.experiment.interruptions import Cause, interruptions
 from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
 from netlab.findings.finding import Finding, Kind, finding
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from netlab.experiment.matrix import Link
     from netlab.results.run import Run
 
+SHARE = 0.03
+"""Of its window a process did not run, and a warning says so. TCP may take as long again until its
+rate is back, and a figure that is a twentieth off is not to stand without a word."""
 RAN = 1.1
 """A thread's time on a CPU and the pauses together are no more than the window, with room for how
 kernels count CPU time: else ticks were late while the thread that measures ran."""
@@ -40,7 +43,7 @@ class _HeldUp:
 
 
 def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
-    """Warnings about processes that did not run for a twentieth of their window and more, about
+    """Warnings about processes that did not run for 3 % of their window and more, about
     hosts without a twentieth of their CPUs' time, and about senders that sent less than asked.
 
     Each trial has one at most, and none where data stopped: that says it already.

@@ -66,7 +66,7 @@ def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
     [
         {},
         {"sender_stalled_ns": 0},
-        {"sender_stalled_ns": 49 * MS},
+        {"sender_stalled_ns": 29 * MS},
         # The thread that sends had a CPU all the while: only the one that ticks had not.
         {"sender_stalled_ns": 400 * MS, "sender_thread_ns": 950 * MS},
         # Data stopped, and that is said.
