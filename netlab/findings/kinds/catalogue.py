@@ -97,6 +97,15 @@ warning(
         "it left out {skipped_messages} messages that were due"),
     rank=10,
     advice=_("the figure is of what was sent: see what kept the sender, or ask for less"))
+warning(
+    "messages-late",
+    _("{in_trials}: {received_bit_per_s} came where {offered_bit_per_s} were offered: messages "
+        "that had been held up came within the window"),
+    _("{received_bit_per_s} came where {offered_bit_per_s} were offered: messages that had been "
+        "held up came within the window"),
+    rank=10,
+    advice=_("the figure is of a queue that emptied: see what held the data up before, and measure "
+        "such trials again"))
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while others had"),

@@ -1,7 +1,8 @@
 """Held up: trials in which a probe had not all of its window, in pauses too short for gaps. Pure.
 
 records → findings a cell and flow: a process that did not run for part of its window, CPUs that a
-hypervisor gave to others meanwhile, a sender that left out messages that were due
+hypervisor gave to others meanwhile, a sender that left out messages that were due, a window in
+which messages came that had been held up before it
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SHARE = 0.03
 """Of its window a process did not run, and a warning says so. TCP may take as long again until its
 rate is back, and a figure that is a twentieth off is not to stand without a word."""
+LATE = 1.03
+"""Times what was offered: more than a sender's catching up and a call's length come to."""
 RAN = 1.1
 """A thread's time on a CPU and the pauses together are no more than the window, with room for how
 kernels count CPU time: else ticks were late while the thread that measures ran."""
@@ -44,7 +47,8 @@ class _HeldUp:
 
 def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
     """Warnings about processes that did not run for 3 % of their window and more, about
-    hosts without a twentieth of their CPUs' time, and about senders that sent less than asked.
+    hosts without a twentieth of their CPUs' time, about senders that sent less than asked, and
+    about windows in which more came than was offered.
 
     Each trial has one at most, and none where data stopped: that says it already.
     """
@@ -52,6 +56,7 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
         (Kind.PROCESS_STALLED, _pause),
         (Kind.CPUS_TAKEN, _taken),
         (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _left_out(record, flow, link)),
+        (Kind.MESSAGES_LATE, _late),
     )
     found: dict[tuple[Kind, str, str], list[_HeldUp]] = defaultdict(list)
     for record in run.latest.values():
@@ -140,3 +145,18 @@ def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
         "skipped_messages": skipped,
     }
     return _HeldUp(record, 1 - sent / offered, figures, {})
+
+
+def _late(record: Record, flow: str) -> _HeldUp | None:
+    """A paced stream of which more came within the window than was offered in it."""
+    size = number(record.settings.get("message_bytes"))
+    received = number(record.values.get(f"{flow}throughput_bit_per_s"))
+    offered = None if size is None else offered_bit_per_s(record.settings, round(size))
+    is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
+    if not offered or received is None or received <= LATE * offered or is_coarse:
+        return None
+    figures: dict[str, float | None] = {
+        "received_bit_per_s": received,
+        "offered_bit_per_s": offered,
+    }
+    return _HeldUp(record, received / offered - 1, figures, {})

@@ -17,7 +17,12 @@ from netlab.report.text.run_index import RunIndex
 from netlab.store.plan import PlannedCell
 
 MS, SECOND = 1_000_000, 1_000_000_000
-KINDS = {Kind.PROCESS_STALLED, Kind.CPUS_TAKEN, Kind.MESSAGES_LEFT_OUT}
+KINDS = {
+    Kind.PROCESS_STALLED,
+    Kind.CPUS_TAKEN,
+    Kind.MESSAGES_LEFT_OUT,
+    Kind.MESSAGES_LATE,
+}
 PACED = stream(protocol="UDP", duration_s=1.0, rate_bit_per_s=1e7)
 
 
@@ -135,6 +140,28 @@ def test_what_kept_the_sender_is_said_instead(tmp_path: Path) -> None:
     assert said(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
+
+
+def test_more_than_was_offered_had_been_held_up(tmp_path: Path) -> None:
+    many = paced(863, 0, mbit=10.6)
+    assert said(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
+        "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s came where 10 Mbit/s were offered: messages "
+        "that had been held up came within the window."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "trial"),
+    [
+        (PACED, paced(863, 0, mbit=10.2)),
+        (PACED, {**paced(863, 0, mbit=10.6), "receiver_coarse": 1}),
+        (stream(protocol="UDP"), paced(863, 0, mbit=10.6)),
+    ],
+)
+def test_a_little_more_or_a_rate_that_nobody_asked_for_is_not(
+    tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
+) -> None:
+    assert said(run(tmp_path, cell, trial)) == []
 
 
 def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> None:
