@@ -118,6 +118,18 @@ class FakePool:
         server, client = cast(Agent, self.server), cast(Agent, self.client)
         return Ends(server=server, client=client, same_host=True)
 
+    def is_away(self, cell: Cell) -> bool:
+        return False
+
+    def ask_again(self) -> None:
+        """Nobody is away."""
+
+    def next_ask_s(self, cells: object, patience_s: float) -> None:
+        return None
+
+    def look_at_the_way(self, record: object, cell: Cell) -> None:
+        """It passes."""
+
     def returned(self) -> frozenset[str]:
         return frozenset()
 

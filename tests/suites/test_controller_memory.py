@@ -1,0 +1,35 @@
+"""The benchmark of the controller's memory measures what it says, and opens it again: a small one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+import netlab
+
+MODULE = "benchmarks.faults.controller_memory"
+
+
+@pytest.mark.needs("linux")
+def test_every_trial_is_measured_once_and_is_read_when_opened_again(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", MODULE, "--into", str(tmp_path / "run")]
+    argv += ["--cells", "32", "--trials", "2"]
+    left = []
+    for _ in range(2):
+        done = subprocess.run(
+            [*argv, "--trials", "2"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        left.append(json.loads(done.stdout)["left"])
+    frame = netlab.load(tmp_path / "run").frame
+    assert left == [len(frame), 0] and len(frame) >= 64
+    assert set(frame["status"]) == {"ok"}, set(frame["reason"])
