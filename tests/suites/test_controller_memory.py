@@ -1,4 +1,4 @@
-"""The benchmark of the controller's memory measures what it says, and opens it again: a small one."""
+"""The benchmark of the controller's memory measures a small run, and opens it again."""
 
 from __future__ import annotations
 
