@@ -287,14 +287,14 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> str | None
         "deadline": f"{CHECK_S:g}",
         "message": 64,
     }
-    ports = listener.agent.host.port_range
+    listening: dict[str, Any] = {"bind": listener.address}
     shown = listener.address
+    ports = listener.agent.host.port_range
     if ports is not None:
-        common |= {"port": f"{ports[0]}-{ports[1]}"}
+        listening["port"] = f"{ports[0]}-{ports[1]}"
         # A port that the system chose is another one each time, and says nothing.
-        shown = f"{shown}, ports {ports[0]}-{ports[1]}"
-    waiting = listener.agent.start("receive", open="listen", bind=listener.address, **common)
-    common.pop("port", None)
+        shown += f", ports {listening['port']}"
+    waiting = listener.agent.start("receive", open="listen", **listening, **common)
     try:
         ready = _first(waiting, {"ready"}, CHECK_S)
     except ProbeError as fault:

@@ -22,7 +22,7 @@ def test_every_trial_is_measured_once_and_is_read_when_opened_again(tmp_path: Pa
     left = []
     for _ in range(2):
         done = subprocess.run(
-            [*argv, "--trials", "2"],
+            argv,
             cwd=ROOT,
             capture_output=True,
             text=True,

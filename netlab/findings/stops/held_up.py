@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from netlab.experiment.matrix import Link
     from netlab.results.run import Run
 
-SHARE = 0.03
-"""Of its window a process did not run, and a warning says so. TCP may take as long again until its
-rate is back, and a figure that is a twentieth off is not to stand without a word."""
+STALLED = 0.03
+"""Share of its window that a process must not have run for a warning. TCP may need as much time
+again to regain its rate, and a figure that is 5 % off needs a warning."""
 LATE = 1.03
 """Times what was offered: more than a sender's catching up and a call's length come to."""
 RAN = 1.1
@@ -91,7 +91,7 @@ def _pause(record: Record, flow: str) -> _HeldUp | None:
             for name in ("stalled_ns", "elapsed_ns", "thread_ns")
         )
         window_ns = window_ns or whole_ns
-        if not stalled_ns or not window_ns or stalled_ns < SHARE * window_ns:
+        if not stalled_ns or not window_ns or stalled_ns < STALLED * window_ns:
             continue
         if stalled_ns + (thread_ns or 0) <= RAN * window_ns:
             figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
@@ -123,6 +123,7 @@ def _stolen_share(record: Record, end: str) -> float:
 def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
     """A paced sender that left out messages and sent less than asked, not for want of a wire."""
     size, values = number(record.settings.get("message_bytes")), record.values
+    offered = _offered_bit_per_s(record)
     skipped, messages, window_ns, throughput = (
         number(values.get(flow + name))
         for name in (
@@ -132,7 +133,6 @@ def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
             "throughput_bit_per_s",
         )
     )
-    offered = None if size is None else offered_bit_per_s(record.settings, round(size))
     if not skipped or not offered or not window_ns or messages is None or throughput is None:
         return None
     sent = 8e9 * (size or 0) * messages / window_ns
@@ -149,9 +149,8 @@ def _left_out(record: Record, flow: str, link: Link | None) -> _HeldUp | None:
 
 def _late(record: Record, flow: str) -> _HeldUp | None:
     """A paced stream of which more came within the window than was offered in it."""
-    size = number(record.settings.get("message_bytes"))
     received = number(record.values.get(f"{flow}throughput_bit_per_s"))
-    offered = None if size is None else offered_bit_per_s(record.settings, round(size))
+    offered = _offered_bit_per_s(record)
     is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
     if not offered or received is None or received <= LATE * offered or is_coarse:
         return None
@@ -160,3 +159,9 @@ def _late(record: Record, flow: str) -> _HeldUp | None:
         "offered_bit_per_s": offered,
     }
     return _HeldUp(record, received / offered - 1, figures, {})
+
+
+def _offered_bit_per_s(record: Record) -> float | None:
+    """What the matrix asks for; ``None``: as fast as it goes."""
+    size = number(record.settings.get("message_bytes"))
+    return None if size is None else offered_bit_per_s(record.settings, round(size))
