@@ -38,7 +38,7 @@ test-all: $(VENV)/further probe ## every test that this machine can run, tests/f
 reliability: $(VENV)/further probe ## what is done to a run, and what becomes of it: docs/reliability.md
 	@mkdir -p build
 	@$(BIN)/python -m pytest tests/faults -o junit_family=xunit1 --junitxml build/reliability.xml $(SLOWEST); status=$$?; \
-	$(BIN)/python docs/reliability.py build/reliability.xml; exit $$status
+	$(BIN)/python docs/scripts/reliability.py build/reliability.xml; exit $$status
 
 FUZZ_SECONDS = 3600
 FUZZ_RUNS = 1000000
@@ -80,10 +80,10 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 	@$(BIN)/python -m benchmarks.truth.mutants
 
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
-	@$(BIN)/python docs/messages.py $(LANGUAGE)
+	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)
 
 docs: $(VENV)/runs ## bring the lists of files, the drawing and the commands help up to date
-	@$(BIN)/python docs/code_map.py
+	@$(BIN)/python docs/scripts/code_map.py
 
 clean: ## remove what was built; runs/ stays
 	@rm -rf $(VENV) build dist mutants *.egg-info

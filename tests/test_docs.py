@@ -19,7 +19,7 @@ TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs" / "code_map.py"))
+    return runpy.run_path(str(ROOT / "docs" / "scripts" / "code_map.py"))
 
 
 def test_the_packages_and_the_files_are_named_with_what_they_say_of_themselves(
@@ -32,7 +32,7 @@ def test_the_packages_and_the_files_are_named_with_what_they_say_of_themselves(
 def test_the_drawing_of_who_imports_whom_is_of_this_code(made: dict[str, Any]) -> None:
     drawn = ROOT / "docs" / "pictures" / "storeys.svg"
     assert drawn.read_text() == made["drawing"](), "run `make docs`"
-    storeys = runpy.run_path(str(ROOT / "docs" / "storeys.py"))
+    storeys = runpy.run_path(str(ROOT / "docs" / "scripts" / "storeys.py"))
     assert 9 <= len(storeys["storeys"]()) <= 10
     assert storeys["against"](storeys["storeys"](), storeys["imports"]()) == []
     probe = [[name] for name in storeys["PROBE"]]
@@ -128,7 +128,7 @@ def test_every_setting_of_a_matrix_is_documented() -> None:
 
 
 def test_the_page_of_faults_has_a_row_for_each_file_of_the_suite() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "reliability.py"))
+    made = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
     assert made["PAGE"].read_text("utf-8") == made["updated"](made["figures_of_before"]())
     for of_folder in made["rows"]().values():
         numbers = [row.number for row in of_folder]

@@ -27,8 +27,8 @@ from netlab import load
 from netlab.findings.analysis import Analysis
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
-from netlab.findings.limits import limit_of
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.limits import limit_of
 from netlab.lab import LabState
 
 RATE_BIT_PER_S = 100e6

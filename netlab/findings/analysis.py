@@ -13,9 +13,9 @@ from netlab.experiment.matrix import Link
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
-from netlab.findings.limits import limits
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
+from netlab.findings.streams.limits import limits
 from netlab.results.run import Run, read_checked
 from netlab.store.source_facts import Stated, stated_of
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from netlab.ethernet import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Kind, finding
-from netlab.findings.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.findings.series import Point, Series
+from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 

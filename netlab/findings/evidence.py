@@ -87,6 +87,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         offered = offered_bit_per_s(settings, size)
         yield StreamSample(
             cell=record.cell,
+            trial=record.trial,
             pairing=record.pairing,
             protocol=protocol,
             message_bytes=size,

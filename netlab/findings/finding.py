@@ -49,6 +49,8 @@ class Finding:
     """Medians over the trials of these cells, units in the key; what is not known is absent."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Evidence that is no number: names, facts before and after, a source."""
+    trials: tuple[tuple[str, int], ...] = ()
+    """(cell, trial) of each trial in which it was seen; empty: it is not about single trials."""
 
     @property
     def severity(self) -> Severity:
@@ -67,7 +69,10 @@ def finding(
     cells: tuple[str, ...] = (),
     evidence: Mapping[str, float | None] | None = None,
     words: Mapping[str, str] | None = None,
+    trials: tuple[tuple[str, int], ...] = (),
 ) -> Finding:
     """A finding; evidence that is ``None`` is left out."""
     known = {name: value for name, value in (evidence or {}).items() if value is not None}
-    return Finding(kind=kind, group=group, cells=cells, evidence=known, words=words or {})
+    return Finding(
+        kind=kind, group=group, cells=cells, evidence=known, words=words or {}, trials=trials
+    )

@@ -122,6 +122,8 @@ class StreamSample:
 
     cell: str
     """Key of the cell."""
+    trial: int = 1
+    """Of the cell, from 1; the number of its block."""
     pairing: str
     protocol: str
     message_bytes: int

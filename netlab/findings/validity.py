@@ -12,9 +12,9 @@ from netlab.ethernet import above_tolerance
 from netlab.experiment.records import Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.host_limits import robbed, starved, throttled
-from netlab.findings.limits import findings_of, limit_of
 from netlab.findings.sample import StreamEnd, StreamSample
+from netlab.findings.streams.host_limits import robbed, starved, throttled
+from netlab.findings.streams.limits import findings_of, limit_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

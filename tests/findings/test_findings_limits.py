@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
-from netlab.findings.figures import FIGURES, evidence
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.limits import fills_the_wire, findings_of, limit_of, limits
 from netlab.findings.sample import Losses, StreamSample
+from netlab.findings.streams.figures import FIGURES, evidence
+from netlab.findings.streams.limits import fills_the_wire, findings_of, limit_of, limits
 
 # ---- the wire and what was offered ---------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
 
-from netlab.findings.path_limits import (
+from netlab.findings.sample import Losses, StreamSample, TcpAccount
+from netlab.findings.streams.path_limits import (
     congested,
     frames_per_s,
     host_drops,
@@ -19,7 +20,6 @@ from netlab.findings.path_limits import (
     sender_queue_drops,
     window_limited,
 )
-from netlab.findings.sample import Losses, StreamSample, TcpAccount
 
 SHORT = replace(IDLE, window_ns=199_999_999)
 

@@ -11,7 +11,8 @@ import pytest
 from made_histograms import of_values
 from made_samples import IDLE, tcp, udp
 
-from netlab.findings.host_limits import (
+from netlab.findings.sample import Losses, StreamEnd
+from netlab.findings.streams.host_limits import (
     core_saturated,
     loses,
     sender_in_calls,
@@ -19,7 +20,6 @@ from netlab.findings.host_limits import (
     sent_enough,
     share_lost_in_receive_queue,
 )
-from netlab.findings.sample import Losses, StreamEnd
 
 MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS

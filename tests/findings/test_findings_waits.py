@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
-from netlab.findings.host_limits import (
+from netlab.findings.sample import Losses, StreamEnd
+from netlab.findings.streams.host_limits import (
     costs,
     receiver_behind,
     receiver_held_up,
@@ -18,7 +19,6 @@ from netlab.findings.host_limits import (
     throttled,
     wants_cpu,
 )
-from netlab.findings.sample import Losses, StreamEnd
 
 MS = 1_000_000
 LEAST_WINDOW_NS = 200 * MS

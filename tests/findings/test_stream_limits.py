@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Kind
-from netlab.findings.limits import limit_of, limits
 from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.streams.limits import limit_of, limits
 from netlab.report.text.findings import statement
 from netlab.report.text.stream_findings import CALLED, shown_by
 

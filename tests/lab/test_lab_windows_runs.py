@@ -23,7 +23,7 @@ from netlab import lab
 from netlab.findings.analysis import findings
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
-from netlab.findings.limits import limit_of
+from netlab.findings.streams.limits import limit_of
 from netlab.lab import programs
 from netlab.lab.options import LabOptions
 from netlab.store.journal import read_journal

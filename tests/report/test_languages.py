@@ -52,7 +52,7 @@ def said(language: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_has_the_texts_of_the_reports_and_no_others(language: str) -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "messages.py"))
+    made = runpy.run_path(str(ROOT / "docs" / "scripts" / "messages.py"))
     assert (FOLDER / f"{language}.po").read_bytes() == made["updated"](language), "make messages"
 
 

@@ -222,7 +222,7 @@ note(
 warning(
     "lost-in-socket",
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
-        "room for {dropped_frames}"), rule="loss.places:lost", rank=56,
+        "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; where that does not help it is its CPU"))
 warning(
     "lost-in-backlog",

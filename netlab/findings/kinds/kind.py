@@ -61,6 +61,11 @@ class Kind(str, metaclass=_OfTable):
     """Whether the limit is a host's: what a pairing so limited reaches says nothing of its link."""
     explains: bool = True
     """Whether the limit says why a cell is below the ceiling."""
+    section: str = ""
+    """Under which heading docs/findings.md has it."""
+    stated: str = ""
+    """Where it is stated: its rule with its thresholds and, in brackets, its source. English, for
+    docs/findings.md."""
 
     def __new__(cls, name: str, *_: Any, **__: Any) -> Kind:
         """The ``str``; the rest of the row is the dataclass's."""

@@ -16,10 +16,10 @@ from netlab.experiment.interruptions import Cause, interruptions
 from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
 from netlab.findings.finding import Finding, Kind, finding
-from netlab.findings.host_limits import STARVED
-from netlab.findings.limits import FILLED, OFFERED
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.stops.data_stopped import CAUSES, group_of, in_trials
+from netlab.findings.streams.host_limits import STARVED
+from netlab.findings.streams.limits import FILLED, OFFERED
 
 if TYPE_CHECKING:
     from netlab.experiment.matrix import Link

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.host_limits import DELIVERED
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.host_limits import DELIVERED
 from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text import summary

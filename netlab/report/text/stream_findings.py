@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 
 from netlab.findings.finding import Kind
-from netlab.findings.host_limits import STARVED
 from netlab.findings.kinds.kind import Templates
+from netlab.findings.streams.host_limits import STARVED
 from netlab.messages import Message, _
 from netlab.results.labels import figure
 from netlab.stats import rounded

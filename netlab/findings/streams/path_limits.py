@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from netlab.findings.finding import Kind
-from netlab.findings.host_limits import (
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.host_limits import (
     CLOSED,
     COVERED,
     DELIVERED,
@@ -18,8 +19,7 @@ from netlab.findings.host_limits import (
     receiver_behind,
     share_lost_in_receive_queue,
 )
-from netlab.findings.loss.places import placed
-from netlab.findings.sample import StreamSample
+from netlab.findings.streams.places import placed
 
 LIMITED = 0.5
 """Share of the window that TCP must have been held back by its buffer, or by congestion."""

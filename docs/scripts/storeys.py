@@ -16,7 +16,7 @@ from html import escape
 from itertools import permutations
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 PROBE = ("main.c", "agent", "loops", "test", "protocol", "platform", "pure")
 WIDE, HIGH, GAP, ROW = 92, 26, 14, 62
 MARGIN, HEAD = 16, 34

@@ -7,8 +7,8 @@ from operator import attrgetter
 from statistics import median
 
 from netlab.findings.finding import Kind
-from netlab.findings.path_limits import frames_per_s
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.path_limits import frames_per_s
 
 _Figure = Callable[[StreamSample], float | int | None]
 

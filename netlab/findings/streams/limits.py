@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from netlab.findings.figures import evidence
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.host_limits import (
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.figures import evidence
+from netlab.findings.streams.host_limits import (
     core_saturated,
     costs,
     receiver_behind,
@@ -22,7 +23,7 @@ from netlab.findings.host_limits import (
     throttled,
     wants_cpu,
 )
-from netlab.findings.path_limits import (
+from netlab.findings.streams.path_limits import (
     congested,
     host_drops,
     packet_bound,
@@ -33,7 +34,6 @@ from netlab.findings.path_limits import (
     unplaced_loss,
     window_limited,
 )
-from netlab.findings.sample import StreamSample
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
 """Share of the wire ceiling from which on the wire is the limit; with data both ways the ceiling

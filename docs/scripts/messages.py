@@ -1,7 +1,7 @@
 """Collects every text of the reports, and brings the catalogues of other languages up to date.
 
-``python docs/messages.py [CODE …]`` (``make messages LANGUAGE=fr``) also begins a catalogue that is
-not there yet. What is translated stays; a text that is no more goes.
+``python docs/scripts/messages.py [CODE …]`` (``make messages LANGUAGE=fr``) also begins a catalogue
+that is not there yet. What is translated stays; a text that is no more goes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po, write_po
 
 from netlab.report.language.catalogues import FOLDER, languages
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 KEYWORDS = {"_": None, "counted": (1, 2), "gettext": None, "ngettext": (1, 2)}
 JINJA = {"extensions": "jinja2.ext.i18n", "newstyle_gettext": "true", "trimmed": "false"}
 

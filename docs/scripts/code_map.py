@@ -1,7 +1,8 @@
 """Writes what is made from the code into the texts: the packages, the files, the commands' help.
 
-``python docs/code_map.py`` (``make docs``) brings ARCHITECTURE.md, docs/files.md, docs/commands.md
-and the drawing of docs/storeys.py up to date; the tests check that they are.
+``python docs/scripts/code_map.py`` (``make docs``) brings ARCHITECTURE.md, docs/files.md,
+docs/commands.md and the drawing of docs/scripts/storeys.py up to date; the tests check that they
+are.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import click
 
-ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- made by docs/code_map.py -->", "<!-- end -->"
+ROOT = Path(__file__).resolve().parent.parent.parent
+BEGIN, END = "<!-- made by docs/scripts/code_map.py -->", "<!-- end -->"
 HELP_WIDTH = 100
 
 
@@ -95,7 +96,7 @@ def architecture() -> str:
 
 def drawing() -> str:
     """The picture of who imports whom."""
-    return str(runpy.run_path(str(ROOT / "docs" / "storeys.py"))["picture"]())
+    return str(runpy.run_path(str(ROOT / "docs" / "scripts" / "storeys.py"))["picture"]())
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.host_limits import COVERED
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.host_limits import COVERED
 from netlab.messages import Message, _
 
 _PLACES: Mapping[str, tuple[Kind, str]] = {

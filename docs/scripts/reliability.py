@@ -1,8 +1,8 @@
 """Writes docs/reliability.md from the fault suite: one row a file of tests/faults.
 
-``python docs/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence says
-what holds; with the results of pytest (``--junitxml``) come the figures that its tests recorded
-(``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the reason; of
+``python docs/scripts/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence
+says what holds; with the results of pytest (``--junitxml``) come the figures that its
+tests recorded (``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the reason; of
 tests that record none, how many cases passed. Without results the figures of before stay.
 """
 
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 SUITE = ROOT / "tests" / "faults"
 PAGE = ROOT / "docs" / "reliability.md"
-BEGIN, END = "<!-- made by docs/reliability.py -->", "<!-- end -->"
+BEGIN, END = "<!-- made by docs/scripts/reliability.py -->", "<!-- end -->"
 WHERE = {
     "link": "Cables and paths",
     "host": "Hosts and their probes",

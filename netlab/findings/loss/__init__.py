@@ -1,1 +1,0 @@
-"""Where a stream lost messages: in which of its two hosts, or on the path. Pure."""

@@ -1,0 +1,1 @@
+"""Streams: what limited them, by what their records show. Pure."""
