@@ -1,9 +1,10 @@
 """Writes docs/reliability.md from the fault suite: one row a file of tests/faults.
 
 ``python docs/scripts/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence
-says what holds; with the results of pytest (``--junitxml``) come the figures that its
-tests recorded (``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the reason; of
-tests that record none, how many cases passed. Without results the figures of before stay.
+says what holds; with the results of pytest (``--junitxml``) come the figures that its tests
+recorded (``record_property("figure", …)``, ``"n"``, ``"seed"``) and what was skipped, with the
+reason; of tests that record none, how many cases passed. Without results the figures of before
+stay.
 """
 
 from __future__ import annotations
