@@ -210,6 +210,22 @@ def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cabl
     return sum(wire) - GAP_BYTES + (cables - 1) * (wire[0] - GAP_BYTES)
 
 
+def transfer_floor_bytes(
+    packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1
+) -> int:
+    """Byte times below which no transfer of these IP packets can be, whatever their order.
+
+    All of them pass one cable of that rate, the last one again each further cable that a frame
+    goes on from only when it is there whole; the gap behind the last is over only later. At most
+    what ``transfer_wire_bytes`` says, which takes all cables to be of one rate.
+    ValueError without a packet or a cable.
+    """
+    if not packet_bytes or cables < 1:
+        raise ValueError("nothing is sent over nothing")
+    wire = [packet_wire_bytes(each, vlan=vlan) for each in packet_bytes]
+    return sum(wire) - GAP_BYTES + (cables - 1) * (min(wire) - GAP_BYTES)
+
+
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
     """The most frames of one size a second; the size counts header and FCS (RFC 2544: 64 … 1518).
 

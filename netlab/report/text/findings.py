@@ -10,6 +10,7 @@ from netlab.findings.kinds.kind import Templates
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.stream_findings import filled, throughput, value_of
+from netlab.report.text.trip_findings import parts
 from netlab.results.labels import setting
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_seconds
@@ -286,5 +287,6 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "attempts": _attempts,
     "when": _when,
     "why": why,
+    "trip_parts": parts,
 }
 """Name in a template → what it is; any other name is one of evidence or of words."""

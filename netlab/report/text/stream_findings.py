@@ -83,6 +83,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "message_bytes": _whole,
     "mtu_bytes": _whole,
     "_bytes": lambda size: format_bytes(round(size)),
+    "trip_ns": lambda ns: format_seconds(float(f"{ns / 1e9:.3g}")).replace("us", "µs"),
     "clock_step_ns": lambda step: f"{step / 1e9:+.1f} s",
     "_ns": _time,
     "_us": lambda time_us: _time(1000 * time_us),

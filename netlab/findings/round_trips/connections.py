@@ -1,0 +1,103 @@
+"""Connections whose first packet was lost: they take TCP's first time-out longer. Pure.
+
+TCP sends the packet that opens a connection again after 1 s (RFC 6298, 2), then after 2 s and 4 s
+more; newer kernels of Linux several times after 1 s each. Nobody tells of how many connections
+that was so: their times do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.round_trips.trips import ENDS, TripCell, TripTrial, trip_cells
+from netlab.findings.series import Series
+from netlab.findings.stops.data_stopped import in_trials
+from netlab.stats.histogram import middle_of
+
+TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
+"""After which a packet that opens a connection has been sent again."""
+LATE = 0.03
+"""Share by which a system's timer may be late."""
+EARLY = 0.01
+"""A bucket's middle may lie so much below the times in it."""
+SHORT_NS = 2e8
+"""The others must be this short in the middle, or a second is nothing special to them."""
+MOST = 0.8
+"""Of the connections of 0.9 s and more, those near a time-out at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostFirst:
+    """A trial with such connections."""
+
+    trial: TripTrial
+    connections: int
+    lost: int
+    longest_ns: float
+    mean_ns: float
+    without_ns: float
+    """Mean of the others."""
+
+
+def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
+    """A warning for each cell of connections with such ones."""
+    for cell in trip_cells(series):
+        found = first_packets(cell)
+        if not found:
+            continue
+        worst = max(found, key=lambda each: each.lost / each.connections)
+        told = sum(each.histogram is not None for each in cell.calm)
+        figures: dict[str, float | None] = {
+            "lost_connections": sum(each.lost for each in found),
+            "connections": sum(each.connections for each in found),
+            "longest_trip_ns": max(each.longest_ns for each in found),
+            "mean_trip_ns": worst.mean_ns,
+            "mean_without_trip_ns": worst.without_ns,
+            "trials": len(found),
+            "of_trials": told,
+        }
+        trials = tuple(each.trial.key for each in found)
+        words = in_trials(len(found), told)
+        yield finding(Kind.FIRST_PACKET_LOST, cell.group, (cell.cell,), figures, words, trials)
+
+
+def first_packets(cell: TripCell) -> list[LostFirst]:
+    """The trials with such connections; none of round trips, whose connection stands."""
+    if cell.test != "connect":
+        return []
+    return [found for trial in cell.calm if (found := _lost_first(trial)) is not None]
+
+
+def _lost_first(trial: TripTrial) -> LostFirst | None:
+    times = trial.histogram
+    half_ns = None if times is None else times.percentile(0.5)
+    if times is None or half_ns is None or half_ns > SHORT_NS:
+        return None
+    values = [(middle_of(bucket, times.bits), n) for bucket, n in times.counts.items()]
+    long = [(value, n) for value, n in values if value >= 9e8]
+    near = [(value, n) for value, n in long if _near(value, half_ns)]
+    number_long, lost = sum(n for _value, n in long), sum(n for _value, n in near)
+    stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
+    if not lost or lost < MOST * number_long or 2 * stalled_ns >= sum(v * n for v, n in near):
+        return None
+    total_ns, rest = sum(value * n for value, n in values), times.count - lost
+    if not rest:
+        return None
+    return LostFirst(
+        trial=trial,
+        connections=times.count,
+        lost=lost,
+        longest_ns=max(value for value, _n in near),
+        mean_ns=total_ns / times.count,
+        without_ns=(total_ns - sum(value * n for value, n in near)) / rest,
+    )
+
+
+def _near(value_ns: float, half_ns: float) -> bool:
+    """Whether a time is one of the time-outs and what a connection takes besides."""
+    return any(
+        (1 - EARLY) * 1e9 * each <= value_ns <= (1 + LATE) * 1e9 * each + 4 * half_ns
+        for each in TIMEOUTS_S
+    )

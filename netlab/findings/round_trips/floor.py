@@ -1,0 +1,135 @@
+"""The floor of a round trip: what the frames of both ways take on the link that is stated. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from netlab.ethernet import IP_BYTES, TCP_BYTES, IpVersion, packets, transfer_floor_bytes
+from netlab.experiment.matrix import Link
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.round_trips.trips import TripCell, TripTrial, median_of, trip_cells
+from netlab.findings.series import Series
+from netlab.findings.stops.data_stopped import in_trials
+from netlab.messages import Message, _
+from netlab.units import format_rate
+
+TOLERANCE = 0.01
+TOLERANCE_NS = 1000.0
+"""What clocks may take off a time, as a share of it and besides."""
+
+
+def below_floor(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
+    """A warning for each pairing, protocol and size of which some round trip was shorter than its
+    frames take on that link, both ways.
+    """
+    if link is None:
+        return
+    groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
+    for cell in trip_cells(series):
+        own = cell.group
+        groups[cell.test, Group(own.pairing, own.protocol, own.message_bytes)].append(cell)
+    for (_test, group), cells in groups.items():
+        every = [
+            (trial, floor_ns(trial, cell.test, link)) for cell in cells for trial in cell.trials
+        ]
+        judged = [
+            (trial, floor, least)
+            for trial, floor in every
+            if floor is not None and (least := _shortest_ns(trial)) is not None
+        ]
+        below = [each for each in judged if is_below(each[2], each[1])]
+        if not below:
+            continue
+        worst = min(below, key=lambda each: each[2] / each[1])
+        typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
+        figures: dict[str, float | None] = {
+            "shortest_trip_ns": worst[2],
+            "floor_trip_ns": worst[1],
+            "typical_trip_ns": typical if typical and is_below(typical, worst[1]) else None,
+            "link_rate_bit_per_s": link.rate_bit_per_s,
+            "trials": len(below),
+            "of_trials": len(judged),
+        }
+        trials = tuple(trial.key for trial, _floor, _least in below)
+        words = {"link": _of_link(link), **in_trials(len(below), len(judged))}
+        keys = tuple(dict.fromkeys(cell for cell, _number in trials))
+        yield finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
+
+
+def is_below(time_ns: float, floor: float) -> bool:
+    """By more than clocks explain."""
+    return time_ns < (1 - TOLERANCE) * floor - TOLERANCE_NS
+
+
+def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
+    """What request and answer take on the link, of a connection with the two packets that open it;
+    ``None`` where no wire was touched, or what is sent is not known.
+    """
+    request = _asked(trial, "message_bytes")
+    if trial.same_host or not request:
+        return None
+    answer = trial.number("client_response_bytes") or _asked(trial, "response_bytes") or request
+    sides = (("client", request), ("server", answer))
+    sent = [_packets(trial, end, round(size), link) for end, size in sides]
+    if test == "connect":
+        # Without options: which of them a system asks for is not recorded of each connection.
+        opening = (IP_BYTES[_version(trial)] + TCP_BYTES,)
+        sent += [opening, opening]
+    total_bytes = 0
+    for each in sent:
+        if each is None:
+            return None
+        total_bytes += transfer_floor_bytes(each, vlan=link.vlan, cables=link.hops + 1)
+    return 8e9 * total_bytes / link.rate_bit_per_s
+
+
+def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
+    """Of one message by itself; an option or a limit of the path that nobody told of leaves it
+    shorter, never longer.
+    """
+    told = trial.number(f"{end}_path_mtu_bytes")
+    mtu = link.mtu_bytes if told is None else round(told)
+    mss = trial.number("mss_bytes")
+    try:
+        if trial.settings.get("protocol") == "UDP":
+            return packets("UDP", size, mtu, ip_version=_version(trial))
+        return packets(
+            "TCP",
+            size,
+            link.mtu_bytes,
+            ip_version=_version(trial),
+            timestamps=trial.record.values.get("tcp_timestamps") is True,
+            mss_bytes=None if mss is None else round(mss),
+        )
+    except ValueError:
+        return None
+
+
+def _version(trial: TripTrial) -> IpVersion:
+    return 6 if trial.settings.get("ip_version") == 6 else 4
+
+
+def _asked(trial: TripTrial, name: str) -> float | None:
+    value = trial.settings.get(name)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _shortest_ns(trial: TripTrial) -> float | None:
+    """The shortest one; where single times are not recorded their mean, which is no less."""
+    least = trial.number("rtt_min_ns")
+    return trial.mean_ns if least is None else least
+
+
+def _typical_ns(trial: TripTrial) -> float | None:
+    """Their median, or what is nearest to it of what is recorded."""
+    times = trial.histogram
+    half = None if times is None else times.percentile(0.5)
+    return trial.mean_ns if half is None else float(half)
+
+
+def _of_link(link: Link) -> Message:
+    rate = format_rate(link.rate_bit_per_s)
+    if not link.hops:
+        return _("a link of {rate}", rate=rate)
+    return _("{cables} links of {rate}, one after the other", cables=link.hops + 1, rate=rate)

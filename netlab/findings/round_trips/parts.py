@@ -1,0 +1,84 @@
+"""What the time of a round trip is made of, as far as the ends recorded it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from netlab.experiment.matrix import Link
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.round_trips.floor import floor_ns, is_below
+from netlab.findings.round_trips.trips import TripCell, TripTrial, median_of, trip_cells
+from netlab.findings.sample import WINDOW_NS
+from netlab.findings.series import Series
+
+PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
+"""Names of the parts, in the order in which they are told; each is ``NAME_trip_ns``."""
+FEWEST = 2
+LEAST = 0.25
+"""Of the whole, what the parts must come to: of less there is little to be learnt."""
+TICK_NS = 15_625_000
+"""Windows counts the time of threads in such ticks."""
+TICKS = 20
+"""Fewer of them are no figure."""
+
+
+def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
+    """A note for each cell with two parts and more that are together no longer than the whole."""
+    for cell in trip_cells(series):
+        trials = [t for t in cell.calm if t.mean_ns and t.under_way == 1 and not t.paced]
+        known = [parts_ns(trial, cell, link) for trial in trials]
+        mean_ns = median_of(trial.mean_ns for trial in trials)
+        parts = {
+            f"{name}_trip_ns": median_of(each.get(name) for each in known)
+            for name in PARTS
+            if known and all(name in each for each in known)
+        }
+        together_ns = sum(value for value in parts.values() if value)
+        if mean_ns is None or len(parts) < FEWEST:
+            continue
+        if not LEAST * mean_ns <= together_ns <= mean_ns:
+            continue
+        figures = {**parts, "mean_trip_ns": mean_ns, "rest_trip_ns": mean_ns - together_ns}
+        keys = tuple(trial.key for trial in trials)
+        yield finding(Kind.TRIP_MADE_OF, cell.group, (cell.cell,), figures, trials=keys)
+
+
+def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, float]:
+    """Name of a part → its time in one round trip, on average; what is not known is absent."""
+    wire = None if link is None else floor_ns(trial, cell.test, link)
+    least = trial.number("rtt_min_ns") or trial.mean_ns
+    if wire is not None and least is not None and is_below(least, wire):
+        wire = None
+    hold_s = trial.settings.get("mirror_hold_s")
+    hold = 1e9 * hold_s if isinstance(hold_s, float) and hold_s > 0 else None
+    stack = trial.number("server_stack_mean_ns")
+    asked, answered = trial.number("transactions"), trial.number("server_received_messages")
+    client = _each(trial, "client", "thread_ns", asked)
+    server = _each(trial, "server", "thread_ns", answered)
+    waits = [_each(trial, "client", "run_queue_delay_ns", asked)]
+    if stack is None:
+        waits.append(_each(trial, "server", "run_queue_delay_ns", answered))
+    if hold is not None or stack is not None:
+        server = None
+    found = {
+        "wire": wire,
+        "stack": stack,
+        "hold": hold if stack is None else None,
+        "client_cpu": None if _spins(trial, "client") else client,
+        "server_cpu": None if _spins(trial, "server") else server,
+        "wait": sum(each or 0.0 for each in waits) or None,
+    }
+    return {name: ns for name, ns in found.items() if ns is not None}
+
+
+def _each(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
+    """What an end recorded of its window, for each of the messages that it had in it."""
+    total_ns = trial.number(f"{end}_{name}")
+    if not total_ns or not number or (trial.number("elapsed_ns") or 0.0) < WINDOW_NS:
+        return None
+    coarse = total_ns % TICK_NS == 0 and total_ns < TICKS * TICK_NS
+    return None if coarse else total_ns / number
+
+
+def _spins(trial: TripTrial, end: str) -> bool:
+    return trial.settings.get(f"{end}_receive") == "spinning"

@@ -1,0 +1,184 @@
+"""The shape of many times: two groups of them, or a few that are far longer than the rest. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.round_trips.connections import first_packets
+from netlab.findings.round_trips.trips import ENDS, TripCell, TripTrial, trip_cells
+from netlab.findings.round_trips.waits import waiting, waiting_of
+from netlab.findings.series import Series
+from netlab.findings.stops.data_stopped import in_trials
+from netlab.messages import Message, _
+from netlab.stats.histogram import middle_of
+from netlab.stats.modes import Modes, two_modes
+from netlab.units import format_seconds
+
+LONG = 10
+"""So many medians a round trip is far longer than the rest."""
+FEWEST_LONG = 5
+OF_ALL_TIME = 0.1
+"""Of the time that all took together, what the long ones took beyond the median at least."""
+HALF = 0.5
+"""Of such trials, those that must show it; of a time or a count, what explains it."""
+OF_DISTANCE = 0.25
+"""Of the distance of two groups, what a state or a timer that may cause it takes at least."""
+
+Facts = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Host → its facts as they were noted, one after the other."""
+
+
+def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
+    """A note for each cell whose times fall into two groups in more than half of its trials."""
+    for cell in trip_cells(series):
+        told = [(t, each) for t in cell.calm if (each := t.histogram) and each.count]
+        found = [(trial, modes) for trial, each in told if (modes := two_modes(each))]
+        if not found or len(found) <= HALF * len(told):
+            continue
+        found.sort(key=lambda each: each[1].lower_share)
+        trial, modes = found[len(found) // 2]
+        figures: dict[str, float | None] = {
+            "lower_trip_ns": modes.lower,
+            "upper_trip_ns": modes.upper,
+            "lower_share": modes.lower_share,
+            "upper_share": 1 - modes.lower_share,
+            "trials": len(found),
+            "of_trials": len(told),
+        }
+        words = {"suspect": suspect(trial, modes, facts), **in_trials(len(found), len(told))}
+        known = {name: text for name, text in words.items() if text}
+        trials = tuple(sorted(each.key for each, _modes in found))
+        yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, known, trials)
+
+
+def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
+    """What the facts show that may put such a distance between two groups; ``None``: nothing.
+
+    The state that a CPU wakes from most slowly, where that end sleeps until a message comes; or
+    how long an interface holds an interrupt back.
+    """
+    apart_ns = modes.upper - modes.lower
+    for end, host in (("client", trial.record.client), ("server", trial.record.server)):
+        known: dict[str, Any] = {}
+        for each in facts.get(host, ()):
+            known |= each
+        wakes_us = number(known.get("idle_state_latency_us")) or 0.0
+        held_us = number(known.get("interface_coalesce_rx_us")) or 0.0
+        if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
+            return _(
+                "the CPUs of {host} may sleep in {state}, from which they wake within {time}",
+                host=host,
+                state=str(known.get("idle_state_deepest", "")),
+                time=_time(wakes_us),
+            )
+        if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.same_host:
+            return _(
+                "the interface of {host} holds interrupts back for up to {time}",
+                host=host,
+                time=_time(held_us),
+            )
+    return None
+
+
+def _spins(trial: TripTrial, end: str) -> bool:
+    return trial.settings.get(f"{end}_receive") == "spinning"
+
+
+def _time(time_us: float) -> str:
+    return format_seconds(time_us / 1e6).replace("us", "µs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tail:
+    """A trial in which few round trips took much of the time."""
+
+    trial: TripTrial
+    trips: int
+    long: int
+    median_ns: float
+    mean_ns: float
+    without_ns: float
+    """Mean of the others."""
+    longest_ns: float
+    beyond_ns: float
+    """What the long ones took beyond the median, together."""
+
+
+def outliers(series: Iterable[Series]) -> Iterator[Finding]:
+    """A note for each cell in more than half of whose trials few round trips, ten times as long as
+    the median, took a tenth of all time; not of trials that another finding explains.
+    """
+    for cell in trip_cells(series):
+        explained = {each.trial.key for each, _best in waiting_of(cell)}
+        explained |= {each.trial.key for each in first_packets(cell)}
+        told = [trial for trial in cell.calm if trial.histogram is not None]
+        found = [t for each in told if each.key not in explained and (t := _tail(each))]
+        if not found or len(found) <= HALF * len(told):
+            continue
+        found.sort(key=lambda each: each.beyond_ns)
+        yield _outliers(cell, found, len(told))
+
+
+def _outliers(cell: TripCell, found: Sequence[_Tail], told: int) -> Finding:
+    middle = found[len(found) // 2]
+    waits = [waiting(each.trial) for each in found]
+    waited = sum(each.waited_ns for each in waits if each is not None)
+    again = sum(_sent_again(each.trial) for each in found)
+    beyond, long = sum(each.beyond_ns for each in found), sum(each.long for each in found)
+    figures: dict[str, float | None] = {
+        "long_trips": middle.long,
+        "trips": middle.trips,
+        "median_trip_ns": middle.median_ns,
+        "longest_trip_ns": max(each.longest_ns for each in found),
+        "mean_trip_ns": median(each.mean_ns for each in found),
+        "mean_without_trip_ns": median(each.without_ns for each in found),
+        "sent_again": again if again >= HALF * long else None,
+        "waited_ns": waited / len(found) if waited >= HALF * beyond else None,
+        "trials": len(found),
+        "of_trials": told,
+    }
+    trials = tuple(sorted(each.trial.key for each in found))
+    words = in_trials(len(found), told)
+    return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
+
+
+def _tail(trial: TripTrial) -> _Tail | None:
+    times = trial.histogram
+    half_ns = None if times is None else times.percentile(0.5)
+    if times is None or not half_ns:
+        return None
+    values = [(middle_of(bucket, times.bits), n) for bucket, n in times.counts.items()]
+    long = [(value, n) for value, n in values if value > LONG * half_ns]
+    number_long = sum(n for _value, n in long)
+    total_ns = sum(value * n for value, n in values)
+    beyond_ns = sum((value - half_ns) * n for value, n in long)
+    if number_long < FEWEST_LONG or beyond_ns < OF_ALL_TIME * total_ns:
+        return None
+    rest_ns = total_ns - sum(value * n for value, n in long)
+    return _Tail(
+        trial=trial,
+        trips=times.count,
+        long=number_long,
+        median_ns=half_ns,
+        mean_ns=total_ns / times.count,
+        without_ns=rest_ns / (times.count - number_long),
+        longest_ns=max(value for value, _n in long),
+        beyond_ns=beyond_ns,
+    )
+
+
+def _sent_again(trial: TripTrial) -> float:
+    """Segments that either end's TCP sent again within the window."""
+    total = 0.0
+    for end in ENDS:
+        begin, after = (
+            trial.number(f"{end}_tcp_{edge}_total_retrans") for edge in ("begin", "end")
+        )
+        if begin is not None and after is not None:
+            total += max(0.0, after - begin)
+    return total

@@ -1,0 +1,117 @@
+"""Trips: what the trials of a cell of round trips or connections recorded. Pure.
+
+series → cells with their trials, those left out that another finding says were disturbed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from netlab.experiment.interruptions import interruptions
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.evidence import number
+from netlab.findings.finding import Group
+from netlab.findings.series import Series
+from netlab.stats.histogram import Histogram, from_pairs
+
+TESTS = ("round_trip", "connect")
+STALLED = 0.03
+"""Share of its window that a process did not run: from here on that is said by itself."""
+ENDS = ("client", "server")
+
+
+@dataclass(frozen=True, slots=True)
+class TripTrial:
+    """One trial that has a result."""
+
+    record: Record
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Cell and number, as a finding names its trials."""
+        return self.record.cell, self.record.trial
+
+    @property
+    def settings(self) -> Mapping[str, Value]:
+        """What was asked for."""
+        return self.record.settings
+
+    def number(self, name: str) -> float | None:
+        """A measured number; ``None`` where it is not recorded."""
+        return number(self.record.values.get(name))
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Of its round trips, or of its connections from the first packet to the answer."""
+        found = self.number("rtt_mean_ns")
+        return found if found is not None and found > 0 else None
+
+    @property
+    def histogram(self) -> Histogram | None:
+        """Of its single times; ``None`` where they were not recorded, or not whole."""
+        pairs, bits = self.record.values.get("rtt_histogram"), self.number("rtt_histogram_bits")
+        if not isinstance(pairs, list | tuple) or not pairs or bits is None:
+            return None
+        try:
+            return from_pairs([int(each) for each in pairs], int(bits))
+        except ValueError:
+            return None
+
+    @property
+    def same_host(self) -> bool:
+        """No wire was touched."""
+        return self.record.values.get("same_host") is True
+
+    @property
+    def under_way(self) -> float:
+        """Requests at once."""
+        return max(1.0, number(self.settings.get("outstanding")) or 1.0)
+
+    @property
+    def paced(self) -> bool:
+        """Requests were due at a rate."""
+        return self.settings.get("message_rate_per_s") is not None
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether data stopped, or a process was held up: findings of their own say so."""
+        if any(True for _ in interruptions(self.record)):
+            return True
+        window_ns = self.number("elapsed_ns") or 0.0
+        return any(
+            window_ns and (self.number(f"{end}_stalled_ns") or 0.0) >= STALLED * window_ns
+            for end in ENDS
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TripCell:
+    """A cell with the trials that have a result."""
+
+    group: Group
+    cell: str
+    test: str
+    trials: tuple[TripTrial, ...]
+
+    @property
+    def calm(self) -> tuple[TripTrial, ...]:
+        """Those that no other finding says were disturbed."""
+        return tuple(each for each in self.trials if not each.disturbed)
+
+
+def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
+    """Every measured cell of these tests, in the plan's order."""
+    for each in series:
+        for point in each.points if each.test in TESTS else ():
+            records = (r for r in point.records if r is not None and r.status is Status.OK)
+            trials = tuple(TripTrial(record) for record in records)
+            if trials:
+                yield TripCell(each.group, point.cell, each.test, trials)
+
+
+def median_of(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; ``None`` of none."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,0 +1,141 @@
+"""Two groups of times in one histogram: where they lie, and how many times belong to each. Pure.
+
+The density of the logarithms, smoothed by a Gaussian kernel (Silverman, Density Estimation, 1986),
+is cut where it lies deepest below the lower of the two peaks beside the cut. Counts of single
+times scatter as Poisson's do, so that a dip of few counts shows nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from netlab.stats.histogram import Histogram, lowest_of, middle_of, width_of
+
+LEAST_COUNT = 200
+"""Fewer times than these have no shape."""
+LEAST_SHARE = 0.1
+"""Of all times, those close to each peak at least."""
+DEEP = 0.5
+"""Density between the peaks, of the lower peak's, at most."""
+APART = 1.2
+"""The upper peak lies at so many times the lower one and more."""
+SCATTERS = 5.0
+"""The dip is deeper by so many standard deviations of the counts that make it."""
+
+_STEP = 0.01
+"""Of the grid of logarithms; a bucket with 7 bits is a little narrower."""
+_KERNEL_STEPS = 3
+_CLOSE = math.log(1.3)
+"""So near its peak a time belongs to the mode itself, not to a tail on that side."""
+_FEWEST_BUCKETS = 4
+"""That hold the times of a mode; fewer are ticks of a coarse clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Two groups of times."""
+
+    lower: int
+    """Where the peak of the shorter times lies."""
+    upper: int
+    lower_share: float
+    """Of all times, those on the lower side of the cut; 0 to 1."""
+
+
+def two_modes(times: Histogram) -> Modes | None:
+    """Both groups; ``None`` where one is all that is shown.
+
+    Shown are two of times that are 20 % and more apart, each with a tenth of all times and more
+    within 30 % of its peak, with half of the lower peak's density or less between them.
+    """
+    step = max(_STEP, 2.0**-times.bits)
+    if times.count < LEAST_COUNT or times.percentile(0.5) == 0:
+        return None
+    grid, first = _binned(times, step)
+    density = _smoothed(grid)
+    cut = _cut(density, grid)
+    if cut is None:
+        return None
+    low = max(range(cut), key=density.__getitem__)
+    high = max(range(cut + 1, len(density)), key=density.__getitem__)
+    if not _shown(density, low, cut, high) or (high - low) * step < math.log(APART):
+        return None
+    lower, upper = (math.exp((first + at) * step) for at in (low, high))
+    close = _CLOSE / step
+    for at, (begin, end) in ((low, (0, cut)), (high, (cut + 1, len(grid)))):
+        near = range(max(begin, math.ceil(at - close)), min(end, math.floor(at + close) + 1))
+        if sum(grid[each] for each in near) < LEAST_SHARE * times.count:
+            return None
+    if any(_coarse(times, place) for place in (lower, upper)):
+        return None
+    return Modes(round(lower), round(upper), sum(grid[:cut]) / times.count)
+
+
+def _binned(times: Histogram, step: float) -> tuple[list[float], int]:
+    """Counts on a grid of logarithms, and the number of its first place.
+
+    What a bucket counts is spread over the places that it reaches: else wide buckets on a fine
+    grid would look like modes.
+    """
+    spread: dict[int, float] = {}
+    for bucket, count in times.counts.items():
+        if middle_of(bucket, times.bits) < 1:
+            continue
+        lowest, width = lowest_of(bucket, times.bits), width_of(bucket, times.bits)
+        begin, end = math.log(max(lowest, 0.5)) / step, math.log(lowest + width) / step
+        for at in range(math.floor(begin + 0.5), math.floor(end + 0.5) + 1):
+            part = min(end, at + 0.5) - max(begin, at - 0.5)
+            if part > 0:
+                spread[at] = spread.get(at, 0.0) + count * part / (end - begin)
+    first, last = min(spread), max(spread)
+    return [spread.get(at, 0.0) for at in range(first, last + 1)], first
+
+
+def _smoothed(grid: Sequence[float]) -> list[float]:
+    reach = 4 * _KERNEL_STEPS
+    kernel = [math.exp(-0.5 * (at / _KERNEL_STEPS) ** 2) for at in range(-reach, reach + 1)]
+    total = sum(kernel)
+    found = [0.0] * len(grid)
+    for place, count in enumerate(grid):
+        if count:
+            for at in range(max(0, place - reach), min(len(grid), place + reach + 1)):
+                found[at] += count * kernel[at - place + reach] / total
+    return found
+
+
+def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
+    """The place that lies deepest below the lower of the peaks on both sides, among those with
+    enough times on each side.
+    """
+    below = [*accumulate(density, max)]
+    above = [*accumulate(reversed(density), max)][::-1]
+    before, total = [*accumulate(grid)], sum(grid)
+    least = LEAST_SHARE * total
+    places = [
+        at
+        for at in range(1, len(density) - 1)
+        if before[at - 1] >= least and total - before[at] >= least
+    ]
+    return min(places, key=lambda at: density[at] / min(below[at], above[at]), default=None)
+
+
+def _shown(density: Sequence[float], low: int, cut: int, high: int) -> bool:
+    """Whether the dip is deep, and deeper than counts scatter by themselves.
+
+    A kernel of standard deviation s sees as many times as a window of 2 sqrt(pi) s.
+    """
+    window = 2 * math.sqrt(math.pi) * _KERNEL_STEPS
+    peak, dip = window * min(density[low], density[high]), window * density[cut]
+    return dip <= DEEP * peak and peak - dip >= SCATTERS * math.sqrt(peak + dip)
+
+
+def _coarse(times: Histogram, place: float) -> bool:
+    """Whether the times about a place are few different ones, as a clock's ticks make them."""
+    around = (place / math.exp(_CLOSE / 2), place * math.exp(_CLOSE / 2))
+    held = [
+        bucket for bucket in times.counts if around[0] <= middle_of(bucket, times.bits) <= around[1]
+    ]
+    return len(held) < _FEWEST_BUCKETS

@@ -1,0 +1,194 @@
+"""The floor of a round trip: worked out again from the framing, and held against drawn runs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+from made_readings import planned
+from made_trips import LINK, found, said, timed, trip_cell, trips_run
+
+from netlab.ethernet import packets, transfer_floor_bytes, transfer_wire_bytes
+from netlab.experiment.matrix import Link
+from netlab.findings.analysis import load
+from netlab.findings.round_trips.floor import floor_ns
+from netlab.findings.round_trips.trips import trip_cells
+from netlab.findings.series import series_of
+
+KIND = "below-floor"
+
+
+def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
+    """Preamble 8, header 14, FCS 4; 64 bytes from header to FCS at least."""
+    return 8e9 * (8 + max(ip_bytes + 18 + tag, 64)) / rate
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "link", "frames_ns"),
+    [
+        # The row of 1472 bytes at 100 Mbit/s: 1526 bytes each way.
+        ({"message_bytes": 1472}, {}, LINK, 2 * frame_ns(1500, 1e8)),
+        ({"message_bytes": 1472}, {}, Link(1e8, 1500, hops=1), 4 * frame_ns(1500, 1e8)),
+        ({"message_bytes": 18}, {}, LINK, 2 * frame_ns(46, 1e8)),
+        ({"message_bytes": 18}, {}, Link(1e7, 1500, vlan=True), 2 * frame_ns(46, 1e7, tag=4)),
+        (
+            {"message_bytes": 1472, "ip_version": 6},
+            {},
+            LINK,
+            2 * (frame_ns(1496, 1e8) + 960 + frame_ns(80, 1e8)),
+        ),
+        (
+            {"message_bytes": 1000, "response_bytes": 18},
+            {},
+            LINK,
+            frame_ns(1028, 1e8) + frame_ns(46, 1e8),
+        ),
+        # A path of 1000 bytes from the client on: 976 of 1008 bytes go in the first fragment.
+        (
+            {"message_bytes": 1000, "response_bytes": 18},
+            {"client_path_mtu_bytes": 1000},
+            LINK,
+            frame_ns(996, 1e8) + 960 + frame_ns(52, 1e8) + frame_ns(46, 1e8),
+        ),
+        # Of two fragments the last one again, on the second cable.
+        (
+            {"message_bytes": 1500},
+            {},
+            Link(1e8, 1500, hops=1),
+            2 * (frame_ns(1500, 1e8) + 960 + 2 * frame_ns(48, 1e8)),
+        ),
+        (
+            {"protocol": "TCP", "message_bytes": 1448},
+            {"mss_bytes": 1448, "tcp_timestamps": True},
+            LINK,
+            2 * frame_ns(1500, 1e8),
+        ),
+        (
+            {"protocol": "TCP", "message_bytes": 100},
+            {"mss_bytes": 1460, "tcp_timestamps": False},
+            LINK,
+            2 * frame_ns(140, 1e8),
+        ),
+    ],
+)
+def test_the_floor_is_what_the_frames_of_both_ways_take(
+    tmp_path: Path, settings: dict[str, Any], values: dict[str, Any], link: Link, frames_ns: float
+) -> None:
+    run = trips_run(
+        tmp_path / "r", (trip_cell(**settings), [timed([10**9] * 5, **values)]), link=link
+    )
+    (cell,) = trip_cells(series_of(run))
+    assert floor_ns(cell.trials[0], cell.test, link) == pytest.approx(frames_ns)
+
+
+def test_a_connection_has_the_two_packets_that_open_it_as_well(tmp_path: Path) -> None:
+    cell = planned("connect", protocol="TCP", message_bytes=64)
+    run = trips_run(tmp_path / "r", (cell, [timed([10**9] * 5)]))
+    (only,) = trip_cells(series_of(run))
+    expected = 2 * frame_ns(46, 1e8) + 2 * frame_ns(104, 1e8)
+    assert floor_ns(only.trials[0], "connect", LINK) == pytest.approx(expected)
+
+
+def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
+    rng = random.Random(3)  # noqa: S311  (no secret)
+    for _ in range(300):
+        size, cables = rng.randint(1, 60_000), rng.randint(1, 4)
+        sent = packets("UDP", size, rng.choice([1280, 1500, 9000]), ip_version=rng.choice([4, 6]))
+        floor, whole = (f(sent, cables=cables) for f in (transfer_floor_bytes, transfer_wire_bytes))
+        assert floor <= whole
+        if cables == 1 or len(sent) == 1:
+            assert floor == whole
+
+
+def test_trips_shorter_than_their_frames_are_told_with_both_times(tmp_path: Path) -> None:
+    times = [124_000] * 90 + [61_000] * 10
+    trials = [timed(times), timed([300_000] * 100), timed(times)]
+    run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
+    assert said(run, KIND) == (
+        "LL UDP 1472: in 2 of 3 trials: round trips of 124 µs, the shortest of 61 µs, where the "
+        "frames alone take 244 µs on a link of 100 Mbit/s: the stated rate does not delay single "
+        "frames (a shaper lets a burst pass), or the path is another."
+    )
+    (only,) = found(run, KIND)
+    assert only.severity == "warning"
+    assert [number for _cell, number in only.trials] == [1, 3]
+
+
+def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
+    cell = trip_cell(protocol="TCP", message_bytes=1448)
+    values = {"mss_bytes": 1448, "tcp_timestamps": True}
+    link = Link(1e8, 1500, hops=1)
+    run = trips_run(tmp_path / "r", (cell, [timed([400_000] * 100, **values)]), link=link)
+    assert "take 488 µs on 2 links of 100 Mbit/s, one after the other" in said(run, KIND)
+
+
+def test_drawn_runs_are_warned_of_only_below_the_floor(tmp_path: Path) -> None:
+    rng = random.Random(11)  # noqa: S311  (no secret)
+    wrong, missed, cells, truths = 0, 0, [], []
+    for index in range(150):
+        size, rate = rng.randint(16, 1472), 1e8
+        floor = 2 * frame_ns(28 + size, rate)
+        over = rng.choice([0.5, 0.9, 0.98, 1.0, 1.001, 1.05, 2, 10])
+        least = round(floor * over)
+        below = least < 0.99 * floor - 1000
+        times = [least, *(round(least * rng.uniform(1, 3)) for _ in range(50))]
+        cells.append((trip_cell(message_bytes=size, source_port=index + 1), [timed(times)]))
+        truths.append(below)
+    run = trips_run(tmp_path / "r", *cells)
+    told = {cell for each in found(run, KIND) for cell in each.cells}
+    for (cell, _trials), below in zip(cells, truths, strict=True):
+        wrong += cell.key in told and not below
+        missed += below and cell.key not in told
+    assert (wrong, missed) == (0, 0)
+    assert 30 < sum(truths) < 120
+
+
+@pytest.mark.parametrize("more", [{"same_host": True}, {"rtt_min_ns": 243_000}])
+def test_no_wire_and_what_clocks_explain_are_no_finding(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [timed([300_000] * 9, **more)]))
+    assert found(run, KIND) == []
+
+
+def test_without_a_stated_link_there_is_none(tmp_path: Path) -> None:
+    run = trips_run(
+        tmp_path / "r", (trip_cell(message_bytes=1472), [timed([10_000] * 9)]), link=None
+    )
+    assert found(run, KIND) == []
+
+
+def test_an_imported_mean_below_the_floor_is_told_by_the_mean(tmp_path: Path) -> None:
+    values = {"rtt_mean_ns": 100_000.0, "same_host": False}
+    run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [values]))
+    assert "round trips of 100 µs, the shortest of 100 µs" in said(run, KIND)
+
+
+@pytest.mark.parametrize(
+    ("folder", "sizes"),
+    [
+        ("udp-mirror-lab", {18: (7.25, 11.52), 1472: (10.76, 244.16)}),
+        ("nettest-lab", {1448: (10.2, 488.32)}),
+        ("nettest", {}),
+        ("udp-mirror-lab-unshaped", {}),
+        ("udp-mirror-lab-windows", {}),
+        ("nettest-lab-unshaped", {}),
+    ],
+)
+def test_of_the_recorded_runs_those_of_the_shaped_lab_are_below(
+    folder: str, sizes: dict[int, tuple[float, float]]
+) -> None:
+    told = {
+        each.group.message_bytes: (
+            round(each.evidence["shortest_trip_ns"] / 1e3, 2),
+            round(each.evidence["floor_trip_ns"] / 1e3, 2),
+        )
+        for each in found(load(ROOT / "reports" / folder), KIND)
+    }
+    assert told.keys() == sizes.keys()
+    for size, (least, floor) in sizes.items():
+        assert told[size][0] == pytest.approx(least, abs=0.05)
+        assert told[size][1] == floor

@@ -1,0 +1,147 @@
+"""Two groups of times, and few that are far longer: which trials, why, and when nothing is said."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+from made_trips import found, said, timed, trip_cell, trips_run
+
+from netlab.experiment.records import Value
+from netlab.findings.analysis import load
+
+RNG = random.Random(21)  # noqa: S311  (no secret)
+
+
+def about(place_ns: float, number: int, spread: float = 0.04) -> list[int]:
+    return [round(place_ns * (1 + RNG.gauss(0, spread))) for _ in range(number)]
+
+
+TWO = [about(12_000, 300) + about(62_000, 700) for _ in range(3)]
+ONE = [about(62_000, 1000) for _ in range(3)]
+
+
+def test_two_groups_are_told_with_their_places_and_shares(tmp_path: Path) -> None:
+    trials = [timed(times) for times in (TWO[0], TWO[1], ONE[0])]
+    run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
+    text = said(run, "two-modes")
+    assert text.startswith(
+        "LL UDP 18: in 2 of 3 trials: the times fall into two groups, 30 % about 1"
+    )
+    assert " 70 % about 6" in text
+    (only,) = found(run, "two-modes")
+    assert only.severity == "note"
+    assert only.evidence["lower_trip_ns"] == pytest.approx(12_000, rel=0.05)
+    assert only.evidence["upper_trip_ns"] == pytest.approx(62_000, rel=0.05)
+    assert [trial for _cell, trial in only.trials] == [1, 2]
+
+
+def test_groups_in_half_of_the_trials_are_not_the_cells(tmp_path: Path) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(), [timed(TWO[0]), timed(ONE[0])]), link=None)
+    assert found(run, "two-modes") == []
+
+
+DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
+
+
+@pytest.mark.parametrize(
+    ("facts", "settings", "words"),
+    [
+        ({}, {}, ""),
+        (
+            {"beta": DEEP},
+            {},
+            "the CPUs of beta may sleep in C6, from which they wake within 133 µs",
+        ),
+        (
+            {"alpha": DEEP},
+            {},
+            "the CPUs of alpha may sleep in C6, from which they wake within 133 µs",
+        ),
+        ({"beta": DEEP}, {"client_receive": "spinning"}, ""),
+        ({"beta": {**DEEP, "idle_state_latency_us": 2}}, {}, ""),
+        (
+            {"alpha": {"interface_coalesce_rx_us": 50}},
+            {"server_receive": "spinning"},
+            "the interface of alpha holds interrupts back for up to 50 µs",
+        ),
+        ({"alpha": {"interface_coalesce_rx_us": 3}}, {}, ""),
+    ],
+)
+def test_a_cause_is_named_only_where_facts_show_one_that_is_long_enough(
+    tmp_path: Path, facts: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    run = trips_run(
+        tmp_path / "r", (trip_cell(**settings), [timed(TWO[0])]), link=None, facts=facts
+    )
+    text = said(run, "two-modes")
+    assert text.endswith(f"; {words}." if words else " µs.")
+
+
+LONG = about(60_000, 990) + about(5_000_000, 10)
+
+
+def test_few_long_trips_are_told_with_the_mean_without_them(tmp_path: Path) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG), timed(LONG)]), link=None)
+    text = said(run, "rtt-outliers")
+    assert text.startswith(
+        "LL UDP 18: in 2 of 2 trials: 10 of 1000 round trips took more than ten times the "
+        "median of "
+    )
+    (only,) = found(run, "rtt-outliers")
+    assert only.evidence["mean_without_trip_ns"] == pytest.approx(60_000, rel=0.02)
+    assert only.evidence["mean_trip_ns"] == pytest.approx(109_400, rel=0.03)
+    assert text.endswith("µs.")
+
+
+@pytest.mark.parametrize(
+    ("more", "end"),
+    [
+        (
+            {"client_tcp_begin_total_retrans": 0, "client_tcp_end_total_retrans": 10},
+            "; TCP sent 10 segments again.",
+        ),
+        ({"client_tcp_begin_total_retrans": 5, "client_tcp_end_total_retrans": 8}, " µs."),
+        (
+            {"elapsed_ns": 300_000_000, "server_run_queue_delay_ns": 40_000_000},
+            "; the ends waited 40 ms for a CPU in that time.",
+        ),
+        ({"elapsed_ns": 300_000_000, "server_run_queue_delay_ns": 9_000_000}, " µs."),
+    ],
+)
+def test_what_explains_half_of_them_is_named(
+    tmp_path: Path, more: dict[str, Value], end: str
+) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG, **more)]), link=None)
+    assert said(run, "rtt-outliers").endswith(end)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        about(60_000, 996) + about(5_000_000, 4),  # too few
+        about(60_000, 9950) + about(700_000, 50),  # a twentieth of the time
+        about(60_000, 990) + about(500_000, 10),  # not ten times as long
+    ],
+)
+def test_few_short_or_cheap_ones_are_not_spoken_of(tmp_path: Path, times: list[int]) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(), [timed(times)]), link=None)
+    assert found(run, "rtt-outliers") == []
+
+
+def test_a_trial_whose_process_was_held_up_has_that_finding_alone(tmp_path: Path) -> None:
+    held = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
+    run = trips_run(tmp_path / "r", (trip_cell(), [held]), link=None)
+    assert {str(each.kind) for each in run.findings} - {"off-time"} == {"process-stalled"}
+
+
+def test_of_the_recorded_runs_sleeping_mirrors_answer_in_two_groups() -> None:
+    run = load(ROOT / "reports" / "udp-mirror-lab-unshaped")
+    told = found(run, "two-modes")
+    assert told
+    for each in told:
+        assert ("server_receive", "blocking") in each.group.conditions
+        assert each.evidence["lower_trip_ns"] < 20_000 < each.evidence["upper_trip_ns"]

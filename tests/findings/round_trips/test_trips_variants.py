@@ -1,0 +1,157 @@
+"""Variants that differ in one setting, and what a time is made of."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_trips import found, said, trip_cell, trips_run
+
+from netlab.experiment.records import Value
+
+KIND = "variants"
+WINDOW_NS = 1_000_000_000
+
+
+def trials(
+    rng: random.Random, mean_us: float, n: int = 8, scatter: float = 0.01
+) -> list[dict[str, Value]]:
+    return [{"rtt_mean_ns": 1e3 * mean_us * (1 + rng.gauss(0, scatter))} for _ in range(n)]
+
+
+def two(rng: random.Random, ratio: float, index: int = 0, **more: Any) -> list[Any]:
+    drawn = {"source_port": index + 1} if index else {}
+    return [
+        (trip_cell(server_receive=how, **drawn), trials(rng, 60 * factor, **more))
+        for how, factor in (("blocking", 1), ("spinning", ratio))
+    ]
+
+
+def test_a_shown_difference_is_told_as_a_ratio_with_its_interval(tmp_path: Path) -> None:
+    rng = random.Random(1)  # noqa: S311  (no secret)
+    run = trips_run(tmp_path / "r", *two(rng, 0.73), link=None)
+    text = said(run, KIND)
+    assert text.startswith(
+        "LL: server’s receive call spinning takes 0.73 times as long as server’s receive call "
+        "blocking (99 %: 0.7"
+    )
+    assert text.endswith(", n = 8).")
+    (only,) = found(run, KIND)
+    assert only.evidence["low_ratio"] < 0.73 < only.evidence["high_ratio"]
+    assert len(only.cells) == 2
+
+
+def test_several_pairs_of_cells_are_one_finding(tmp_path: Path) -> None:
+    rng = random.Random(2)  # noqa: S311  (no secret)
+    cells = [*two(rng, 0.7, 1), *two(rng, 0.9, 2), *two(rng, 1.0, 3)]
+    run = trips_run(tmp_path / "r", *cells, link=None)
+    assert " takes 0.69 to 0.9 times as long as " in said(run, KIND)
+    assert "shown in 2 of 3 pairs of cells (n = 8)" in said(run, KIND)
+    run = trips_run(tmp_path / "one", *two(rng, 0.7, 1), *two(rng, 1.0, 2), link=None)
+    assert " takes 0.7 times as long as " in said(run, KIND)
+    assert "shown in 1 of 2 pairs of cells" in said(run, KIND)
+
+
+def test_where_none_is_shown_it_says_what_could_have_been(tmp_path: Path) -> None:
+    rng = random.Random(4)  # noqa: S311  (no secret)
+    run = trips_run(tmp_path / "r", *two(rng, 1.0, scatter=0.04), link=None)
+    (only,) = found(run, KIND)
+    assert "no difference was shown, n = 8; " in said(run, KIND)
+    assert 0.02 < only.evidence["detectable_share"] < 0.15
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_of_fewer_than_three_trials_nothing_is_said(tmp_path: Path, n: int) -> None:
+    rng = random.Random(5)  # noqa: S311  (no secret)
+    run = trips_run(tmp_path / "r", *two(rng, 0.5, n=n), link=None)
+    assert found(run, KIND) == []
+
+
+def test_sizes_and_numbers_of_messages_are_no_variants(tmp_path: Path) -> None:
+    rng = random.Random(6)  # noqa: S311  (no secret)
+    cells = [(trip_cell(message_bytes=size), trials(rng, size)) for size in (18, 200)]
+    run = trips_run(tmp_path / "r", *cells, link=None)
+    assert found(run, KIND) == []
+
+
+def test_over_drawn_runs_differences_are_shown_where_there_are_any(tmp_path: Path) -> None:
+    rng = random.Random(7)  # noqa: S311  (no secret)
+    right = wrong = 0
+    for index in range(60):
+        ratio = rng.choice([1.0, 0.8, 1.25])
+        run = trips_run(tmp_path / str(index), *two(rng, ratio), link=None)
+        (only,) = found(run, KIND)
+        shown = "ratio" in only.evidence
+        right += shown == (ratio != 1.0)
+        wrong += shown and ratio == 1.0
+    # One in a hundred of those without a difference may show one by chance.
+    assert wrong <= 1
+    assert right >= 58
+
+
+def made_of(number: int, **parts: int) -> dict[str, Value]:
+    return {
+        "transactions": number,
+        "rtt_count": number,
+        "rtt_mean_ns": WINDOW_NS / number,
+        "rtt_min_ns": WINDOW_NS // number // 2,
+        "elapsed_ns": WINDOW_NS,
+        "same_host": False,
+        "server_received_messages": number,
+        **{name: ns * number for name, ns in parts.items()},
+    }
+
+
+def test_a_time_is_taken_apart_by_what_is_recorded(tmp_path: Path) -> None:
+    values = made_of(
+        10_000,
+        client_thread_ns=25_001,
+        server_thread_ns=20_000,
+        client_run_queue_delay_ns=1_000,
+        server_run_queue_delay_ns=2_000,
+    )
+    run = trips_run(tmp_path / "r", (trip_cell(), [values] * 2))
+    assert said(run, "trip-made-of") == (
+        "LL UDP 18: of a mean time of 100 µs 11.5 µs on the wire at least, 25 µs the client’s "
+        "thread on a CPU, 20 µs the server’s thread on a CPU, 3 µs ready to run and without a "
+        "CPU; 40.5 µs is the rest."
+    )
+
+
+def test_a_server_with_stamps_is_told_by_them(tmp_path: Path) -> None:
+    values = made_of(10_000, client_thread_ns=25_001, server_thread_ns=20_000)
+    values |= {"server_stack_mean_ns": 18_000.0, "server_run_queue_delay_ns": 10**7}
+    run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
+    assert said(run, "trip-made-of") == (
+        "LL UDP 18: of a mean time of 100 µs 18 µs in the server’s stack and program, 25 µs the "
+        "client’s thread on a CPU; 57 µs is the rest."
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [
+        ({}, {"client_thread_ns": 60_000, "server_thread_ns": 60_000}),  # more than the whole
+        ({}, {"client_thread_ns": 10_000, "server_thread_ns": 5_000}),  # too little of it
+        ({}, {"client_thread_ns": 60_000}),
+        ({"outstanding": 4}, {"client_thread_ns": 25_000, "server_thread_ns": 20_000}),
+        (
+            {"message_rate_per_s": 10_000.0},
+            {"client_thread_ns": 25_000, "server_thread_ns": 20_000},
+        ),
+        ({"client_receive": "spinning"}, {"client_thread_ns": 25_000, "server_thread_ns": 30_000}),
+    ],
+)
+def test_what_does_not_add_up_is_not_told(
+    tmp_path: Path, settings: dict[str, Any], parts: dict[str, int]
+) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(**settings), [made_of(10_000, **parts)]), link=None)
+    assert found(run, "trip-made-of") == []
+
+
+def test_ticks_of_a_coarse_clock_are_no_time_on_a_cpu(tmp_path: Path) -> None:
+    values = made_of(1_000) | {"client_thread_ns": 156_250_000, "server_thread_ns": 156_250_000}
+    run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
+    assert found(run, "trip-made-of") == []

@@ -1,0 +1,131 @@
+"""Waits for a CPU: blamed where they account for longer times, counted over drawn runs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from made_trips import found, said, trip_cell, trips_run
+
+from netlab.experiment.records import Value
+
+KIND = "trip-waited-for-cpu"
+WINDOW_NS = 1_000_000_000
+
+
+def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str, Value]:
+    """A second of round trips, of which the client was without a CPU for a share."""
+    number = round(WINDOW_NS / (1e3 * mean_us))
+    return {
+        "transactions": number,
+        "rtt_count": number,
+        "rtt_mean_ns": WINDOW_NS / number,
+        "elapsed_ns": WINDOW_NS,
+        "same_host": False,
+        "client_run_queue_delay_ns": round(waited_share * WINDOW_NS),
+        **more,
+    }
+
+
+def test_a_trial_that_waited_is_named_with_what_others_took(tmp_path: Path) -> None:
+    trials = [trial(60, 0.01), trial(100, 0.4), trial(61, 0.01)]
+    run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
+    assert said(run, KIND) == (
+        "LL UDP 18: in 1 of 3 trials: the client was ready to run and had no CPU for 40 µs of a "
+        "mean of 100 µs; trials in which that was less took 60.5 µs."
+    )
+    (only,) = found(run, KIND)
+    assert (only.severity, [number for _cell, number in only.trials]) == ("warning", [2])
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        [trial(60, 0.01), trial(100, 0.1), trial(61, 0.01)],  # too short for what is missing
+        [trial(60, 0.01), trial(60, 0.4), trial(61, 0.01)],  # nothing is missing
+        [trial(60, 0.4), trial(60, 0.4), trial(61, 0.4)],  # nothing to compare with
+        [trial(60, 0.01), trial(62, 0.04), trial(61, 0.01)],  # a twentieth is not reached
+        [trial(60, 0.01), trial(100, 0.4), trial(130, 0.01)],  # one with fewer took longer
+        [trial(60, 0.01), trial(70, 0.14)],  # one trial against one
+        [
+            trial(60, 0.01, elapsed_ns=10**8),
+            trial(100, 0.4, elapsed_ns=10**8),
+            trial(61, elapsed_ns=10**8),
+        ],
+        [trial(60, 0.01), trial(100, 0.4, client_stalled_ns=10**8), trial(61, 0.01)],
+    ],
+)
+def test_waits_that_do_not_account_for_it_are_not_blamed(
+    tmp_path: Path, trials: list[dict[str, Value]]
+) -> None:
+    run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
+    assert found(run, KIND) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (
+            {"server_host_steal_share": 0.4},
+            "the server’s CPUs were given to other machines for 40 µs",
+        ),
+        (
+            {"server_run_queue_delay_ns": 4 * 10**8},
+            "the server was ready to run and had no CPU for",
+        ),
+        (
+            {"server_quota_throttled_ns": 9 * 10**9 // 10},
+            "a quota kept the server from its CPU for",
+        ),
+    ],
+)
+def test_the_cause_and_its_end_are_named(
+    tmp_path: Path, more: dict[str, Value], words: str
+) -> None:
+    trials = [trial(60, 0.01), trial(100, 0.02, **more), trial(61, 0.01)]
+    run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
+    assert words in said(run, KIND)
+
+
+def test_a_quota_that_holds_every_trial_back_needs_no_other(tmp_path: Path) -> None:
+    quota: dict[str, Value] = {
+        "client_quota_periods": 10,
+        "client_quota_throttled_periods": 9,
+        "client_quota_throttled_ns": 7 * 10**8,
+    }
+    run = trips_run(tmp_path / "r", (trip_cell(), [trial(200, 0.0, **quota)] * 3), link=None)
+    assert said(run, KIND) == (
+        "LL UDP 18: in 3 of 3 trials: a quota kept the client from its CPU for 140 µs of a mean "
+        "of 200 µs."
+    )
+
+
+def test_of_drawn_runs_those_that_waited_are_named_and_no_others(tmp_path: Path) -> None:
+    """Trials whose time grows by what they waited, and such as are slow for another reason."""
+    rng = random.Random(17)  # noqa: S311  (no secret)
+    right = wrong = missed = 0
+    cells = []
+    for index in range(200):
+        base, scatter = rng.uniform(20, 500), rng.choice([0.003, 0.01, 0.03])
+        truth = rng.choice(["waits", "other", "none", "beside"])
+        means = [base * (1 + rng.gauss(0, scatter)) for _ in range(5)]
+        waited = [rng.uniform(0, 0.02) for _ in means]
+        if truth == "waits":
+            share = rng.uniform(0.2, 0.6)
+            means[2], waited[2] = means[2] / (1 - share), share
+        elif truth == "other":
+            means[2] *= rng.uniform(1.2, 3)
+        elif truth == "beside":  # it waited a little, and took three times as long
+            means[2], waited[2] = 3 * means[2], rng.uniform(0.05, 0.25)
+        trials = [trial(mean, share) for mean, share in zip(means, waited, strict=True)]
+        cells.append((trip_cell(source_port=index + 1), trials, truth))
+    run = trips_run(tmp_path / "r", *((cell, trials) for cell, trials, _truth in cells), link=None)
+    told = {each.cells[0]: each for each in found(run, KIND)}
+    for cell, _trials, truth in cells:
+        named = told.get(cell.key)
+        right += named is not None and truth == "waits" and named.trials == ((cell.key, 3),)
+        wrong += named is not None and truth != "waits"
+        missed += named is None and truth == "waits"
+    assert (wrong, missed) == (0, 0)
+    assert right >= 35

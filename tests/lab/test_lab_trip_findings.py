@@ -1,0 +1,78 @@
+"""Round trips and connections in the virtual lab: what its records are told to show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from labs import needs_a_lab
+
+from netlab import lab
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import Finding
+from netlab.lab.options import LabOptions
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+
+pytestmark = needs_a_lab
+
+MATRIX = """\
+title: round trips over a shaped cable
+link: {rate: 100Mbit, mtu: 1500}
+pairings: [LL]
+repeats: 3
+defaults: {congestion: cubic}
+tests:
+  - test: round_trip
+    protocol: UDP
+    message_size: 1472
+    duration: 500ms
+  - test: connect
+    message_size: 64
+    duration: 500ms
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
+    """What a run left in a lab whose cable is shaped to 100 Mbit/s, which lets bursts pass."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "matrix.yaml").write_text(MATRIX)
+    name = f"t{os.getpid()}"
+    try:
+        made = lab.up(LabOptions(name=name, rate=100e6))
+        words = ["run", "matrix.yaml", "--hosts", str(made.hosts_file), "--into", "run"]
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *words, "--no-report"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        yield load(folder / "run")
+    finally:
+        lab.down(name)
+
+
+def of_kind(run: Analysis, kind: str, size: int) -> list[Finding]:
+    every = (each for each in run.findings if each.kind == kind)
+    return [each for each in every if each.group.message_bytes == size]
+
+
+def test_the_shaper_delays_no_single_frame_and_that_is_said(run: Analysis) -> None:
+    (found,) = of_kind(run, "below-floor", 1472)
+    assert (found.severity, len(found.trials)) == ("warning", 3)
+    # 1526 bytes each way at 100 Mbit/s.
+    assert found.evidence["floor_trip_ns"] == pytest.approx(244_160)
+    assert found.evidence["shortest_trip_ns"] < 200_000
+    said = sentence(found, RunIndex(run))
+    assert "where the frames alone take 244 µs on a link of 100 Mbit/s: the stated rate" in said
+
+
+def test_connections_that_nothing_held_up_have_lost_no_first_packet(run: Analysis) -> None:
+    assert of_kind(run, "first-packet-lost", 64) == []

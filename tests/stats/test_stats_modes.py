@@ -1,0 +1,89 @@
+"""Two groups of times in a histogram: drawn with known truth, right and wrong answers counted."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from made_histograms import of_values
+
+from netlab.stats.histogram import Histogram
+from netlab.stats.modes import two_modes
+
+
+def one_group(rng: random.Random) -> list[int]:
+    """Times of one group: narrow or wide, with a tail or without, by a coarse clock or not."""
+    middle = math.exp(rng.uniform(math.log(5e3), math.log(5e6)))
+    spread = math.exp(rng.uniform(math.log(0.005), math.log(0.8)))
+    tick = middle / rng.uniform(3, 40)
+    kinds: list[Callable[[], float]] = [
+        lambda: middle * math.exp(rng.gauss(0, spread)),
+        lambda: middle + rng.expovariate(1 / (middle * spread)),
+        lambda: middle * (1 + 0.02 * rng.paretovariate(1.2)) * math.exp(rng.gauss(0, spread / 5)),
+        lambda: rng.uniform(middle, middle * (1 + 4 * spread)),
+        lambda: (
+            middle
+            * (math.exp(rng.gauss(0, spread)) if rng.random() < 0.95 else rng.paretovariate(0.7))
+        ),
+        lambda: round(middle * math.exp(rng.gauss(0, spread)) / tick) * tick,
+    ]
+    draw = rng.choice(kinds)
+    number = round(math.exp(rng.uniform(math.log(200), math.log(8000))))
+    return [max(1, min(1 << 60, round(draw()))) for _ in range(number)]
+
+
+def test_of_drawn_single_groups_none_is_taken_for_two() -> None:
+    rng = random.Random(5)  # noqa: S311  (no secret)
+    wrong = sum(two_modes(of_values(one_group(rng))) is not None for _ in range(400))
+    assert wrong <= 1
+
+
+def test_two_drawn_groups_are_found_with_their_places_and_shares() -> None:
+    rng = random.Random(6)  # noqa: S311  (no secret)
+    right = wrong = 0
+    for _ in range(300):
+        number = round(math.exp(rng.uniform(math.log(500), math.log(8000))))
+        lower = math.exp(rng.uniform(math.log(5e3), math.log(5e6)))
+        spread = math.exp(rng.uniform(math.log(0.01), math.log(0.25)))
+        ratio = math.exp(max(math.log(1.35), spread * rng.uniform(5, 9)))
+        share = rng.uniform(0.2, 0.8)
+        times = [
+            round(lower * (1 if rng.random() < share else ratio) * math.exp(rng.gauss(0, spread)))
+            for _ in range(number)
+        ]
+        modes = two_modes(of_values(times))
+        if modes is None:
+            continue
+        near = (
+            abs(math.log(modes.lower / lower)) < 0.25
+            and abs(math.log(modes.upper / (lower * ratio))) < 0.25
+            and abs(modes.lower_share - share) < 0.08
+        )
+        right, wrong = right + near, wrong + (not near)
+    assert right >= 290
+    assert wrong <= 3
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [10_000 + i for i in range(60)] + [50_000 + i for i in range(60)],  # too few
+        [10_000 + 9 * i for i in range(1000)] + [90_000 + 9 * i for i in range(60)],  # 6 %
+        [10_000 + i for i in range(900)] + [11_500 + i for i in range(900)],  # 10 % apart
+        [5_000] * 400 + [6_000] * 300 + [7_000] * 400,  # ticks of a clock
+        [0] * 500,
+    ],
+)
+def test_too_few_too_small_too_near_or_ticks_of_a_clock_are_no_groups(times: list[int]) -> None:
+    assert two_modes(of_values(times)) is None
+
+
+def test_no_times_have_no_groups_and_wide_buckets_do() -> None:
+    assert two_modes(Histogram(7, {})) is None
+    rng = random.Random(8)  # noqa: S311  (no secret)
+    times = [round(place * math.exp(rng.gauss(0, 0.2))) for place in (1e4, 1e5) for _ in range(500)]
+    modes = two_modes(of_values(times, bits=4))
+    assert modes is not None
+    assert modes.lower_share == pytest.approx(0.5, abs=0.03)
