@@ -18,14 +18,16 @@ from netlab.stats.histogram import middle_of
 
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
 """After which a packet that opens a connection has been sent again."""
-LATE = 0.03
-"""Share by which a system's timer may be late."""
+LATE = 0.125
+"""Share by which a timer may be late: Linux keeps timers by eighths of their length."""
 EARLY = 0.01
 """A bucket's middle may lie so much below the times in it."""
 SHORT_NS = 2e8
 """The others must be this short in the middle, or a second is nothing special to them."""
 MOST = 0.8
 """Of the connections of 0.9 s and more, those near a time-out at least."""
+FIRST = 0.5
+"""And those near the first one: twice in a row is rarer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,6 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
         if not found:
             continue
         worst = max(found, key=lambda each: each.lost / each.connections)
-        told = sum(each.histogram is not None for each in cell.calm)
         figures: dict[str, float | None] = {
             "lost_connections": sum(each.lost for each in found),
             "connections": sum(each.connections for each in found),
@@ -56,10 +57,10 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
             "mean_trip_ns": worst.mean_ns,
             "mean_without_trip_ns": worst.without_ns,
             "trials": len(found),
-            "of_trials": told,
+            "of_trials": len(cell.trials),
         }
         trials = tuple(each.trial.key for each in found)
-        words = in_trials(len(found), told)
+        words = in_trials(len(found), len(cell.trials))
         yield finding(Kind.FIRST_PACKET_LOST, cell.group, (cell.cell,), figures, words, trials)
 
 
@@ -79,8 +80,11 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
     long = [(value, n) for value, n in values if value >= 9e8]
     near = [(value, n) for value, n in long if _near(value, half_ns)]
     number_long, lost = sum(n for _value, n in long), sum(n for _value, n in near)
+    first = sum(n for value, n in near if value <= _latest(TIMEOUTS_S[0], half_ns))
     stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
-    if not lost or lost < MOST * number_long or 2 * stalled_ns >= sum(v * n for v, n in near):
+    if not lost or lost < MOST * number_long or first < FIRST * number_long:
+        return None
+    if 2 * stalled_ns >= sum(value * n for value, n in near):
         return None
     total_ns, rest = sum(value * n for value, n in values), times.count - lost
     if not rest:
@@ -98,6 +102,9 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
 def _near(value_ns: float, half_ns: float) -> bool:
     """Whether a time is one of the time-outs and what a connection takes besides."""
     return any(
-        (1 - EARLY) * 1e9 * each <= value_ns <= (1 + LATE) * 1e9 * each + 4 * half_ns
-        for each in TIMEOUTS_S
+        (1 - EARLY) * 1e9 * each <= value_ns <= _latest(each, half_ns) for each in TIMEOUTS_S
     )
+
+
+def _latest(timeout_s: int, half_ns: float) -> float:
+    return (1 + LATE) * 1e9 * timeout_s + 4 * half_ns

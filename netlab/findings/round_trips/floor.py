@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from netlab.ethernet import IP_BYTES, TCP_BYTES, IpVersion, packets, transfer_floor_bytes
 from netlab.experiment.matrix import Link
@@ -19,42 +19,46 @@ TOLERANCE_NS = 1000.0
 """What clocks may take off a time, as a share of it and besides."""
 
 
-def below_floor(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
+def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
     """A warning for each pairing, protocol and size of which some round trip was shorter than its
-    frames take on that link, both ways.
+    frames take on that link, both ways; those first of which most trips were.
     """
     if link is None:
-        return
+        return ()
     groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
         own = cell.group
         groups[cell.test, Group(own.pairing, own.protocol, own.message_bytes)].append(cell)
-    for (_test, group), cells in groups.items():
-        every = [
-            (trial, floor_ns(trial, cell.test, link)) for cell in cells for trial in cell.trials
-        ]
-        judged = [
-            (trial, floor, least)
-            for trial, floor in every
-            if floor is not None and (least := _shortest_ns(trial)) is not None
-        ]
-        below = [each for each in judged if is_below(each[2], each[1])]
-        if not below:
-            continue
-        worst = min(below, key=lambda each: each[2] / each[1])
-        typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
-        figures: dict[str, float | None] = {
-            "shortest_trip_ns": worst[2],
-            "floor_trip_ns": worst[1],
-            "typical_trip_ns": typical if typical and is_below(typical, worst[1]) else None,
-            "link_rate_bit_per_s": link.rate_bit_per_s,
-            "trials": len(below),
-            "of_trials": len(judged),
-        }
-        trials = tuple(trial.key for trial, _floor, _least in below)
-        words = {"link": _of_link(link), **in_trials(len(below), len(judged))}
-        keys = tuple(dict.fromkeys(cell for cell, _number in trials))
-        yield finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
+    found = (_of_group(group, cells, link) for (_test, group), cells in groups.items())
+    told = [each for each in found if each is not None]
+    return tuple(sorted(told, key=lambda each: "typical_trip_ns" not in each.evidence))
+
+
+def _of_group(group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
+    judged = [
+        (trial, floor, least)
+        for cell in cells
+        for trial in cell.trials
+        if (floor := floor_ns(trial, cell.test, link)) is not None
+        and (least := _shortest_ns(trial)) is not None
+    ]
+    below = [each for each in judged if is_below(each[2], each[1])]
+    if not below:
+        return None
+    _trial, floor, least = min(below, key=lambda each: each[2] / each[1])
+    typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
+    figures: dict[str, float | None] = {
+        "shortest_trip_ns": least,
+        "floor_trip_ns": floor,
+        "typical_trip_ns": typical if typical and is_below(typical, floor) else None,
+        "link_rate_bit_per_s": link.rate_bit_per_s,
+        "trials": len(below),
+        "of_trials": len(judged),
+    }
+    trials = tuple(trial.key for trial, _floor, _least in below)
+    words = {"link": _of_link(link), **in_trials(len(below), len(judged))}
+    keys = tuple(dict.fromkeys(cell for cell, _number in trials))
+    return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
 
 
 def is_below(time_ns: float, floor: float) -> bool:

@@ -48,9 +48,9 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
             "lower_share": modes.lower_share,
             "upper_share": 1 - modes.lower_share,
             "trials": len(found),
-            "of_trials": len(told),
+            "of_trials": len(cell.trials),
         }
-        words = {"suspect": suspect(trial, modes, facts), **in_trials(len(found), len(told))}
+        words = {"suspect": suspect(trial, modes, facts), **in_trials(len(found), len(cell.trials))}
         known = {name: text for name, text in words.items() if text}
         trials = tuple(sorted(each.key for each, _modes in found))
         yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, known, trials)
@@ -121,10 +121,10 @@ def outliers(series: Iterable[Series]) -> Iterator[Finding]:
         if not found or len(found) <= HALF * len(told):
             continue
         found.sort(key=lambda each: each.beyond_ns)
-        yield _outliers(cell, found, len(told))
+        yield _outliers(cell, found)
 
 
-def _outliers(cell: TripCell, found: Sequence[_Tail], told: int) -> Finding:
+def _outliers(cell: TripCell, found: Sequence[_Tail]) -> Finding:
     middle = found[len(found) // 2]
     waits = [waiting(each.trial) for each in found]
     waited = sum(each.waited_ns for each in waits if each is not None)
@@ -140,10 +140,10 @@ def _outliers(cell: TripCell, found: Sequence[_Tail], told: int) -> Finding:
         "sent_again": again if again >= HALF * long else None,
         "waited_ns": waited / len(found) if waited >= HALF * beyond else None,
         "trials": len(found),
-        "of_trials": told,
+        "of_trials": len(cell.trials),
     }
     trials = tuple(sorted(each.trial.key for each in found))
-    words = in_trials(len(found), told)
+    words = in_trials(len(found), len(cell.trials))
     return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from netlab.experiment.settings import Level
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import TripCell, trip_cells
 from netlab.findings.series import Series
-from netlab.messages import Message, _
+from netlab.messages import _
 from netlab.results.labels import setting
-from netlab.stats import ComparisonResult, compare, judged_together, pairs_by_block
+from netlab.stats import ComparisonResult, compare, judged_together, mean, pairs_by_block
 
 AXES = (
     *("protocol", "ip_version", "server_receive", "client_receive", "nodelay", "udp_checksum"),
@@ -33,13 +34,15 @@ FEWEST = 3
 class _Compared:
     """One level of a setting against another, in cells that are alike otherwise."""
 
-    test: str
     pairing: str
     axis: str
     baseline: Level
     contender: Level
-    cells: tuple[TripCell, TripCell]
-    result: ComparisonResult
+    cells: tuple[str, ...]
+    together: ComparisonResult
+    """Of all pairs of cells."""
+    single: tuple[ComparisonResult, ...]
+    """Of each pair."""
 
 
 def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
@@ -49,47 +52,64 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
         kinds[cell.test, cell.group.pairing].append(cell)
     found = [
         each
-        for (test, pairing), cells in kinds.items()
+        for cells in kinds.values()
         for axis in AXES
-        for each in _along(test, pairing, axis, cells, paired=not imported)
+        for each in _along(axis, cells, paired=not imported)
     ]
-    together = judged_together([each.result for each in found], LEVEL)
-    groups: dict[tuple[object, ...], list[tuple[_Compared, ComparisonResult]]] = defaultdict(list)
-    for each, result in zip(found, together, strict=True):
-        name = (each.test, each.pairing, each.axis, each.baseline, each.contender)
-        groups[name].append((each, result))
-    for those in groups.values():
-        yield _finding(those)
+    judged = judged_together([each.together for each in found], LEVEL)
+    singles = iter(judged_together([one for each in found for one in each.single], LEVEL))
+    for each, result in zip(found, judged, strict=True):
+        yield _finding(each, result, [next(singles) for _one in each.single])
 
 
-def _along(
-    test: str, pairing: str, axis: str, cells: Sequence[TripCell], *, paired: bool
-) -> Iterator[_Compared]:
+def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_Compared]:
     """Each other level against the setting's default, or against the first."""
     known = [_settings_of(cell) for cell in cells]
     levels = list(dict.fromkeys(each[axis] for each in known if each.get(axis) is not None))
     if not 2 <= len(levels) <= MOST_LEVELS:
         return
-    usual = DEFAULTS_OF[test].get(axis)
+    usual = DEFAULTS_OF[cells[0].test].get(axis)
     baseline = usual if usual in levels else levels[0]
     for contender in levels:
-        if contender == baseline:
-            continue
         asked = Comparison(axis, {axis: baseline}, {axis: contender})
-        for old, new in asked.pairs_in(known):
-            sides = [_figures(cells[at]) for at in (old, new)]
-            one, other = pairs_by_block(*sides) if paired else [[*s.values()] for s in sides]
-            if min(len(one), len(other)) < FEWEST:
-                continue
-            yield _Compared(
-                test=test,
-                pairing=pairing,
-                axis=axis,
-                baseline=baseline,
-                contender=contender,
-                cells=(cells[old], cells[new]),
-                result=compare(one, other, paired=paired, confidence=1 - LEVEL),
-            )
+        pairs = [] if contender == baseline else asked.pairs_in(known)
+        sides = [(_figures(cells[old]), _figures(cells[new])) for old, new in pairs]
+        full = [at for at, side in enumerate(sides) if min(map(len, side)) >= FEWEST]
+        told = _aligned([sides[at] for at in full], paired=paired)
+        if not told or len(told[0][0]) < FEWEST:
+            continue
+        whole = [_means([side[which] for side in told]) for which in (0, 1)]
+        yield _Compared(
+            pairing=cells[0].group.pairing,
+            axis=axis,
+            baseline=baseline,
+            contender=contender,
+            cells=tuple(dict.fromkeys(cells[at].cell for pair in full for at in pairs[pair])),
+            together=compare(whole[0], whole[1], paired=paired, confidence=1 - LEVEL),
+            single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in told),
+        )
+
+
+def _aligned(
+    sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
+) -> list[tuple[list[float], list[float]]]:
+    """The same blocks of each pair of cells; of imported ones as many trials, which have none."""
+    every = [side for both in sides for side in both]
+    if not paired:
+        fewest = min(map(len, every), default=0)
+        return [([*a.values()][:fewest], [*b.values()][:fewest]) for a, b in sides]
+    common = set.intersection(*(set(each) for each in every)) if every else set()
+    kept = [
+        tuple({k: v for k, v in side.items() if k in common} for side in both) for both in sides
+    ]
+    return [pairs_by_block(a, b) for a, b in kept]
+
+
+def _means(sides: Sequence[Sequence[float]]) -> list[float]:
+    """Of each block the geometric mean over the cells."""
+    return [
+        math.exp(mean([math.log(each) for each in block])) for block in zip(*sides, strict=True)
+    ]
 
 
 def _settings_of(cell: TripCell) -> dict[str, Level]:
@@ -103,31 +123,47 @@ def _figures(cell: TripCell) -> dict[int, float]:
     return {each.record.trial: mean for each in cell.calm if (mean := each.mean_ns) is not None}
 
 
-def _finding(those: Sequence[tuple[_Compared, ComparisonResult]]) -> Finding:
-    first = those[0][0]
-    shown = [result for _each, result in those if result.verdict == "different"]
-    ratios = [result.ratio for result in shown if result.ratio is not None]
-    alone = shown[0] if len(those) == len(shown) == 1 else None
-    smallest = [r.smallest_ratio for _each, r in those if r.smallest_ratio is not None]
+def _finding(
+    each: _Compared, together: ComparisonResult, single: Sequence[ComparisonResult]
+) -> Finding:
+    ratios = [one.ratio for one in single if one.verdict == "different" and one.ratio]
+    whole = together.ratio if together.verdict == "different" else None
+    # Of single pairs that the mean goes over, or that go the other way, the mean says nothing.
+    apart = bool(ratios) and not _agree(whole, ratios)
     figures: dict[str, float | None] = {
-        "n": min(result.n for _each, result in those),
-        "compared": len(those),
-        "differing": len(shown),
-        "ratio": None if alone is None else alone.ratio,
-        "low_ratio": None if alone is None else alone.low,
-        "high_ratio": None if alone is None else alone.high,
-        "only_ratio": ratios[0] if len(ratios) == 1 else None,
-        "least_ratio": min(ratios, default=None),
-        "most_ratio": max(ratios, default=None),
-        "detectable_share": None if shown else max(smallest) - 1,
+        "n": together.n,
+        "compared": len(single),
+        "differing": len(ratios),
+        **_of_pairs(ratios if apart else []),
     }
-    words = {
-        "contender": _named(first.axis, first.contender),
-        "baseline": _named(first.axis, first.baseline),
-    }
-    cells = tuple(dict.fromkeys(cell.cell for each, _result in those for cell in each.cells))
-    return finding(Kind.VARIANTS, Group(first.pairing), cells, figures, words)
+    if whole is not None and not apart:
+        figures |= {"ratio": whole, "low_ratio": together.low, "high_ratio": together.high}
+    shown = whole is not None or apart
+    if not shown and together.smallest_ratio is not None:
+        figures["detectable_share"] = together.smallest_ratio - 1
+    words = {"baseline": _named(each.axis, each.baseline)}
+    if len(single) > 1:
+        words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
+    kind = Kind.VARIANTS if shown else Kind.NO_DIFFERENCE
+    return finding(kind, _group(each), each.cells, figures, words)
 
 
-def _named(axis: str, level: Level) -> str | Message:
-    return _("{protocol}", protocol=level) if axis == "protocol" else setting(axis, level)
+def _agree(whole: float | None, ratios: Sequence[float]) -> bool:
+    """Whether the mean shows a difference, and no single pair one the other way."""
+    return whole is not None and all((one > 1) == (whole > 1) for one in ratios)
+
+
+def _of_pairs(ratios: Sequence[float]) -> dict[str, float | None]:
+    if len(ratios) < 2:
+        return {"only_ratio": ratios[0] if ratios else None}
+    return {"least_ratio": min(ratios), "most_ratio": max(ratios)}
+
+
+def _group(each: _Compared) -> Group:
+    if each.axis == "protocol":
+        return Group(each.pairing, str(each.contender))
+    return Group(each.pairing, conditions=((each.axis, each.contender),))
+
+
+def _named(axis: str, level: Level) -> str:
+    return str(level) if axis == "protocol" else setting(axis, level)

@@ -79,16 +79,15 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
         if not found:
             continue
         worst, best_ns = max(found, key=lambda each: each[0].share)
-        judged = [each for each in cell.calm if waiting(each) is not None]
         figures: dict[str, float | None] = {
             "mean_trip_ns": worst.mean_ns,
             "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
             "waited_share": worst.share,
             "best_trip_ns": best_ns,
             "trials": len(found),
-            "of_trials": len(judged),
+            "of_trials": len(cell.trials),
         }
-        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(found), len(judged))}
+        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(found), len(cell.trials))}
         trials = tuple(each.trial.key for each, _best in found)
         kind = Kind.TRIP_WAITED_FOR_CPU
         yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
