@@ -10,16 +10,17 @@ SECTION = "Round trips and connections"
 
 warning(
     "below-floor",
-    _("{in_trials}: round trips of {typical_trip_ns}, the shortest of {shortest_trip_ns}, where "
+    _("{in_trials}: {what} of {typical_trip_ns}, the shortest of {shortest_trip_ns}, where "
         "the frames alone take {floor_trip_ns} on {link}: the stated rate does not delay single "
         "frames (a shaper lets a burst pass), or the path is another"),
-    _("round trips of {typical_trip_ns}, the shortest of {shortest_trip_ns}, where the frames "
+    _("{what} of {typical_trip_ns}, the shortest of {shortest_trip_ns}, where the frames "
         "alone take {floor_trip_ns} on {link}: the stated rate does not delay single frames (a "
         "shaper lets a burst pass), or the path is another"),
-    _("{in_trials}: a round trip of {shortest_trip_ns}, where the frames alone take "
-        "{floor_trip_ns} on {link}: the stated rate does not delay single frames (a shaper lets a "
-        "burst pass), or the path is another"),
-    _("a round trip of {shortest_trip_ns}, where the frames alone take {floor_trip_ns} on {link}: "
+    _("{in_trials}: the shortest of its {what} took {shortest_trip_ns}, where the frames alone "
+        "take {floor_trip_ns} on {link}: the stated rate does not delay single frames (a shaper "
+        "lets a burst pass), or the path is another"),
+    _("the shortest of its {what} took {shortest_trip_ns}, where the frames alone take "
+        "{floor_trip_ns} on {link}: "
         "the stated rate does not delay single frames (a shaper lets a burst pass), or the path "
         "is another"),
     rule="round_trips.floor:below_floor", rank=11,
@@ -90,24 +91,24 @@ note(
         "neither.")
 note(
     "rtt-outliers",
-    _("{in_trials}: {long_trips} of {trips} round trips took more than ten times the median of "
+    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {sent_again} segments again"),
-    _("{long_trips} of {trips} round trips took more than ten times the median of "
+    _("{long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {sent_again} segments again"),
-    _("{in_trials}: {long_trips} of {trips} round trips took more than ten times the median of "
+    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}; the ends waited {waited_ns} for a CPU in "
         "that time"),
-    _("{long_trips} of {trips} round trips took more than ten times the median of "
+    _("{long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}; the ends waited {waited_ns} for a CPU in "
         "that time"),
-    _("{in_trials}: {long_trips} of {trips} round trips took more than ten times the median of "
+    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}"),
-    _("{long_trips} of {trips} round trips took more than ten times the median of "
+    _("{long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}"),
     rule="round_trips.shape:outliers", rank=68,

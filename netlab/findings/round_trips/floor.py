@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from netlab.ethernet import IP_BYTES, TCP_BYTES, IpVersion, packets, transfer_floor_bytes
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.round_trips.trips import TripCell, TripTrial, median_of, trip_cells
+from netlab.findings.round_trips.trips import WHAT, TripCell, TripTrial, median_of, trip_cells
 from netlab.findings.series import Series
 from netlab.findings.stops.data_stopped import in_trials
 from netlab.messages import Message, _
@@ -29,12 +29,12 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
     for cell in trip_cells(series):
         own = cell.group
         groups[cell.test, Group(own.pairing, own.protocol, own.message_bytes)].append(cell)
-    found = (_of_group(group, cells, link) for (_test, group), cells in groups.items())
+    found = (_of_group(test, group, cells, link) for (test, group), cells in groups.items())
     told = [each for each in found if each is not None]
     return tuple(sorted(told, key=lambda each: "typical_trip_ns" not in each.evidence))
 
 
-def _of_group(group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
+def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
     judged = [
         (trial, floor, least)
         for cell in cells
@@ -56,7 +56,7 @@ def _of_group(group: Group, cells: Iterable[TripCell], link: Link) -> Finding | 
         "of_trials": len(judged),
     }
     trials = tuple(trial.key for trial, _floor, _least in below)
-    words = {"link": _of_link(link), **in_trials(len(below), len(judged))}
+    words = {"what": WHAT[test], "link": _of_link(link), **in_trials(len(below), len(judged))}
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
     return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.link_checks import Facts
 from netlab.findings.round_trips.connections import first_packets
-from netlab.findings.round_trips.trips import ENDS, TripCell, TripTrial, trip_cells
+from netlab.findings.round_trips.trips import ENDS, WHAT, TripCell, TripTrial, trip_cells
 from netlab.findings.round_trips.waits import waiting, waiting_of
 from netlab.findings.series import Series
 from netlab.findings.stops.data_stopped import in_trials
@@ -28,9 +29,6 @@ HALF = 0.5
 """Of such trials, those that must show it; of a time or a count, what explains it."""
 OF_DISTANCE = 0.25
 """Of the distance of two groups, what a state or a timer that may cause it takes at least."""
-
-Facts = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Host → its facts as they were noted, one after the other."""
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
@@ -143,7 +141,7 @@ def _outliers(cell: TripCell, found: Sequence[_Tail]) -> Finding:
         "of_trials": len(cell.trials),
     }
     trials = tuple(sorted(each.trial.key for each in found))
-    words = in_trials(len(found), len(cell.trials))
+    words = {"what": WHAT[cell.test], **in_trials(len(found), len(cell.trials))}
     return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
 
 

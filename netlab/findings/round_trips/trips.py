@@ -14,9 +14,14 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import number
 from netlab.findings.finding import Group
 from netlab.findings.series import Series
+from netlab.messages import Message, _
 from netlab.stats.histogram import Histogram, from_pairs
 
-TESTS = ("round_trip", "connect")
+WHAT: Mapping[str, Message] = {
+    "round_trip": _("round trips"),
+    "connect": _("transactions"),
+}
+"""Kind of test → what its times are of."""
 STALLED = 0.03
 """Share of its window that a process did not run: from here on that is said by itself."""
 ENDS = ("client", "server")
@@ -104,7 +109,7 @@ class TripCell:
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
     """Every measured cell of these tests, in the plan's order."""
     for each in series:
-        for point in each.points if each.test in TESTS else ():
+        for point in each.points if each.test in WHAT else ():
             records = (r for r in point.records if r is not None and r.status is Status.OK)
             trials = tuple(TripTrial(record) for record in records)
             if trials:
