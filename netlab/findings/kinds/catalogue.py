@@ -3,11 +3,11 @@
 Rules are asked in the order of the rows that name them, and findings of one severity keep it.
 """
 
-from netlab.findings.kinds import limits, mesh
+from netlab.findings.kinds import limits, mesh, over_time
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
 
-__all__ = ["Kind", "limits", "mesh"]
+__all__ = ["Kind", "limits", "mesh", "over_time"]
 
 # A table: as few lines a row as it takes.
 # fmt: off
