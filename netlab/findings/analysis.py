@@ -13,6 +13,7 @@ from netlab.experiment.matrix import Link
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
+from netlab.findings.mesh.throughput import slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
 from netlab.findings.streams.limits import limits
@@ -77,6 +78,16 @@ class RunEvidence:
     def limited(self) -> tuple[Finding, ...]:
         """What limited the streams."""
         return limits(self.samples)
+
+    @cached_property
+    def mesh(self) -> tuple[Finding, ...]:
+        """Which hosts and pairs of a mesh are slow."""
+        return slow_in_mesh(self.samples, self.limited, self.link)
+
+    @cached_property
+    def of_mesh(self) -> frozenset[str]:
+        """The cells that are slow by what was found of the mesh: it is not to be said again."""
+        return frozenset(cell for each in self.mesh for cell in each.cells)
 
     @cached_property
     def explained(self) -> frozenset[str]:

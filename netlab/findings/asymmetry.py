@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from netlab.experiment.pairings import is_by_name, labels_of, named
@@ -14,10 +14,11 @@ FAR = 2.0
 """More than so many times the slower way's median the other's must be."""
 
 
-def one_way(series: Iterable[Series]) -> tuple[Finding, ...]:
+def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
     """Pairings that carry less than half of what the same ends carry the other way round.
 
-    Under the same settings, over the socket buffers that both have a figure for.
+    Under the same settings, over the socket buffers that both have a figure for. ``of_mesh`` are
+    the cells that are slow with a host or pair that is named already.
     """
     groups = {each.group: each for each in series if each.test == "stream"}
     found = []
@@ -30,7 +31,7 @@ def one_way(series: Iterable[Series]) -> tuple[Finding, ...]:
         if not both:
             continue
         less, more = (median([side[size].middle or 0 for size in both]) for side in (mine, its))
-        if more > FAR * less:
+        if more > FAR * less and not all(mine[size].cell in of_mesh for size in both):
             found.append(
                 finding(
                     Kind.ONE_WAY,

@@ -56,6 +56,16 @@ def standard_deviation(values: Sequence[float]) -> float:
     return math.sqrt(variance(values))
 
 
+def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """The deviation within groups, pooled over those of two values and more, and its degrees of
+    freedom; 0 and 0 where there are none (NIST/SEMATECH e-Handbook, 6.3.2).
+    """
+    told = [group for group in groups if len(group) > 1]
+    degrees = sum(len(group) - 1 for group in told)
+    squares = math.fsum((len(group) - 1) * variance(group) for group in told)
+    return (math.sqrt(squares / degrees), degrees) if degrees else (0.0, 0)
+
+
 def mean_absolute_deviation(values: Sequence[float]) -> float:
     """The mean distance from the mean, over n (NIST/SEMATECH e-Handbook, 1.3.5.6: "average
     absolute deviation"); ValueError where there are no values.

@@ -218,17 +218,53 @@ def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_
     slow = [*even[:-1], reading(pairs[-1], 26.3)]
     sheet = sheet_of(said(slow), "TCP")
     marked = why(sheet, place(sheet, "b", "c"))
-    assert "Far off the median of the pairs that used a cable, 90.15 Mbit/s" in marked
-    assert all("far off" not in text.lower() for _, text in sheet_of(said(even), "TCP").footnotes)
+    assert "Below what its hosts reach with others, 90.00 Mbit/s" in marked
+    assert all(
+        "with others" not in text.lower() for _, text in sheet_of(said(even), "TCP").footnotes
+    )
     # Of four nobody can tell which is the odd one.
     few = sheet_of(said(slow[-4:]), "TCP")
-    assert all("far off" not in text.lower() for _, text in few.footnotes)
+    assert all("with others" not in text.lower() for _, text in few.footnotes)
+
+
+def test_pairs_of_a_slow_host_are_not_marked_nor_is_the_good_one_beside_them() -> None:
+    pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
+    slow = [reading(pair, 18.8 if "c" in pair else 94.1) for pair in pairs]
+    sheet = sheet_of(said(slow), "TCP")
+    assert all("with others" not in text.lower() for _, text in sheet.footnotes)
+
+
+def test_a_pair_whose_round_trips_are_longer_than_its_hosts_make_them_is_marked() -> None:
+    hosts = dict(zip("abcde", (10.0, 20.0, 30.0, 10.0, 400.0), strict=True))
+    pairs = [(server, client) for server in hosts for client in hosts if server != client]
+    trials = [
+        reading(
+            f"{server}+{client}",
+            None,
+            status="ok",
+            reason=None,
+            test="round_trip",
+            flows={},
+            values={
+                "rtt_mean_ns": 1e3
+                * (100 + hosts[server] + hosts[client] + 300 * ((server, client) == ("b", "a")))
+            },
+        )
+        for server, client in pairs
+    ]
+    sheet = sheet_of(said(trials), "mean round trip")
+    marked = {
+        (client, server)
+        for server, client in pairs
+        if "Longer than what its two hosts add" in why(sheet, place(sheet, client, server))
+    }
+    assert marked == {("a", "b")}
 
 
 def test_what_stayed_within_a_machine_makes_no_other_pair_look_slow() -> None:
     inside = [reading(f"{name}+{name}", 9000.0) for name in "abcdefg"]
     sheet = sheet_of(said([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
-    assert all("far off" not in text.lower() for _, text in sheet.footnotes)
+    assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
 def test_pairs_by_letters_have_no_part_and_those_by_name_no_tables_of_a_pairing() -> None:

@@ -22,8 +22,9 @@ from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
-from netlab.stats import Stray, mean, strays_among_siblings
-from netlab.stats.outliers import SIBLINGS_LIMIT
+from netlab.stats import mean
+from netlab.stats.host_effects import strays_of_round_trips
+from netlab.stats.mesh import judge_mesh
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20
@@ -69,10 +70,10 @@ class PairValue:
         return ceiling_of(TableColumn(first.protocol, size), [Bin(self.readings, "")], link)
 
     def place(
-        self, notes: Notes, link: Link | None, stray: Stray | None, *, imported: bool
+        self, notes: Notes, link: Link | None, expected: float | None, *, imported: bool
     ) -> TableCell:
         """The figure, as printed in the document or with its number of trials; or why there is
-        none. ``stray``: how it does not go with the others, where it does not.
+        none. ``expected``: what its two hosts let one expect, where it does not come to that.
         """
         why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -85,8 +86,8 @@ class PairValue:
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             why.append(_above(ceiling, known=self.readings[0].message_bytes is not None))
-        if stray is not None:
-            why.append(_far_off(stray, self.quantity))
+        if expected is not None:
+            why.append(_off(expected, self.quantity))
         printed = self.readings[0].values.get("printed_mbit_per_s")
         text = str(printed) if printed is not None else figure(value)
         if len(self.readings) > 1:
@@ -117,15 +118,19 @@ class PairMatrix:
         text = joined(" ", [figure(value), f"({len(values)})"])
         return TableCell(text, value, self.quantity.unit)
 
-    def strays(self) -> dict[tuple[str, str], Stray]:
-        """The pairs that used a cable and do not go with the others, as trials of a cell would."""
+    def strays(self) -> dict[tuple[str, str], float]:
+        """The pairs that used a cable and do not go with what both of their hosts do with others,
+        and what that is: by the rules of the findings about hosts against hosts.
+        """
         values = {
-            at: value
+            at: pair_value.values
             for at, pair_value in self.spots.items()
-            if not pair_value.inside and (value := pair_value.value) is not None
+            if not pair_value.inside and pair_value.values
         }
-        places = list(values)
-        return {places[s.index]: s for s in strays_among_siblings(list(values.values()))}
+        if self.quantity.unit == "µs":
+            return strays_of_round_trips(values)
+        verdict = judge_mesh(values)
+        return {} if verdict is None else {**verdict.undecided, **verdict.strays}
 
 
 def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> Part | None:
@@ -235,13 +240,11 @@ def _above(ceiling: Ceiling, *, known: bool) -> str:
     )
 
 
-def _far_off(stray: Stray, quantity: Quantity) -> str:
-    return _(
-        "far off the median of the pairs that used a cable, {median}: modified z score above "
-        "{limit}.",
-        median=joined(" ", [figure(stray.expected), quantity.unit]),
-        limit=str(SIBLINGS_LIMIT),
-    )
+def _off(expected: float, quantity: Quantity) -> str:
+    said = joined(" ", [figure(expected), quantity.unit])
+    if quantity.unit == "µs":
+        return _("longer than what its two hosts add with others, {expected}.", expected=said)
+    return _("below what its hosts reach with others, {expected}.", expected=said)
 
 
 def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:

@@ -79,6 +79,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_drops": _thousands,
     "ceiling_share": lambda share: f"{float(f'{100 * share:.3g}'):g} %",
     "lost_share": lambda share: percent(share, 1),
+    "change_share": lambda share: f"{100 * share:+.2g} %",
     "_share": percent,
     "message_bytes": _whole,
     "mtu_bytes": _whole,
@@ -125,6 +126,7 @@ _OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
     "excess": lambda said: percent(
         said["throughput_bit_per_s"] / said["highest_ceiling_bit_per_s"] - 1, 1
     ),
+    "one_of": lambda said: _thousands(1 / max(said["p_value"], 1e-9)),
     "waited": _starving("run_queue_share"),
     "stolen": _starving("steal_share"),
 }

@@ -1,0 +1,92 @@
+"""Round trips of a mesh: what each host adds to those that it takes part in. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.records import Record, Status
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.stats.host_effects import host_effects
+from netlab.stats.mesh import MeshWay
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+_MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
+"""What a trial's round trips came to: the first that is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FarHost:
+    """A host that adds to its round trips under one set of settings."""
+
+    added_ns: float
+    typical_ns: float
+    records: tuple[Record, ...]
+    """Of the trials that it took part in."""
+
+
+def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
+    """One finding a kind of test and host that is farther than the others."""
+    if imported:
+        return
+    found: dict[tuple[str, str], list[_FarHost]] = {}
+    for records in _columns(run):
+        for host, far in _far(records):
+            found.setdefault((records[0].test, host), []).append(far)
+    for (_, host), those in found.items():
+        told = min(those, key=lambda each: each.typical_ns)
+        records = [record for each in those for record in each.records]
+        yield finding(
+            Kind.FAR_HOST,
+            Group(host=host),
+            tuple(dict.fromkeys(record.cell for record in records)),
+            {"added_ns": told.added_ns, "typical_ns": told.typical_ns},
+            trials=tuple((record.cell, record.trial) for record in records),
+        )
+
+
+def _columns(run: Run) -> Iterator[Sequence[Record]]:
+    """The trials that differ in their two hosts only."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in run.latest.values():
+        if (
+            record.test in ("round_trip", "connect")
+            and record.status is Status.OK
+            and record.values.get("same_host") is not True
+            and "" not in _ends(record)
+            and _value(record) is not None
+        ):
+            settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
+            found.setdefault((record.test, settings), []).append(record)
+    yield from found.values()
+
+
+def _far(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
+    trials: dict[MeshWay, list[float]] = {}
+    for record in records:
+        trials.setdefault(_ends(record), []).append(_value(record) or 0.0)
+    found = host_effects(trials)
+    if found is None:
+        return
+    for host in found.far:
+        its = tuple(record for record in records if host in _ends(record))
+        yield host, _FarHost(added_ns=found.added[host], typical_ns=found.typical, records=its)
+
+
+def _ends(record: Record) -> MeshWay:
+    """Client and server."""
+    if is_by_name(record.pairing):
+        server, client = labels_of(record.pairing)
+        return client, server
+    return record.client or "", record.server or ""
+
+
+def _value(record: Record) -> float | None:
+    values: Mapping[str, object] = record.values
+    return next((known for name in _MEDIANS if (known := number(values.get(name)))), None)

@@ -1,0 +1,293 @@
+"""Throughput of a mesh: which host, which pair, or all of them, is slow. Pure.
+
+Links combine by the minimum: ``netlab.stats.mesh`` says who is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.pairings import named
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.mesh.columns import MeshColumn, columns_of, narrowed
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
+from netlab.messages import joined
+from netlab.stats import median
+from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
+
+ALIKE = 0.02
+"""Shares of the ceiling in columns that differ by less than this share are one slow mesh."""
+
+SAME_LINK = 0.05
+"""A link that another column shows to carry more than this share more is not what limits."""
+
+MOST_MARGIN = 1.0
+"""Of what pairs lack to the ceiling: where they scatter by more it cannot be told that they are
+alike."""
+
+_OF_PATH = frozenset(
+    {
+        *("congestion", "path-loss", "unplaced-loss", "packet-rate", "not-determined", "pacing"),
+        *("wire-ceiling", "slower-link", "link-or-shaper"),
+    }
+)
+"""Limits that a slow link, or a slow host somewhere behind, may show itself by: they are no
+explanation besides."""
+
+Explanations = Mapping[tuple[str, str], Kind]
+"""(cell, flow) → what limited it, where that is no path."""
+
+_Named = tuple[MeshColumn, MeshVerdict]
+
+
+@dataclass(frozen=True)
+class _SlowPairs:
+    """The pairs of a host in one column that are slow with it."""
+
+    column: MeshColumn
+    pairs: tuple[MeshWay, ...]
+    others: tuple[MeshWay, ...]
+    """Pairs of which neither end is named."""
+
+    @property
+    def throughput(self) -> float:
+        """The most that any of them reaches, in bit/s."""
+        return max(self.column.throughput(pair) for pair in self.pairs)
+
+    @property
+    def share(self) -> float | None:
+        """The same of the ceiling; ``None`` where that is not known."""
+        shares = (self.column.share(pair) for pair in self.pairs)
+        return max((share for share in shares if share is not None), default=None)
+
+
+def slow_in_mesh(
+    samples: Iterable[StreamSample], limited: Iterable[Finding], link: Link | None
+) -> tuple[Finding, ...]:
+    """One finding a slow host, one a slow pair, one where all pairs alike are slow."""
+    columns = columns_of(samples)
+    explained: Explanations = {
+        (cell, each.group.flow): each.kind
+        for each in limited
+        if each.kind.explains and each.kind not in _OF_PATH
+        for cell in each.cells
+    }
+    judged = [(each, verdict) for each in columns if (verdict := each.verdict) is not None]
+    return (
+        *_hosts(judged, explained, link),
+        *_pairs(judged, explained),
+        *_meshes(judged, explained, link),
+    )
+
+
+# ---- one host ------------------------------------------------------------------------------------
+
+
+def _hosts(
+    judged: Sequence[_Named], explained: Explanations, link: Link | None
+) -> Iterator[Finding]:
+    """A host that is slow one way in some columns and both ways in others has a finding each."""
+    found: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
+    for column, verdict in judged:
+        for host in verdict.named:
+            ways = host in verdict.slow_senders, host in verdict.slow_receivers
+            pairs = tuple(
+                pair
+                for pair in column.trials
+                if (ways[0] and pair[0] == host) or (ways[1] and pair[1] == host)
+            )
+            others = tuple(pair for pair in column.trials if not set(pair) & set(verdict.named))
+            if others:
+                found.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, others))
+    every = [column for column, _ in judged]
+    for (host, sends, receives), those in found.items():
+        yield _host(host, (sends, receives), those, every, explained, link)
+
+
+def _host(
+    host: str,
+    slow: tuple[bool, bool],
+    those: Sequence[_SlowPairs],
+    every: Sequence[MeshColumn],
+    explained: Explanations,
+    link: Link | None,
+) -> Finding:
+    """Told by the column in which it reaches most: there the least else stands in its way."""
+    best = max(those, key=lambda each: each.throughput)
+    column, kinds = best.column, _kinds(those, explained)
+    fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
+    other_way = max(map(column.throughput, fast), default=None)
+    figures: dict[str, float | None] = {
+        _MOST_OF[slow]: best.throughput,
+        "receives_bit_per_s" if slow[0] else "sends_bit_per_s": other_way,
+        "others_bit_per_s": median([column.throughput(pair) for pair in best.others]),
+        "ceiling_share": best.share,
+    }
+    words: dict[str, str] = {}
+    if kinds:
+        words["limits"] = joined(", ", [kind.limit for kind in kinds if kind.limit is not None])
+    elif all(slow):
+        figures |= _as_link(host, best.share, every, link)
+    peers = sorted({end for pair in best.pairs for end in pair} - {host})
+    if len(peers) <= LEAST_PEERS:
+        words["one_peer"], words["other_peer"] = peers[0], peers[-1]
+    cells = tuple(dict.fromkeys(c for each in those for c in each.column.cells(each.pairs)))
+    trials = tuple(t for each in those for t in each.column.numbered(each.pairs))
+    group = narrowed((each.column for each in those), every, host)
+    return finding(Kind.SLOW_HOST, group, cells, figures, words, trials)
+
+
+_MOST_OF: Mapping[tuple[bool, bool], str] = {
+    (True, True): "both_ways_bit_per_s",
+    (True, False): "sends_at_most_bit_per_s",
+    (False, True): "receives_at_most_bit_per_s",
+}
+"""Slow as sender, as receiver → the figure's name, which decides about the text."""
+
+
+def _as_link(
+    host: str, share: float | None, every: Iterable[MeshColumn], link: Link | None
+) -> dict[str, float]:
+    """The rate of the link that its share would fill, unless another column shows it faster."""
+    if link is None or share is None or _most_share(host, every) > share * (1 + SAME_LINK):
+        return {}
+    rate = float(f"{share * link.rate_bit_per_s:.3g}")
+    return {"link_rate_bit_per_s": link.rate_bit_per_s, "as_link_rate_bit_per_s": rate}
+
+
+def _most_share(host: str, every: Iterable[MeshColumn]) -> float:
+    """Of the ceiling, that a host reaches anywhere."""
+    shares = (each.share(pair) for each in every for pair in each.trials if host in pair)
+    return max((share for share in shares if share is not None), default=0.0)
+
+
+def _kinds(those: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
+    """What limited all of the host's cells, where each has a limit that is no path's."""
+    found: dict[Kind, None] = {}
+    for each in those:
+        for pair in each.pairs:
+            for sample in each.column.trials[pair]:
+                kind = explained.get((sample.cell, sample.flow))
+                if kind is None:
+                    return ()
+                found[kind] = None
+    return tuple(found)
+
+
+# ---- one pair ------------------------------------------------------------------------------------
+
+
+def _pairs(judged: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
+    """A pair, one way or both, that is slow where both of its ends are not.
+
+    One that a host limits is told as that.
+    """
+    found: dict[frozenset[str], list[_SlowPairs]] = {}
+    for column, verdict in judged:
+        ways: dict[frozenset[str], list[MeshWay]] = {}
+        for pair in verdict.strays:
+            if any((each.cell, each.flow) not in explained for each in column.trials[pair]):
+                ways.setdefault(frozenset(pair), []).append(pair)
+        for ends, pairs in ways.items():
+            others = tuple(pair for pair in column.trials if frozenset(pair) != ends)
+            found.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), others))
+    for those in found.values():
+        yield _pair(those, [column for column, _ in judged])
+
+
+def _pair(those: Sequence[_SlowPairs], every: Sequence[MeshColumn]) -> Finding:
+    best = max(those, key=lambda each: each.throughput)
+    column, ways = best.column, {pair for each in those for pair in each.pairs}
+    sender, receiver = pair = max(best.pairs, key=column.throughput)
+    figures = {
+        "throughput_bit_per_s": best.throughput,
+        "expected_bit_per_s": min(
+            max(column.throughput(other) for other in best.others if other[end] == pair[end])
+            for end in (0, 1)
+        ),
+        "ceiling_share": best.share,
+    }
+    if len(ways) > 1:
+        words = {"one": min(pair), "other": max(pair)}
+    else:
+        words = {"sending": sender, "receiving": receiver}
+    narrow = narrowed((each.column for each in those), every)
+    group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
+    cells = tuple(dict.fromkeys(c for each in those for c in each.column.cells(each.pairs)))
+    trials = tuple(t for each in those for t in each.column.numbered(each.pairs))
+    return finding(Kind.SLOW_PAIR, group, cells, figures, words, trials)
+
+
+# ---- all of them ---------------------------------------------------------------------------------
+
+
+def _meshes(
+    judged: Sequence[_Named], explained: Explanations, link: Link | None
+) -> Iterator[Finding]:
+    """All pairs alike below the ceiling, where none fills it in any column.
+
+    Said by the columns in which they reach the largest share of it.
+    """
+    shares = {column.key: _least_and_most(column) for column, _ in judged}
+    known = [share for share in shares.values() if share is not None]
+    filled = any(
+        most >= (FILLED_BOTH_WAYS if column.is_both_ways else FILLED)
+        for column, _ in judged
+        if (share := shares[column.key]) is not None
+        for most in (share[1],)
+    )
+    if link is None or not known or filled:
+        return
+    top = max(most for _, most in known)
+    those = [
+        column
+        for column, verdict in judged
+        if (share := shares[column.key]) is not None
+        and share[1] >= top * (1 - ALIKE)
+        and _is_alike(verdict, *share)
+        and not _mostly(column, explained)
+    ]
+    if those:
+        yield _mesh(those, [column for column, _ in judged], link)
+
+
+def _mesh(those: Sequence[MeshColumn], every: Sequence[MeshColumn], link: Link) -> Finding:
+    column = max(those, key=lambda each: median([each.throughput(p) for p in each.trials]))
+    figures = {
+        "pairs": len({frozenset(pair) for pair in column.trials}),
+        "throughput_bit_per_s": median([column.throughput(pair) for pair in column.trials]),
+        "least_bit_per_s": min(column.throughput(pair) for pair in column.trials),
+        "most_bit_per_s": max(column.throughput(pair) for pair in column.trials),
+        "ceiling_share": median([column.share(pair) or 0.0 for pair in column.trials]),
+        "link_rate_bit_per_s": link.rate_bit_per_s,
+    }
+    cells = tuple(dict.fromkeys(c for each in those for c in each.cells(each.trials)))
+    trials = tuple(t for each in those for t in each.numbered(each.trials))
+    return finding(Kind.SLOW_MESH, narrowed(those, every), cells, figures, trials=trials)
+
+
+def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
+    """Shares of the ceiling of its pairs; ``None`` where one is not known."""
+    shares = [column.share(pair) for pair in column.trials]
+    known = [share for share in shares if share is not None]
+    return (min(known), max(known)) if known and len(known) == len(shares) else None
+
+
+def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
+    """No host and no pair stands out, and what scatters would not hide one."""
+    return (
+        not verdict.named
+        and not verdict.strays
+        and verdict.margin <= MOST_MARGIN * -math.log(most)
+        and not verdict.is_below(least, most)
+    )
+
+
+def _mostly(column: MeshColumn, explained: Explanations) -> bool:
+    """Whether half of its trials and more were limited by what is no path."""
+    every = [each for its in column.trials.values() for each in its]
+    return 2 * sum((each.cell, each.flow) in explained for each in every) >= len(every)

@@ -1,0 +1,1 @@
+"""Over the time of a run and of a trial: drift, warm-up, dips with a period. Pure."""

@@ -1,0 +1,117 @@
+"""Blocks: what each cell came to in each of them, for the trials that ran within theirs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from netlab.experiment.records import Status
+from netlab.findings.series import Series
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+CellFlow = tuple[str, str]
+"""Key of a cell, and the prefix of its flow's values."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTable:
+    """The figures of the cells that have one in each of the first blocks."""
+
+    quantity: str
+    """Name of the value."""
+    figures: Mapping[CellFlow, tuple[float, ...]]
+    """Above 0, a block each, from the first on."""
+
+    @property
+    def blocks(self) -> int:
+        """How many each has."""
+        return len(next(iter(self.figures.values()), ()))
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Their keys, each once."""
+        return tuple(dict.fromkeys(cell for cell, _ in self.figures))
+
+    def trials(self) -> tuple[tuple[str, int], ...]:
+        """All of them, as findings name them."""
+        return tuple((cell, 1 + at) for cell in self.cells for at in range(self.blocks))
+
+
+def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
+    """A table a quantity; nothing of streams that were offered at a rate.
+
+    Cells differ in their number of trials where each is measured until it is tight: as many blocks
+    are taken as leave most figures.
+    """
+    known: dict[str, dict[CellFlow, dict[int, float]]] = {}
+    inside = within_blocks(run)
+    for each in series:
+        for point in each.points:
+            if point.paced and each.test == "stream":
+                continue
+            its = {
+                trial: figure
+                for trial, figure in enumerate(point.figures, 1)
+                if figure is not None and figure > 0 and (point.cell, trial) in inside
+            }
+            known.setdefault(each.quantity, {})[point.cell, point.prefix] = its
+    return tuple(_complete(quantity, cells) for quantity, cells in known.items())
+
+
+def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
+    """The trials with a result that began before the next block did.
+
+    What was measured again later tells of another time. Trials of which nobody noted when they
+    began are none of these.
+    """
+    begins: dict[int, str] = {}
+    for record in run.records:
+        if record.started_at:
+            first = begins.get(record.trial, record.started_at)
+            begins[record.trial] = min(first, record.started_at)
+    return frozenset(
+        key
+        for key, record in run.latest.items()
+        if record.status is Status.OK
+        and record.started_at
+        and begins[record.trial] <= record.started_at
+        and record.started_at < begins.get(record.trial + 1, "~")
+    )
+
+
+def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
+    """From the beginning of the first of some trials to that of the last."""
+    begins = [_seconds(run.latest[trial].started_at) for trial in trials if trial in run.latest]
+    known = [each for each in begins if each is not None]
+    return max(known) - min(known) if known else None
+
+
+def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
+    """The first blocks in which the same cells have a figure, as many as make most of both."""
+    whole = {
+        cell: next(n for n in range(len(its) + 1) if n + 1 not in its)
+        for cell, its in cells.items()
+    }
+    counts = sorted(set(whole.values()) - {0})
+    if not counts:
+        return BlockTable(quantity, {})
+    blocks = max(counts, key=lambda n: n * sum(has >= n for has in whole.values()))
+    return BlockTable(
+        quantity,
+        {
+            cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
+            for cell, has in whole.items()
+            if has >= blocks
+        },
+    )
+
+
+def _seconds(at: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat((at or "").replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None

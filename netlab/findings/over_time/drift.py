@@ -1,0 +1,143 @@
+"""Drift over the blocks of a run, and first trials that are slower than the rest. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.over_time.blocks import BlockTable, lasted_s, tables
+from netlab.findings.series import Series
+from netlab.messages import Message, _
+from netlab.stats import mean, median
+from netlab.stats.kendall import mann_kendall, seasonal_kendall, sign_p, theil_sen
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+LEAST_BLOCKS = 6
+LEAST_BLOCKS_CONSISTENT, LEAST_CELLS_CONSISTENT = 3, 5
+"""With fewer blocks so many cells at least must drift alike."""
+BY_CHANCE = 0.01
+LEAST_CHANGE = 0.01
+"""Over the run, as a share."""
+LEAST_TAU = 0.6
+"""Kendall's: pairs of blocks that go the same way, less the others, as a share of all. A run that
+wanders, each block hanging together with the one before, seldom gets there; a drift that it does
+not dwarf does."""
+LATER = 0.25
+"""Share of the change that comes after the second block at least: a first block that differs is
+a warm-up and no drift."""
+
+FIRST_BLOCKS = 3
+FIRST_CHANGE = 0.02
+FIRST_ALONE = 3.0
+"""So many times farther off than any later block the first one is."""
+
+_WHAT: Mapping[str, Message] = {
+    "throughput_bit_per_s": _("throughput"),
+    "rtt_mean_ns": _("round trips"),
+}
+
+
+def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
+    """At most one finding a quantity: over all cells together."""
+    for table in () if imported else tables(run, series):
+        if table.blocks >= LEAST_BLOCKS:
+            yield from _drift(run, table)
+        elif table.blocks >= LEAST_BLOCKS_CONSISTENT:
+            yield from _consistent(run, table)
+
+
+def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
+    """At most one finding a quantity, where the first trials of most cells are the slower ones."""
+    for table in () if imported else tables(run, series):
+        if table.blocks >= FIRST_BLOCKS:
+            yield from _first(table)
+
+
+def _drift(run: Run, table: BlockTable) -> Iterator[Finding]:
+    middle = _medians(_residuals(table))
+    trend = mann_kendall(middle)
+    tau = trend.s / math.comb(table.blocks, 2)
+    if trend.p_value < BY_CHANCE and abs(tau) >= LEAST_TAU and abs(_change(middle)) > LEAST_CHANGE:
+        yield _finding(Kind.DRIFT, run, table, middle, trend.p_value)
+
+
+def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
+    """Each block beyond the one before, and that in cells enough."""
+    residuals = _residuals(table)
+    middle = _medians(residuals)
+    whole, last = middle[-1] - middle[0], middle[-1] - middle[1]
+    if (
+        len(table.cells) >= LEAST_CELLS_CONSISTENT
+        and all((later - earlier) * whole > 0 for earlier, later in pairwise(middle))
+        and last / whole >= LATER
+        and abs(_change(middle)) > LEAST_CHANGE
+        and (p_value := seasonal_kendall(residuals).p_value) < BY_CHANCE
+    ):
+        yield _finding(Kind.CONSISTENT_WITH_DRIFT, run, table, middle, p_value)
+
+
+def _finding(
+    kind: Kind, run: Run, table: BlockTable, middle: list[float], p_value: float
+) -> Finding:
+    figures = {
+        "change_share": math.expm1(_change(middle)),
+        "blocks": table.blocks,
+        "cells": len(table.cells),
+        "p_value": p_value,
+        "lasted_s": lasted_s(run, table.trials()),
+    }
+    words = {"what": _WHAT[table.quantity]}
+    return finding(kind, Group(), table.cells, figures, words, table.trials())
+
+
+def _first(table: BlockTable) -> Iterator[Finding]:
+    """Slower: less throughput, longer round trips."""
+    sign = 1 if table.quantity.endswith("_ns") else -1
+    residuals = [
+        [sign * (math.log(x) - median(list(map(math.log, its[1:])))) for x in its]
+        for its in table.figures.values()
+    ]
+    # A cell that is no slower and no faster says nothing (Dixon and Mood).
+    firsts = [each[0] for each in residuals if each[0]]
+    slower = sum(each > 0 for each in firsts)
+    first, *later = _medians(residuals)
+    if (
+        2 * slower > len(firsts)
+        and sign_p(slower, len(firsts)) < BY_CHANCE
+        and first > FIRST_CHANGE
+        and first > FIRST_ALONE * max(map(abs, later))
+    ):
+        figures = {
+            "change_share": math.expm1(sign * first),
+            "slower_cells": slower,
+            "cells": len(residuals),
+            "blocks": table.blocks,
+        }
+        firsts_of = tuple((cell, 1) for cell in table.cells)
+        words = {"what": _WHAT[table.quantity]}
+        yield finding(Kind.FIRST_TRIAL_SLOWER, Group(), table.cells, figures, words, firsts_of)
+
+
+def _residuals(table: BlockTable) -> list[list[float]]:
+    """Of each cell: logarithms less their mean."""
+    found = []
+    for its in table.figures.values():
+        logs = [math.log(value) for value in its]
+        middle = mean(logs)
+        found.append([each - middle for each in logs])
+    return found
+
+
+def _medians(residuals: list[list[float]]) -> list[float]:
+    """Of each block, over the cells."""
+    return [median(list(block)) for block in zip(*residuals, strict=True)]
+
+
+def _change(middle: list[float]) -> float:
+    """From the first block to the last by the Theil-Sen slope, as a logarithm."""
+    return theil_sen(middle) * (len(middle) - 1)

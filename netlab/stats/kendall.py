@@ -1,0 +1,152 @@
+"""Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test. Pure.
+
+Exact where values are few. What is tested is that every order of the values is as likely as any
+other: whoever gives values that hang together in another way gets too small a p.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from statistics import NormalDist
+
+from netlab.stats.summary import median
+
+EXACT_VALUES = 60
+"""Up to so many values the distribution of S is exact, above it is normal."""
+EXACT_SEASONS = 40
+"""The same of the seasons that are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Whether values go up or down with their order."""
+
+    s: int
+    """Pairs that go up, less pairs that go down."""
+    p_value: float
+    """Two-sided, of an S as far from 0 by chance."""
+
+
+def kendall_s(values: Sequence[float]) -> int:
+    """Kendall's S: pairs of which the later is greater, less those of which it is smaller."""
+    return sum((later > earlier) - (later < earlier) for earlier, later in combinations(values, 2))
+
+
+def mann_kendall(values: Sequence[float]) -> Trend:
+    """Mann's test against trend (Econometrica 13, 1945) by Kendall's S, ties as they are.
+
+    Exact up to 60 values (Kendall, Rank Correlation Methods, 1970: the orders of a multiset by
+    their inversions), above by a normal one of the same variance, with his correction for
+    continuity.
+    """
+    s = kendall_s(values)
+    ties = _ties(values)
+    if len(values) > EXACT_VALUES:
+        return Trend(s, _normal_p(s, _variance(ties)))
+    chances = _chances(ties)
+    return Trend(s, _beyond(chances, s))
+
+
+def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
+    """Trend of several series at once, each against itself (Hirsch, Slack and Smith, Water
+    Resources Research 18, 1982): the sum of their S, as of series that know nothing of each other.
+    """
+    s = sum(map(kendall_s, seasons))
+    every = [_ties(season) for season in seasons]
+    if len(seasons) > EXACT_SEASONS or any(len(each) > EXACT_VALUES for each in seasons):
+        return Trend(s, _normal_p(s, sum(map(_variance, every))))
+    total = {0: 1.0}
+    for ties in every:
+        chances = _chances(ties)
+        added: dict[int, float] = {}
+        for sum_s, chance in total.items():
+            for one, its in chances.items():
+                added[sum_s + one] = added.get(sum_s + one, 0.0) + chance * its
+        total = added
+    return Trend(s, _beyond(total, s))
+
+
+def theil_sen(values: Sequence[float]) -> float:
+    """The median slope of all pairs, a step of their order (Theil, 1950; Sen, J. Am. Stat. Assoc.
+    63, 1968); ValueError for fewer than two values.
+    """
+    pairs = combinations(enumerate(values), 2)
+    return median([(y - x) / (later - earlier) for (earlier, x), (later, y) in pairs])
+
+
+def sign_p(those: int, number: int) -> float:
+    """Chance, two-sided, of so many heads of fair coins, or of a number farther from the half
+    (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946: the sign test); 1 where there are none.
+    """
+    fewer = min(those, number - those)
+    tail = sum(math.comb(number, each) for each in range(fewer + 1))
+    return min(1.0, float(2 * tail / 2**number))
+
+
+def _ties(values: Sequence[float]) -> tuple[int, ...]:
+    return tuple(sorted(Counter(values).values()))
+
+
+@lru_cache(maxsize=1024)
+def _chances(ties: tuple[int, ...]) -> dict[int, float]:
+    """S → its chance, over all orders of a multiset with so many of each value.
+
+    The orders by their number of inversions are the q-multinomial coefficient.
+    """
+    counts = [1]
+    placed = 0
+    for size in ties:
+        for each in range(1, size + 1):
+            placed += 1
+            counts = _divided(_times(counts, placed), each)
+    pairs = len(counts) - 1  # that are not tied
+    orders = sum(counts)
+    return {pairs - 2 * inversions: n / orders for inversions, n in enumerate(counts)}
+
+
+def _times(counts: Sequence[int], terms: int) -> list[int]:
+    """By 1 + q + … with so many terms."""
+    found, window = [], 0
+    for at in range(len(counts) + terms - 1):
+        window += counts[at] if at < len(counts) else 0
+        window -= counts[at - terms] if at >= terms else 0
+        found.append(window)
+    return found
+
+
+def _divided(counts: Sequence[int], terms: int) -> list[int]:
+    """The inverse, where it leaves nothing."""
+    found: list[int] = []
+    window = 0
+    for at in range(len(counts) - terms + 1):
+        each = counts[at] - window
+        found.append(each)
+        window += each
+        if at >= terms - 1:
+            window -= found[at - terms + 1]
+    return found
+
+
+def _beyond(chances: dict[int, float], s: int) -> float:
+    """Chance of an S as far from 0 and farther."""
+    return min(1.0, math.fsum(chance for each, chance in chances.items() if abs(each) >= abs(s)))
+
+
+def _variance(ties: Sequence[int]) -> float:
+    n = sum(ties)
+    return (_cubic(n) - sum(map(_cubic, ties))) / 18
+
+
+def _cubic(n: int) -> float:
+    return n * (n - 1) * (2 * n + 5)
+
+
+def _normal_p(s: int, variance: float) -> float:
+    if not s or variance <= 0:
+        return 1.0
+    return 2 * (1 - NormalDist().cdf((abs(s) - 1) / math.sqrt(variance)))

@@ -1,0 +1,119 @@
+"""Dips that come back after equal times, in a series of values at equal distances. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from netlab.stats.summary import mean, median
+
+LEAST_VALUES = 40
+LEAST_PERIOD = 3
+"""Values; shorter ones are not told from the scatter of single values."""
+CYCLES = 4
+"""So many periods at least lie within the series."""
+CORRELATED = 0.3
+"""Least autocorrelation at the period, and least fall of it in between; more in short series."""
+CORRELATED_DEVIATIONS = 4.0
+"""The same in deviations of chance, 1 / √n each."""
+AGAIN = 0.5
+"""Share of that autocorrelation that it has again at twice the period, and in each half."""
+_FUNDAMENTAL = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicDips:
+    """What comes back in a series."""
+
+    period: float
+    """Of one dip to the next, in values."""
+    depth_share: float
+    """How far below the median the series dips in the middle one of its periods, as a share."""
+
+
+def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
+    """The period of a series by its autocorrelation, 3 values to a quarter of them; ``None``: none.
+
+    40 values and more, of which a straight line is taken off. The autocorrelation has a peak at the
+    period, of 0.3 and 4/√n and as much above what lies before it, about as high in each half of the
+    series and at twice the period (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its
+    deviation where nothing hangs together). So neither one dip nor a slow wave is a period.
+    """
+    n = len(values)
+    middle = median(values) if values else 0.0
+    if n < LEAST_VALUES or middle <= 0:
+        return None
+    flat = _without_line(values)
+    longest = n // CYCLES
+    known = _correlations(flat, min(2 * longest, n - 1))
+    least = max(CORRELATED, CORRELATED_DEVIATIONS / math.sqrt(n))
+    peaks = [at for at in range(LEAST_PERIOD, longest + 1) if _is_peak(known, at, least)]
+    if not peaks:
+        return None
+    highest = max(known[at] for at in peaks)
+    period = next(at for at in peaks if known[at] >= _FUNDAMENTAL * highest)
+    halves = (flat[: n // 2], flat[n // 2 :])
+    again = [known[2 * period], *(_correlations(half, period)[period] for half in halves)]
+    if min(again) < AGAIN * known[period]:
+        return None
+    cycles = [flat[at : at + period] for at in range(0, n - period + 1, period)]
+    depth = (median(flat) - median([min(cycle) for cycle in cycles])) / middle
+    return PeriodicDips(_spacing(flat, period, depth * middle), depth)
+
+
+def _without_line(values: Sequence[float]) -> list[float]:
+    """Less the line through them, by least squares, around 0."""
+    n, level = len(values), mean(values)
+    centre = (n - 1) / 2
+    across = math.fsum((at - centre) * value for at, value in enumerate(values))
+    slope = across / (n * (n * n - 1) / 12)
+    return [value - level - slope * (at - centre) for at, value in enumerate(values)]
+
+
+def _correlations(values: Sequence[float], longest: int) -> list[float]:
+    """Autocorrelation at each distance from 0 on, each over the pairs that there are."""
+    n, level = len(values), mean(values)
+    off = [value - level for value in values]
+    whole = math.fsum(each * each for each in off) / n
+    if whole <= 0:
+        return [0.0] * (longest + 1)
+    return [
+        math.fsum(a * b for a, b in zip(off, off[at:], strict=False)) / (n - at) / whole
+        for at in range(longest + 1)
+    ]
+
+
+def _is_peak(known: Sequence[float], at: int, least: float) -> bool:
+    beside = known[at - 1], known[at + 1]
+    return known[at] >= max(beside) and known[at] >= least and known[at] - min(known[1:at]) >= least
+
+
+def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
+    """Mean distance of the dips to each other, which need not be whole; else the peak's.
+
+    Where the period is no whole number the highest peak may be at a multiple of it.
+    """
+    begins = _begins(flat, median(flat) - depth / 2, median(flat) - depth / 4)
+    if len(begins) <= CYCLES - 1:
+        return float(period)
+    apart = [later - earlier for earlier, later in pairwise(begins)]
+    usual = median(apart)
+    near = [each for each in apart if abs(each - usual) <= max(1.0, 0.2 * usual)]
+    if not near:
+        return float(period)
+    times = max(1, round(period / mean(near)))
+    whole = abs(period / times - mean(near)) <= max(0.5, 0.1 * usual)
+    return mean(near) if whole and 4 * len(near) > 3 * len(apart) else float(period)
+
+
+def _begins(flat: Sequence[float], low: float, high: float) -> list[int]:
+    """Where it falls below ``low``, having been above ``high`` before."""
+    found, is_up = [], False
+    for at, value in enumerate(flat):
+        if is_up and value < low:
+            found.append(at)
+            is_up = False
+        is_up = is_up or value > high
+    return found

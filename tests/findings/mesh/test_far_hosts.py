@@ -1,0 +1,95 @@
+"""Round trips of a mesh: which host adds to all of its own, on runs made up at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import pytest
+from made_findings import plan_of, run_of
+from made_meshes import HOSTS
+from made_runs import made_record
+
+from netlab.experiment.records import Value
+from netlab.findings.analysis import Analysis
+from netlab.findings.finding import Kind
+from netlab.findings.mesh.round_trips import far_hosts
+from netlab.report.text.findings import statement
+from netlab.stats.host_effects import host_effects
+from netlab.store.plan import PlannedCell
+
+
+def run(
+    hosts: Sequence[str],
+    added_us: Mapping[str, float],
+    *,
+    scatter_us: float = 1.0,
+    both_ways: bool = True,
+    seed: int = 1,
+) -> Analysis:
+    """100 µs between any two, and what each host adds."""
+    drawn = random.Random(seed)  # noqa: S311
+    cells, records = [], []
+    for server, client in (permutations if both_ways else combinations)(hosts, 2):
+        settings: dict[str, Value] = {"protocol": "UDP", "message_bytes": 64}
+        cell = PlannedCell(f"{server}+{client}", f"{server}+{client}", "round_trip", settings)
+        cells.append(cell)
+        for trial in (1, 2, 3):
+            rtt_us = 100 + added_us.get(server, 0) + added_us.get(client, 0)
+            rtt_ns = 1000 * (rtt_us + drawn.gauss(0, scatter_us))
+            values: dict[str, Value] = {"rtt_p50_ns": round(rtt_ns), "same_host": False}
+            records.append(replace(made_record(cell, trial, values=values), test="round_trip"))
+    return run_of(plan_of(cells, repeats=3), records)
+
+
+def test_the_host_that_adds_to_each_of_its_round_trips_is_named_with_how_much() -> None:
+    made = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
+    (said,) = far_hosts(made, imported=False)
+    assert (said.kind, said.group.host) == (Kind.FAR_HOST, "linux-b")
+    assert statement(said) == "adds 50 µs to each of its round trips, where 100 µs are typical"
+    assert len(said.cells) == 6
+    assert of_run(made) == ["linux-b"]
+    assert list(far_hosts(made, imported=True)) == []
+
+
+def of_run(made: Analysis) -> list[str]:
+    return [each.group.host for each in made.findings if each.kind is Kind.FAR_HOST]
+
+
+def test_three_hosts_are_too_few_to_be_taken_apart() -> None:
+    assert of_run(run(HOSTS[:3], {"linux-b": 50.0})) == []
+
+
+def test_what_hosts_add_is_found_again_exactly() -> None:
+    drawn = random.Random(5)  # noqa: S311
+    for _ in range(50):
+        hosts = HOSTS[: drawn.randint(5, 8)]
+        added = dict.fromkeys(hosts, 0.0) | {drawn.choice(hosts): drawn.uniform(1, 9)}
+        trials = {(a, b): [10 + added[a] + added[b]] for a, b in permutations(hosts, 2)}
+        found = host_effects(trials)
+        assert found is not None
+        assert found.added == pytest.approx(added)
+        assert found.typical == pytest.approx(10)
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_drawn_hosts_are_named_and_nobody_else(both_ways: bool) -> None:
+    drawn = random.Random(3)  # noqa: S311
+    wrong = missed = 0
+    for seed in range(150):
+        hosts = HOSTS[: drawn.randint(4, 8)]
+        far = drawn.choice([*hosts, ""])
+        made = run(
+            hosts,
+            {far: drawn.uniform(30, 300)},
+            scatter_us=drawn.choice([0.5, 3, 8]),
+            both_ways=both_ways,
+            seed=seed,
+        )
+        said = {each.group.host for each in far_hosts(made, imported=False)}
+        expected = {far} - {""}
+        wrong, missed = wrong + len(said - expected), missed + len(expected - said)
+    assert wrong <= 1
+    assert missed <= 8

@@ -1,0 +1,132 @@
+"""Dips with a period: found with it, and not made of noise, of one hole or of lumps."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from made_findings import plan_of, run_of
+from made_runs import made_cell, made_record
+
+from netlab.experiment.records import Value
+from netlab.findings.analysis import Analysis
+from netlab.findings.finding import Finding, Kind
+from netlab.report.text.findings import statement
+from netlab.stats.periodic import periodic_dips
+
+KINDS = {Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS}
+USUAL = 1_176_000
+
+
+def series(
+    n: int, period: float, depth: float, *, width: float = 0.2, noise: float = 0.01, seed: int = 1
+) -> list[int]:
+    drawn = random.Random(seed)  # noqa: S311
+    begin = drawn.random()
+    low = [(at / period + begin) % 1 < width for at in range(n)]
+    return [round(USUAL * (1 - depth * dip) * (1 + drawn.gauss(0, noise))) for dip in low]
+
+
+def run(
+    trials: Sequence[Sequence[int]], *, largest: int = 2920, sent_again: int | None = None
+) -> Analysis:
+    cell = replace(made_cell(), settings={"protocol": "TCP", "message_bytes": 1448})
+    records = []
+    for number, bytes_each in enumerate(trials, 1):
+        values: dict[str, Value] = {
+            "throughput_bit_per_s": 80.0 * sum(bytes_each) / len(bytes_each),
+            "receiver_interval_ns": 100_000_000,
+            "receiver_interval_bytes": list(bytes_each),
+            "receiver_largest_receive_bytes": largest,
+            "same_host": False,
+        }
+        if sent_again is not None:
+            values |= {
+                "sender_tcp_begin_total_retrans": 3,
+                "sender_tcp_end_total_retrans": 3 + sent_again,
+            }
+        records.append(made_record(cell, number, values=values))
+    return run_of(plan_of([cell], repeats=len(trials)), records)
+
+
+def found(made: Analysis) -> list[Finding]:
+    return [each for each in made.findings if each.kind in KINDS]
+
+
+def test_dips_are_told_with_their_period_and_depth_and_in_how_many_trials() -> None:
+    flat = series(100, 10, 0, noise=0.01)
+    (said,) = found(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
+    assert said.kind is Kind.PERIODIC_DIPS
+    assert statement(said).startswith("in 2 of 3 trials: the rate falls by 4")
+    assert statement(said).endswith("every 1 s")
+    assert said.trials == ((said.cells[0], 1), (said.cells[0], 2))
+
+
+def test_with_segments_sent_again_it_is_congestion_control() -> None:
+    (said,) = found(run([series(100, 20, 0.3)], sent_again=12))
+    assert (said.kind, said.severity) == (Kind.CONGESTION_DIPS, "note")
+    assert "with 12 segments sent again: TCP’s congestion control" in statement(said)
+    (other,) = found(run([series(100, 20, 0.3)], sent_again=0))
+    assert other.kind is Kind.PERIODIC_DIPS
+
+
+def test_one_trial_of_three_is_not_the_cell() -> None:
+    flat = series(100, 10, 0)
+    assert found(run([series(100, 10, 0.4), flat, flat])) == []
+
+
+def test_shallow_dips_lumps_and_short_series_are_none() -> None:
+    assert found(run([series(100, 10, 0.04, noise=0.001)])) == []
+    assert found(run([series(100, 10, 0.2)], largest=130_320)) == []
+    assert found(run([series(38, 5, 0.5)])) == []
+
+
+def _following(drawn: random.Random, n: int, share: float) -> list[float]:
+    found, off = [], 0.0
+    for _ in range(n):
+        off = share * off + drawn.gauss(0, 3)
+        found.append(max(1.0, 100 + off))
+    return found
+
+
+def _holes(drawn: random.Random, n: int) -> list[float]:
+    found = [100 + drawn.gauss(0, 0.5) for _ in range(n)]
+    for _ in range(drawn.randint(1, 5)):
+        begin = drawn.randrange(n)
+        for at in range(begin, min(n, begin + drawn.randint(1, 10))):
+            found[at] *= drawn.random()
+    return found
+
+
+STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
+    "white": lambda drawn, n: [100 + drawn.gauss(0, 10) for _ in range(n)],
+    "hangs-together": lambda drawn, n: _following(drawn, n, 0.8),
+    "walks": lambda drawn, n: _following(drawn, n, 1.0),
+    "holes": _holes,
+}
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+def test_what_has_no_period_is_not_given_one(kind: str) -> None:
+    drawn = random.Random(kind)  # noqa: S311
+    said = [
+        periodic_dips(STATIONARY[kind](drawn, drawn.choice([40, 100, 300]))) for _ in range(300)
+    ]
+    assert sum(each is not None for each in said) <= 3
+
+
+def test_drawn_periods_are_found_again() -> None:
+    drawn = random.Random(2)  # noqa: S311
+    missed = wrong = 0
+    for seed in range(200):
+        n = drawn.choice([100, 200, 400])
+        period, depth = drawn.uniform(3.2, n / 4.1), drawn.uniform(0.1, 0.8)
+        width = drawn.uniform(max(0.15, 1.2 / period), 0.45)
+        made = series(n, period, depth, width=width, noise=0.1 * depth, seed=seed)
+        said = periodic_dips([float(each) for each in made])
+        missed += said is None
+        wrong += said is not None and abs(said.period / period - 1) > 0.1
+    assert missed <= 8
+    assert wrong <= 8

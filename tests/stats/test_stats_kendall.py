@@ -1,0 +1,94 @@
+"""Trends over the order of values, against all orders of few values counted one by one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import permutations, product
+
+import pytest
+
+from netlab.stats.kendall import (
+    EXACT_VALUES,
+    kendall_s,
+    mann_kendall,
+    seasonal_kendall,
+    sign_p,
+    theil_sen,
+)
+
+
+def counted(values: list[float]) -> float:
+    """Two-sided p over every order."""
+    every = Counter(abs(kendall_s(order)) for order in permutations(values))
+    return sum(n for s, n in every.items() if s >= abs(kendall_s(values))) / sum(every.values())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_p_value_is_that_of_all_orders_also_with_ties(seed: int) -> None:
+    drawn = random.Random(seed)  # noqa: S311
+    values = [float(drawn.randint(0, drawn.choice([1, 2, 9]))) for _ in range(drawn.randint(2, 7))]
+    assert mann_kendall(values).p_value == pytest.approx(counted(values))
+
+
+def test_six_that_all_fall_are_two_of_720_orders() -> None:
+    found = mann_kendall([6, 5, 4, 3, 2, 1])
+    assert found.s == -15
+    assert found.p_value == pytest.approx(2 / 720)
+    assert mann_kendall([6, 5, 4, 3, 1, 2]).p_value == pytest.approx(12 / 720)
+
+
+def test_all_alike_and_one_alone_have_no_trend() -> None:
+    assert mann_kendall([3.0] * 8).p_value == 1
+    assert mann_kendall([3.0]).p_value == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_normal_p_is_close_where_values_are_many(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = random.Random(seed)  # noqa: S311
+    values = [float(drawn.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
+    exact = mann_kendall(values).p_value
+    monkeypatch.setattr("netlab.stats.kendall.EXACT_VALUES", 0)
+    assert mann_kendall(values).p_value == pytest.approx(exact, rel=0.1, abs=0.005)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_seasons_add_up_as_all_their_orders_together(seed: int) -> None:
+    drawn = random.Random(seed)  # noqa: S311
+    seasons = [[float(drawn.randint(0, 4)) for _ in range(3)] for _ in range(3)]
+    s = abs(sum(map(kendall_s, seasons)))
+    sums = [
+        sum(map(kendall_s, orders)) for orders in product(*(permutations(each) for each in seasons))
+    ]
+    assert seasonal_kendall(seasons).p_value == pytest.approx(
+        sum(abs(each) >= s for each in sums) / len(sums)
+    )
+
+
+def test_many_seasons_go_by_the_normal_one() -> None:
+    falling = seasonal_kendall([[3.0, 2.0, 1.0]] * 200)
+    assert falling.s == -600
+    assert falling.p_value < 1e-9
+
+
+def test_the_false_alarms_are_no_more_than_asked_for() -> None:
+    drawn = random.Random(1)  # noqa: S311
+    said = sum(
+        mann_kendall([drawn.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
+    )
+    assert said / 4000 < 0.015
+
+
+def test_the_slope_is_the_middle_one_of_all_pairs() -> None:
+    assert theil_sen([1, 2, 3, 4, 500]) == pytest.approx(1)
+    assert theil_sen([5, 5]) == 0
+    with pytest.raises(ValueError, match="no values"):
+        theil_sen([1])
+
+
+def test_heads_of_fair_coins() -> None:
+    assert sign_p(8, 8) == pytest.approx(2 / 256)
+    assert sign_p(4, 8) == 1
+    assert sign_p(0, 0) == 1
