@@ -32,6 +32,7 @@ _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_ppm", "ppm", "Float64"),
     ("_share", "", "Float64"),
     ("_messages", "", "Int64"),
+    ("_packets", "", "Int64"),
     ("_s", "s", "Float64"),
 )
 
@@ -343,16 +344,6 @@ _SOMETIMES: Mapping[str, Column] = {
     "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
     "interface_carrier_changes": Column(
         "Int64", "", "how often the interface lost its carrier or got it back"
-    ),
-    "interface_window_ns": Column("Int64", "ns", "between two readings of its counters"),
-    "interface_window_sent_bytes": Column(
-        "Int64", "byte", "what the interface counted over the window, of all that it carried"
-    ),
-    "interface_window_received_bytes": Column("Int64", "byte", "the same of what came in"),
-    "interface_window_sent_packets": Column("Int64", "", "the same in packets, sent"),
-    "interface_window_received_packets": Column("Int64", "", "the same in packets, received"),
-    "interface_counter_step_ns": Column(
-        "Int64", "ns", "the longest time between two changes of these counters"
     ),
     "loss_failed_share": Column("Float64", "", "rate of the loss rate that came to nothing"),
     "latency_failed_share": Column("string", "", "loads at which no round trip came to an end"),

@@ -168,10 +168,10 @@ def _tcp(wire: Wire, draw: random.Random) -> dict[str, Any]:
     }
     if wire.tells_segments:
         values |= {
-            "sender_tcp_window_bytes_sent": sent * mss,
+            "sender_tcp_window_sent_bytes": sent * mss,
             "sender_tcp_window_segs_out": sent,
             "sender_tcp_window_segs_in": acks,
-            "receiver_tcp_window_bytes_received": segments * mss,
+            "receiver_tcp_window_received_bytes": segments * mss,
             "receiver_tcp_window_segs_in": came,
             "receiver_tcp_window_data_segs_in": came,
             "receiver_tcp_window_segs_out": acks,

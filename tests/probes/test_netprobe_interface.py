@@ -23,7 +23,7 @@ def test_the_window_of_the_interface_holds_what_tcp_carried(agents: Agents, stre
     for end, way in ((done.received, "received"), (done.sent, "sent")):
         assert end["interface"] == "lo"
         assert abs(end["interface_window_ns"] - 1e9) < 2e8
-        carried = end[f"tcp_window_bytes_{way}"]
+        carried = end[f"tcp_window_{way}_bytes"]
         assert carried > 1e5
         # Each end's segments, with a header each at the most; others use the loopback as well.
         counted = end[f"interface_window_{way}_bytes"]
@@ -32,8 +32,8 @@ def test_the_window_of_the_interface_holds_what_tcp_carried(agents: Agents, stre
         assert 0 < end["interface_counter_step_ns"] < 5e8
         segments = end["tcp_window_segs_in"] + end["tcp_window_segs_out"]
         assert segments >= end["tcp_window_data_segs_in"] + end["tcp_window_data_segs_out"] > 0
-    assert done.received["tcp_window_bytes_received"] == pytest.approx(
-        done.sent["tcp_window_bytes_sent"], rel=0.2
+    assert done.received["tcp_window_received_bytes"] == pytest.approx(
+        done.sent["tcp_window_sent_bytes"], rel=0.2
     )
 
 
@@ -59,4 +59,4 @@ def test_what_others_send_is_counted_as_well(agents: Agents) -> None:
         sender.join()
     own = done.received["received_bytes"]
     assert done.received["interface_window_received_bytes"] - own > 0.2 * sent[0]
-    assert "tcp_window_bytes_received" not in done.received
+    assert "tcp_window_received_bytes" not in done.received

@@ -112,7 +112,7 @@ class EndWords:
 
 def tcp_data_sent(said: EndWords, streams: int) -> OwnBytes | None:
     """Of a sender: its segments."""
-    payload, slack = said.number("tcp_window_bytes_sent"), float(QUEUED_BYTES)
+    payload, slack = said.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
     if payload is None:
         acknowledged, again = said.number("sent_bytes"), said.resent_bytes
         buffer = said.number("send_buffer_bytes")
@@ -124,7 +124,7 @@ def tcp_data_sent(said: EndWords, streams: int) -> OwnBytes | None:
 
 def tcp_data_received(said: EndWords, streams: int) -> OwnBytes | None:
     """Of a receiver: the segments that came, those that came twice or out of order among them."""
-    in_order, data = said.number("tcp_window_bytes_received"), None
+    in_order, data = said.number("tcp_window_received_bytes"), None
     segments = said.number("tcp_window_data_segs_in")
     known = []
     if segments is not None:

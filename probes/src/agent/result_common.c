@@ -260,8 +260,8 @@ static void add_segments(const struct samples *samples, struct json *record)
         enum plat_tcp_fact fact;
         const char *key;
     } sums[] = {
-        {PLAT_TCP_BYTES_SENT, "tcp_window_bytes_sent"},
-        {PLAT_TCP_BYTES_RECEIVED, "tcp_window_bytes_received"},
+        {PLAT_TCP_BYTES_SENT, "tcp_window_sent_bytes"},
+        {PLAT_TCP_BYTES_RECEIVED, "tcp_window_received_bytes"},
         {PLAT_TCP_SEGS_OUT, "tcp_window_segs_out"},
         {PLAT_TCP_SEGS_IN, "tcp_window_segs_in"},
         {PLAT_TCP_DATA_SEGS_OUT, "tcp_window_data_segs_out"},
