@@ -37,7 +37,9 @@ def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[str, bool]) -> None:
     """A third of the link and as much as ours: where what may be ours is known to a tenth."""
-    missed, wrong, number = [], [], 0
+    missed: list[object] = []
+    wrong: list[object] = []
+    number = 0
     for seed in range(1500):
         wire = drawn_wire(seed, tells_segments=True, step_s=0.02)
         wire = replace(wire, share=min(wire.share, 0.6))
