@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -107,15 +107,34 @@ class RunEvidence:
     @cached_property
     def facts(self) -> dict[str, list[Mapping[str, Any]]]:
         """Host → its facts as they were noted, in that order."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
-        for note in self.notes:
-            facts = note.get("facts")
-            if isinstance(facts, Mapping):
-                found.setdefault(str(note.get("host", "")), []).append(facts)
-        return found
+        return _by_host(self.notes)
+
+    @cached_property
+    def routes(self) -> dict[str, list[Mapping[str, Any]]]:
+        """Host → facts of its further interfaces, of those that some record names."""
+        used = {
+            str(value)
+            for each in self.run.records
+            for name, value in each.values.items()
+            if name.endswith("_interface")
+        }
+        noted = _by_host(self.run.routes)
+        return {
+            host: [each for each in its if each.get("route_interface") in used]
+            for host, its in noted.items()
+        }
 
     @cached_property
     def wired(self) -> frozenset[str]:
         """The hosts that measured over a cable."""
         wired = [each for each in self.run.records if each.values.get("same_host") is False]
         return frozenset(host for each in wired for host in (each.server, each.client) if host)
+
+
+def _by_host(notes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for note in notes:
+        facts = note.get("facts")
+        if isinstance(facts, Mapping):
+            found.setdefault(str(note.get("host", "")), []).append(facts)
+    return found

@@ -82,14 +82,23 @@ def links(
     return tuple(found)
 
 
-def hosts(facts: Facts, link: Link | None, wired: Collection[str]) -> tuple[Finding, ...]:
+def hosts(
+    facts: Facts, link: Link | None, wired: Collection[str], routes: Facts | None = None
+) -> tuple[Finding, ...]:
     """What the facts of each host say against it.
 
-    ``wired`` are the hosts that measured over a cable: only of these the interface matters.
+    ``wired`` are the hosts that measured over a cable: only of these the interface matters, and
+    those behind their other test addresses, of which ``routes`` has the facts.
     """
     return (
         *(found for host in facts for found in _changed(host, facts[host])),
-        *(found for host in facts if host in wired for found in _interface(host, facts, link)),
+        *(
+            found
+            for host in facts
+            if host in wired
+            for told in _interfaces(facts[host], (routes or {}).get(host, ()))
+            for found in _interface(host, told, link)
+        ),
         *_virtual(facts),
     )
 
@@ -109,11 +118,22 @@ def _changed(host: str, noted: Sequence[Mapping[str, Any]]) -> Iterator[Finding]
         yield finding(Kind.FACTS_CHANGED, Group(host=host), (), {"facts": len(changed)}, changed)
 
 
-def _interface(host: str, facts: Facts, link: Link | None) -> Iterator[Finding]:
-    noted = facts[host]
-    last: dict[str, Any] = {}
+def _interfaces(
+    noted: Sequence[Mapping[str, Any]], routes: Sequence[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """What was told last of each interface: of the one that a host's facts follow, and others."""
+    followed: dict[str, Any] = {}
     for each in noted:
-        last |= {name: value for name, value in each.items() if value not in (None, "")}
+        followed |= {name: value for name, value in each.items() if value not in (None, "")}
+    yield followed
+    others: dict[str, Mapping[str, Any]] = {}
+    for each in routes:
+        others[str(each.get("route_interface", ""))] = each
+    others.pop(str(followed.get("route_interface", "")), None)
+    yield from others.values()
+
+
+def _interface(host: str, last: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:
     name = str(last.get("route_interface", ""))
     if name in _LOOPBACK:
         return

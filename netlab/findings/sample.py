@@ -116,6 +116,23 @@ class OwnDrops:
     """From the first reading of these counters to the second, at most."""
 
 
+LINK_FULL = 0.98
+"""Share of the link that all traffic in one direction of an interface fills from which on there is
+no room for more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherTraffic:
+    """What an interface of one of the hosts carried in one direction beside what was ours."""
+
+    host: str
+    receiving: bool
+    bit_per_s: float
+    """As the interface counts it, from the Ethernet header to the end of the packet."""
+    filled_share: float
+    """Of the link, on the wire and with ours: above 1 by what the bounds are apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSample:
     """The messages that went one way in one trial that is ok; ``None`` is not known."""
@@ -173,6 +190,8 @@ class StreamSample:
     """The matrix names it."""
     packets_a_message: int | None = None
     """IP packets that a message over UDP is cut into; of TCP, which cuts its own, not known."""
+    others: tuple[OtherTraffic, ...] = ()
+    """Of both hosts and directions; none too where nothing shows it."""
     path_mtu_bytes: int | None = None
     """What the sender's system takes for the largest packet to the receiver."""
     link_mtu_bytes: int | None = None
@@ -186,6 +205,21 @@ class StreamSample:
     def ends(self) -> tuple[StreamEnd, StreamEnd]:
         """The sender and the receiver."""
         return self.sender, self.receiver
+
+    @property
+    def filled_by_others(self) -> OtherTraffic | None:
+        """The traffic that left it no more of the link, the most of it where there are several.
+
+        In the direction of its data; acknowledgements over TCP need the other one as well.
+        """
+        back = self.protocol == "TCP" and not self.flow
+        its = ((self.sender.host, False), (self.receiver.host, True))
+        full = [
+            each
+            for each in self.others
+            if each.filled_share >= LINK_FULL and (back or (each.host, each.receiving) in its)
+        ]
+        return max(full, key=lambda each: each.bit_per_s, default=None)
 
     @property
     def paced(self) -> bool:

@@ -32,6 +32,7 @@ _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_ppm", "ppm", "Float64"),
     ("_share", "", "Float64"),
     ("_messages", "", "Int64"),
+    ("_packets", "", "Int64"),
     ("_s", "s", "Float64"),
 )
 

@@ -64,6 +64,11 @@ class Run:
         """The hosts' facts, as noted before and after each session, with ``at``."""
         return self._of_kind("facts")
 
+    @property
+    def routes(self) -> tuple[Mapping[str, Any], ...]:
+        """Facts of the interfaces behind further test addresses of hosts, with ``at``."""
+        return self._of_kind("route")
+
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:
         return tuple({**note.data, "at": note.at} for note in self.notes if note.kind == kind)
 

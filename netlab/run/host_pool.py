@@ -20,7 +20,7 @@ from netlab.remote.host_lock import LockOwner, same_host
 from netlab.run.absence import Absence
 from netlab.run.hosts.fact_notes import FactNotes
 from netlab.run.hosts.host_agents import HostAgents
-from netlab.run.hosts.host_notes import described, machine_id, peers_of
+from netlab.run.hosts.host_notes import described, machine_id, peers_of, routes_of
 from netlab.run.hosts.ways import Ways
 from netlab.run.observers import active_observers
 from netlab.run.preflight import Preflight, is_own_address, preflight, preflight_mirror
@@ -280,6 +280,12 @@ class HostPool:
             if name in peers and not agent.gone and (only is None or name in only)
         }
         self._facts.note(folder, agents, peers, when)
+
+    def note_routes(self, folder: RunFolder) -> None:
+        """Append what each host's other test addresses are behind: ``note_facts`` has one each."""
+        pairs = tuple(self._pairs.values())
+        agents = {name: each for name, each in list(self._hosts.agents.items()) if not each.gone}
+        self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
 
     # How it comes to be
 

@@ -144,6 +144,7 @@ def _measure(
                 _note_session(folder, options, matrix, pool)
 
         pool.note_facts(folder, "before")
+        pool.note_routes(folder)
         session = Session(
             folder=folder,
             pool=pool,

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Kind
-from netlab.findings.sample import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.sample import Losses, OtherTraffic, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.streams.limits import limit_of, limits
 from netlab.report.text.findings import statement
 from netlab.report.text.stream_findings import CALLED, shown_by
 
 WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
 LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
+FILLED = OtherTraffic(host="a", receiving=True, bit_per_s=3e7, filled_share=0.99)
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
@@ -54,6 +55,7 @@ PLANTED: Mapping[Kind, StreamSample] = {
     Kind.UNPLACED_LOSS: udp(
         sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)
     ),
+    Kind.OTHER_TRAFFIC: udp(sent=5_600, others=(FILLED,)),
     Kind.NOT_DETERMINED: udp(),
 }
 
@@ -138,7 +140,7 @@ def test_at_the_ceiling_no_host_is_blamed(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", BELOW)
 def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
     of_path = (
-        *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS),
+        *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS, Kind.OTHER_TRAFFIC),
         *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
     )
     planted = PLANTED[kind]

@@ -9,6 +9,7 @@ from statistics import median
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.path_limits import frames_per_s
+from netlab.findings.traffic.words import way
 
 _Figure = Callable[[StreamSample], float | int | None]
 
@@ -39,8 +40,16 @@ FIGURES: Mapping[str, _Figure] = {
     "receive_queue_drops": lambda each: each.losses.receive_queue,
     "local_drops": lambda each: each.losses.local,
     "frames_per_s": frames_per_s,
+    "other_bit_per_s": lambda each: _of_others(each, "bit_per_s"),
+    "link_filled_share": lambda each: _of_others(each, "filled_share"),
 }
 """Name of a figure, its unit at its end → where it is of one stream."""
+
+
+def _of_others(sample: StreamSample, name: str) -> float | None:
+    filled = sample.filled_by_others
+    return None if filled is None else float(getattr(filled, name))
+
 
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
@@ -54,3 +63,15 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
         known = [value for value in values if value is not None]
         found[name] = median(known) if known and len(known) == len(values) else None
     return found
+
+
+def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
+    """Evidence that is no number, where all of these trials have the same."""
+    if kind is not Kind.OTHER_TRAFFIC:
+        return {}
+    filled = [each.filled_by_others for each in trials]
+    places = {(each.host, each.receiving) for each in filled if each is not None}
+    if len(places) != 1:
+        return {}
+    ((host, receiving),) = places
+    return {"at_host": host, "way": way(receiving=receiving)}

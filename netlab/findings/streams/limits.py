@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
-from netlab.findings.streams.figures import evidence
+from netlab.findings.streams.figures import evidence, words
 from netlab.findings.streams.host_limits import (
     core_saturated,
     costs,
@@ -25,6 +25,7 @@ from netlab.findings.streams.host_limits import (
 )
 from netlab.findings.streams.path_limits import (
     congested,
+    crowded_out,
     host_drops,
     packet_bound,
     path_loss,
@@ -58,6 +59,8 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.SENDER_CPU, sender_on_cpu),
     (Kind.RECEIVER_CPU, receiver_behind),
     (Kind.SENDER_CALL_RATE, sender_in_calls),
+    # A link that others fill leaves no more, whatever TCP waits for then.
+    (Kind.OTHER_TRAFFIC, crowded_out),
     (Kind.SENDER_BUFFER, send_buffer_limited),
     (Kind.RECEIVE_QUEUE_DROPS, receive_queue_drops),
     (Kind.HOST_DROPS, host_drops),
@@ -127,7 +130,7 @@ def findings_of(
                 shown.setdefault(most, {})[cell] = its
         for kind, those in shown.items():
             trials = [trial for its in those.values() for trial in its]
-            yield finding(kind, group, tuple(those), evidence(kind, trials))
+            yield finding(kind, group, tuple(those), evidence(kind, trials), words(kind, trials))
 
 
 def fills_the_wire(sample: StreamSample) -> bool:

@@ -72,6 +72,16 @@ def _one_stream(sample: StreamSample) -> bool:
     return sample.streams == 1 and sample.sender.judged
 
 
+# ---- other traffic ------------------------------------------------------------------------------
+
+
+def crowded_out(sample: StreamSample) -> bool:
+    """Others and it filled the link, and no host lost what the link had carried."""
+    return sample.filled_by_others is not None and not (
+        receive_queue_drops(sample) or host_drops(sample)
+    )
+
+
 # ---- what was lost -------------------------------------------------------------------------------
 
 

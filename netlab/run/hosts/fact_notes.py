@@ -11,6 +11,8 @@ from netlab.run.ending import shielded
 from netlab.store.run_folder import RunFolder
 
 NOT_KEPT = ("type", "id")
+OF_ROUTE = ("route_", "interface_")
+"""How the names of facts begin that follow the route to a peer."""
 
 
 class FactNotes:
@@ -20,6 +22,8 @@ class FactNotes:
         self._say = say
         self._boots: dict[str, object] = {}
         """Name of a host → the id of its last start."""
+        self._interfaces: set[tuple[str, object]] = set()
+        """(host, interface) of which facts were noted."""
 
     def note(
         self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], when: str
@@ -41,7 +45,33 @@ class FactNotes:
             except ValueError as error:
                 self._say(f"warning: {host}: its facts cannot be kept: {error}")
                 continue
+            self._interfaces.add((host, facts.get("route_interface")))
             self._tell_restart(host, facts.get("boot_id"))
+
+    def note_routes(
+        self,
+        folder: RunFolder,
+        agents: Mapping[str, Agent],
+        routes: Mapping[str, Mapping[str, tuple[str, str]]],
+        peers: Mapping[str, str],
+    ) -> None:
+        """Append the facts of each interface behind the test addresses of each host of which none
+        are noted; ``routes`` is host → address → a peer's name and address.
+        """
+        for host, agent in agents.items():
+            for address, (peer, there) in routes.get(host, {}).items():
+                if there == peers.get(host):
+                    continue
+                try:
+                    told = agent.facts(to=there)
+                    if (host, told.get("route_interface")) in self._interfaces:
+                        continue
+                    self._interfaces.add((host, told.get("route_interface")))
+                    facts = {k: v for k, v in told.items() if k.startswith(OF_ROUTE)}
+                    with shielded():
+                        folder.note("route", host=host, address=address, peer=peer, facts=facts)
+                except (HostError, ProbeError, ValueError) as error:
+                    self._say(f"warning: {host}: no facts of its way to {peer}: {error}")
 
     def _tell_restart(self, host: str, boot: object) -> None:
         before = self._boots.get(host)

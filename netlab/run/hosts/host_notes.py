@@ -55,6 +55,24 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
     return peers
 
 
+def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
+    """For each host its test addresses, each with the name and address of one that is reached
+    from it: so that each interface is looked at once, however many hosts are behind it.
+    """
+    routes: dict[str, dict[str, tuple[str, str]]] = {}
+    for server, client in sorted(pairs, key=_within_a_machine):
+        if server.mirror is not None:
+            continue
+        try:
+            both = common_addresses(server, client)
+        except HostError:
+            continue
+        for there, here in both:
+            routes.setdefault(server.name, {}).setdefault(there, (client.name, here))
+            routes.setdefault(client.name, {}).setdefault(here, (server.name, there))
+    return routes
+
+
 def _within_a_machine(pair: tuple[Host, Host]) -> bool:
     server, client = pair
     return server.machine_name == client.machine_name

@@ -176,6 +176,32 @@ static void add_fragments(const struct samples *samples, struct json *record)
 }
 
 /* An interface that is removed and comes back in the test counts from 0: then nothing is told. */
+static bool grown(const struct plat_interface_counts *before,
+                  const struct plat_interface_counts *after)
+{
+    return after->sent_bytes >= before->sent_bytes &&
+           after->received_bytes >= before->received_bytes &&
+           after->sent_packets >= before->sent_packets &&
+           after->received_packets >= before->received_packets;
+}
+
+static void add_interface_window(const struct samples *samples, struct json *record)
+{
+    const struct edge *open = &samples->open, *close = &samples->close;
+    const struct plat_interface_counts *before = &open->interface, *after = &close->interface;
+    if (!open->counted || !close->counted || !grown(before, after))
+        return;
+    json_u64(record, "interface_window_ns", close->counted_ns - open->counted_ns);
+    json_u64(record, "interface_window_sent_bytes", after->sent_bytes - before->sent_bytes);
+    json_u64(record, "interface_window_received_bytes",
+             after->received_bytes - before->received_bytes);
+    json_u64(record, "interface_window_sent_packets", after->sent_packets - before->sent_packets);
+    json_u64(record, "interface_window_received_packets",
+             after->received_packets - before->received_packets);
+    if (samples->refresh.changes >= 2)
+        json_u64(record, "interface_counter_step_ns", samples->refresh.step_ns);
+}
+
 static void add_interface(const struct samples *samples, struct json *record)
 {
     const struct opened *opened = &samples->opened;
@@ -184,14 +210,12 @@ static void add_interface(const struct samples *samples, struct json *record)
     if (opened->carrier && closing->carrier && closing->carrier_changes >= opened->carrier_changes)
         json_u64(record, "interface_carrier_changes",
                  closing->carrier_changes - opened->carrier_changes);
-    if (!opened->counted || !closing->counted ||
-        closing->interface_sent_bytes < opened->interface_sent_bytes ||
-        closing->interface_received_bytes < opened->interface_received_bytes)
+    const struct plat_interface_counts *before = &opened->interface_before;
+    const struct plat_interface_counts *after = &closing->interface_after;
+    if (!opened->counted || !closing->counted || !grown(before, after))
         return;
-    json_u64(record, "interface_sent_bytes",
-             closing->interface_sent_bytes - opened->interface_sent_bytes);
-    json_u64(record, "interface_received_bytes",
-             closing->interface_received_bytes - opened->interface_received_bytes);
+    json_u64(record, "interface_sent_bytes", after->sent_bytes - before->sent_bytes);
+    json_u64(record, "interface_received_bytes", after->received_bytes - before->received_bytes);
 }
 
 #define TCP_KEYS(X)                                                                                \
@@ -229,6 +253,29 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
             json_u64(record, keys[fact], info->value[fact]);
 }
 
+/* Of all streams, between the edges of the window: what this host's TCP put on the wire and took. */
+static void add_segments(const struct samples *samples, struct json *record)
+{
+    static const struct {
+        enum plat_tcp_fact fact;
+        const char *key;
+    } sums[] = {
+        {PLAT_TCP_BYTES_SENT, "tcp_window_sent_bytes"},
+        {PLAT_TCP_BYTES_RECEIVED, "tcp_window_received_bytes"},
+        {PLAT_TCP_SEGS_OUT, "tcp_window_segs_out"},
+        {PLAT_TCP_SEGS_IN, "tcp_window_segs_in"},
+        {PLAT_TCP_DATA_SEGS_OUT, "tcp_window_data_segs_out"},
+        {PLAT_TCP_DATA_SEGS_IN, "tcp_window_data_segs_in"},
+    };
+    const struct plat_tcp_info *open = &samples->open.all, *close = &samples->close.all;
+    for (unsigned i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        const enum plat_tcp_fact fact = sums[i].fact;
+        if ((open->present & close->present & UINT64_C(1) << fact) != 0 &&
+            close->value[fact] >= open->value[fact])
+            json_u64(record, sums[i].key, close->value[fact] - open->value[fact]);
+    }
+}
+
 void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record)
 {
     uint64_t pairs[2 * GAPS_KEPT];
@@ -251,6 +298,8 @@ void result_common(struct test *test, struct json *record)
         add_waiting(test, record);
         add_host_cpu(&samples->open.cpu, &samples->close.cpu, record);
         add_clocks(test, record);
+        add_interface_window(samples, record);
+        add_segments(samples, record);
     }
     add_tcp(&samples->opened.tcp, tcp_open_keys, "tcp_open_options", record);
     add_tcp(&samples->open.tcp, tcp_begin_keys, "tcp_begin_options", record);

@@ -20,6 +20,16 @@ static bool window_closed(const struct test *test)
     return test->window.closed;
 }
 
+/* Until an event or a time; meanwhile the interface's counters are watched. */
+static void watch(struct test *test, await_event came, uint64_t until_ns)
+{
+    uint64_t now = plat_now_ns();
+    while (!await(test, came, await_earlier(until_ns, now + TICK_NS)) &&
+           (now = plat_now_ns()) < await_earlier(until_ns, await_deadline_ns(test)) &&
+           !test_failed(test))
+        sample_refresh(test, &test->samples.refresh);
+}
+
 /* ---- sending ---- */
 
 static uint64_t first_send_ns(const struct test *test)
@@ -72,9 +82,9 @@ void supervise_sending(struct test *test)
     uint64_t open_ns = settings->open_ns > 0 ? settings->open_ns
                                              : first_send_ns(test) + settings->warm_up_ns;
     uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
-    await(test, await_told_or_ended, open_ns);
+    watch(test, await_told_or_ended, open_ns);
     sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, close_ns);
+    watch(test, await_told_or_ended, close_ns);
     sample_edge(test, &test->samples.close);
     atomic_store(&test->in_tail, true);
     await(test, await_told_or_ended, test->samples.close.now_ns + TAIL_NS);
@@ -209,14 +219,16 @@ static void look_at_queues(struct test *test, uint64_t until_ns)
     if (span_ns < QUEUE_LOOK_NS)
         span_ns = QUEUE_LOOK_NS;
     while ((now = plat_now_ns()) + span_ns < until_ns && !test_failed(test) &&
-           now < await_deadline_ns(test) && !await(test, window_closed, now + span_ns))
+           now < await_deadline_ns(test) && !await(test, window_closed, now + span_ns)) {
         sample_fill(test, &test->samples.fill);
+        sample_refresh(test, &test->samples.refresh);
+    }
 }
 
 static void receive_seconds(struct test *test)
 {
     struct window *window = &test->window;
-    await(test, window_closed, window->w0_ns);
+    watch(test, window_closed, window->w0_ns);
     sample_edge(test, &test->samples.open);
     look_at_queues(test, window->w1_ns);
     await(test, window_closed, window->w1_ns);

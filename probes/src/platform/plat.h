@@ -178,7 +178,11 @@ void plat_address_text(const struct plat_address *address, char into[PLAT_ADDRES
 #define PLAT_INTERFACE_NAME 64
 bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
                             char into[PLAT_INTERFACE_NAME]);
-bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received);
+/* What an interface has carried so far. False: not told. */
+struct plat_interface_counts {
+    uint64_t sent_bytes, received_bytes, sent_packets, received_packets;
+};
+bool plat_interface_counts(const char *name, struct plat_interface_counts *out);
 /* How often an interface lost its carrier or got it back. False: not told. */
 bool plat_carrier_changes(const char *name, uint64_t *out);
 /* CPUs that the system spreads over what an interface receives: "0-3,8", or "none". */

@@ -7,6 +7,7 @@ static void sample_tcp(struct test *test, struct edge *edge)
 {
     const uint64_t bit = UINT64_C(1) << PLAT_TCP_BYTES_ACKED;
     edge->acked = true;
+    edge->all.present = UINT64_MAX;
     for (unsigned i = 0; i < test->settings.streams; i++) {
         struct plat_tcp_info info;
         plat_tcp_info(test->stream[i].socket, &info);
@@ -14,6 +15,9 @@ static void sample_tcp(struct test *test, struct edge *edge)
             edge->tcp = info;
         edge->acked = edge->acked && (info.present & bit) != 0;
         edge->acked_bytes += info.value[PLAT_TCP_BYTES_ACKED];
+        edge->all.present &= info.present;
+        for (unsigned fact = 0; fact < PLAT_TCP_FACTS; fact++)
+            edge->all.value[fact] += info.value[fact];
     }
 }
 
@@ -43,7 +47,27 @@ void sample_edge(struct test *test, struct edge *edge)
     plat_cpu_times(&edge->cpu);
     if (test->settings.udp && test->settings.role != ROLE_SEND)
         edge->errors = plat_udp_receive_buffer_errors(&edge->receive_buffer_errors);
+    if (test->samples.opened.counted) {
+        edge->counted = plat_interface_counts(test->samples.opened.interface, &edge->interface);
+        edge->counted_ns = plat_now_ns();
+    }
     edge->taken = true;
+}
+
+void sample_refresh(const struct test *test, struct refresh *refresh)
+{
+    struct plat_interface_counts now;
+    if (!test->samples.opened.counted || refresh->changes >= REFRESHES ||
+        !plat_interface_counts(test->samples.opened.interface, &now))
+        return;
+    const uint64_t bytes = now.sent_bytes + now.received_bytes, now_ns = plat_now_ns();
+    if (refresh->changed_ns != 0 && bytes == refresh->bytes)
+        return;
+    if (refresh->changed_ns != 0 && refresh->changes++ > 0 &&
+        now_ns - refresh->changed_ns > refresh->step_ns)
+        refresh->step_ns = now_ns - refresh->changed_ns;
+    refresh->bytes = bytes;
+    refresh->changed_ns = now_ns;
 }
 
 void sample_queues(struct test *test, struct queue *queue)
@@ -94,8 +118,7 @@ void sample_opened(struct test *test, struct opened *opened)
     }
     if (test_interface(test, opened->interface))
         opened->counted =
-            plat_interface_bytes(opened->interface, &opened->interface_sent_bytes,
-                                 &opened->interface_received_bytes);
+            plat_interface_counts(opened->interface, &opened->interface_before);
     else
         opened->interface[0] = 0;
     opened->carrier = opened->interface[0] != 0 &&
@@ -109,8 +132,7 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
 {
     memset(closing, 0, sizeof *closing);
     if (opened->counted)
-        closing->counted = plat_interface_bytes(opened->interface, &closing->interface_sent_bytes,
-                                                &closing->interface_received_bytes);
+        closing->counted = plat_interface_counts(opened->interface, &closing->interface_after);
     closing->carrier = opened->carrier &&
                        plat_carrier_changes(opened->interface, &closing->carrier_changes);
     closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;

@@ -26,6 +26,10 @@ struct edge {
     bool acked;
     uint64_t acked_bytes;     /* TCP, of all streams */
     struct plat_tcp_info tcp; /* of the first stream */
+    struct plat_tcp_info all; /* summed over all streams: what every one of them tells */
+    bool counted;
+    uint64_t counted_ns; /* when the interface was read */
+    struct plat_interface_counts interface;
     struct plat_cpu_times cpu;
 };
 
@@ -41,11 +45,19 @@ struct fill {
 };
 #define QUEUE_FULL_PERCENT 80
 
+/* How often the interface's counters move while data flow: some cards' do once a second. */
+struct refresh {
+    uint64_t bytes, changed_ns; /* as last read; when that was new */
+    uint64_t changes;           /* seen, the first reading not among them */
+    uint64_t step_ns;           /* the longest between two of them */
+};
+#define REFRESHES 100 /* after so many it is known */
+
 /* What the sockets say, and what the interface had carried, right after they were opened. */
 struct opened {
     char interface[PLAT_INTERFACE_NAME]; /* empty: unknown */
     bool counted;
-    uint64_t interface_sent_bytes, interface_received_bytes;
+    struct plat_interface_counts interface_before;
     bool carrier;
     uint64_t carrier_changes;
     struct plat_tcp_info tcp;
@@ -57,7 +69,8 @@ struct opened {
 /* Before the sockets are closed. */
 struct closing {
     bool counted, carrier, drops;
-    uint64_t interface_sent_bytes, interface_received_bytes, carrier_changes, queue_drops;
+    struct plat_interface_counts interface_after;
+    uint64_t carrier_changes, queue_drops;
 };
 
 /* Fragments of all that this system carries: before the first packet of the test, and after its
@@ -71,6 +84,7 @@ struct fragments {
 struct samples {
     struct fragments fragments;
     struct opened opened;
+    struct refresh refresh;
     struct edge open, close;
     struct queue queue_open, queue_close;
     struct fill fill;

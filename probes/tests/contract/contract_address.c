@@ -51,14 +51,14 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
 {
     struct plat_address here;
     char name[PLAT_INTERFACE_NAME] = "";
-    uint64_t sent, received;
+    struct plat_interface_counts counts;
     CHECK(plat_address_parse("127.0.0.1", 9, &here));
     bool known = plat_interface_between(&here, &here, name);
     CHECK(!known || name[0] != 0);
     if (known)
         printf("  %s, %s\n", name,
-               plat_interface_bytes(name, &sent, &received) ? "counted" : "not counted");
-    CHECK(!plat_interface_bytes("no such interface", &sent, &received));
+               plat_interface_counts(name, &counts) ? "counted" : "not counted");
+    CHECK(!plat_interface_counts("no such interface", &counts));
 }
 
 TEST(an_interface_that_nobody_touches_keeps_its_carrier)

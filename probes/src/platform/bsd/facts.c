@@ -132,13 +132,13 @@ bool plat_carrier_changes(const char *name, uint64_t *out)
     return false;
 }
 
-bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
+bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     struct bsd_interface_counters counters;
     if (!bsd_interface_counters(name, &counters))
         return false;
-    *sent = counters.sent_bytes;
-    *received = counters.received_bytes;
+    *out = (struct plat_interface_counts){counters.sent_bytes, counters.received_bytes,
+                                          counters.sent_packets, counters.received_packets};
     return true;
 }
 

@@ -92,7 +92,7 @@ bool plat_fragments(struct plat_fragments *out)
     return any;
 }
 
-bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
+bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     char line[512];
     bool found = false;
@@ -100,18 +100,17 @@ bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
     if (file == NULL)
         return false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
-        unsigned long long in, out;
+        unsigned long long in, in_packets, sent, sent_packets;
         char *colon = strrchr(line, ':');
         if (colon == NULL)
             continue;
         *colon = 0;
         if (strcmp(line + strspn(line, " "), name) != 0)
             continue;
-        found = sscanf(colon + 1, "%llu %*u %*u %*u %*u %*u %*u %*u %llu", &in, &out) == 2;
-        if (found) {
-            *received = in;
-            *sent = out;
-        }
+        found = sscanf(colon + 1, "%llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", &in, &in_packets,
+                       &sent, &sent_packets) == 4;
+        if (found)
+            *out = (struct plat_interface_counts){sent, in, sent_packets, in_packets};
     }
     fclose(file);
     return found;

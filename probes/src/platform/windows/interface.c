@@ -121,14 +121,15 @@ bool plat_carrier_changes(const char *name, uint64_t *out)
     return false;
 }
 
-bool plat_interface_bytes(const char *name, uint64_t *sent, uint64_t *received)
+bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     MIB_IF_ROW2 row;
     NET_IFINDEX index;
     if (!index_of_name(name, &index) || !row_of_index(index, &row))
         return false;
-    *sent = row.OutOctets;
-    *received = row.InOctets;
+    *out = (struct plat_interface_counts){row.OutOctets, row.InOctets,
+                                          row.OutUcastPkts + row.OutNUcastPkts,
+                                          row.InUcastPkts + row.InNUcastPkts};
     return true;
 }
 

@@ -1,0 +1,54 @@
+"""Beside: traffic of others that left room on the link, by host and direction. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import median
+
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.sample import OtherTraffic, StreamSample
+from netlab.findings.traffic.words import way
+from netlab.messages import counted
+
+
+def filled_by_others(
+    samples: Iterable[StreamSample],
+) -> Mapping[tuple[str, int, str], OtherTraffic]:
+    """(cell, trial, flow) → the traffic that left a stream no more of the link."""
+    found = {(each.cell, each.trial, each.flow): each.filled_by_others for each in samples}
+    return {key: other for key, other in found.items() if other is not None}
+
+
+def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Iterator[Finding]:
+    """One finding a host and direction, but for the cells of which ``limited`` says that others
+    left no room: of how many trials with that host, and how much at the median of these.
+    """
+    said = {cell for each in limited if each.kind is Kind.OTHER_TRAFFIC for cell in each.cells}
+    of_host: dict[str, set[tuple[str, int]]] = {}
+    seen: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
+    for each in samples:
+        trial = each.cell, each.trial
+        for end in each.ends:
+            of_host.setdefault(end.host, set()).add(trial)
+        if each.cell in said or each.filled_by_others is not None:
+            continue
+        for other in each.others:
+            seen.setdefault((other.host, other.receiving), {})[trial] = other.bit_per_s
+    for (host, receiving), trials in seen.items():
+        number = len(of_host.get(host, ()))
+        words = {"way": way(receiving=receiving)}
+        if number > 1:
+            words["in_trials"] = counted(
+                "in {those} of {number} trial",
+                "in {those} of {number} trials",
+                number,
+                those=len(trials),
+            )
+        yield finding(
+            Kind.OTHER_TRAFFIC_BESIDE,
+            Group(host=host),
+            tuple(dict.fromkeys(cell for cell, _trial in trials)),
+            {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
+            words,
+            tuple(trials),
+        )

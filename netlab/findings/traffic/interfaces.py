@@ -1,0 +1,207 @@
+"""Interfaces: what each end's carried within its window, held against what was ours. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.ethernet import IpVersion, packet_wire_bytes
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.findings.sample import OtherTraffic
+from netlab.findings.traffic.own_bytes import (
+    AROUND_BYTES,
+    EndWords,
+    OwnBytes,
+    tcp_acknowledgements,
+    tcp_data_received,
+    tcp_data_sent,
+    udp_received,
+    udp_sent,
+)
+
+OF_LINK, OF_OWN = 0.01, 0.05
+"""Other traffic is spoken of above so much of the link, and of what was ours."""
+
+STEPS = 2
+"""And above what was ours in so many of the times in which the counters stand still."""
+
+CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
+"""What the control connections of a test may carry on the same interface, at the most."""
+
+SAME_WINDOW = 0.02
+"""By how much the windows of two flows of one host may differ to be taken for one."""
+
+_LOOPBACK = ("lo", "lo0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """One end of one flow, at one host."""
+
+    host: str
+    flow: str
+    """Prefix of its values."""
+    end: str
+    """``sender`` or ``receiver``."""
+    place: str
+    """``server`` or ``client``: the host's part in the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """One direction of an interface over a window of a role, and what was ours of it."""
+
+    bytes: float
+    packets: float
+    window_s: float
+    step_s: float
+    own: OwnBytes
+
+
+def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
+    """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it."""
+    values, settings = record.values, record.settings
+    if link is None or record.status is not Status.OK or values.get("same_host") is not False:
+        return ()
+    if record.test != "stream" or settings.get("count") is not None:
+        return ()
+    found = []
+    for roles in _by_interface(record):
+        for receiving in (False, True):
+            counted = _counted(record, roles, link, receiving=receiving)
+            other = None if counted is None else _other(counted, link)
+            if other is not None:
+                rate, share = other
+                found.append(
+                    OtherTraffic(
+                        host=roles[0].host,
+                        receiving=receiving,
+                        bit_per_s=rate,
+                        filled_share=share,
+                    )
+                )
+    return tuple(found)
+
+
+def _by_interface(record: Record) -> Iterator[list[_Role]]:
+    """The ends of a record's flows, those of one host and interface together."""
+    together: dict[tuple[str, str], list[_Role]] = {}
+    for flow in FLOWS:
+        if flow + "throughput_bit_per_s" not in record.values:
+            continue
+        sends = flow == "to_client_" or record.settings.get("direction") == "server-sends"
+        for end, place in zip(
+            ("sender", "receiver"),
+            ("server", "client") if sends else ("client", "server"),
+            strict=True,
+        ):
+            host = record.server if place == "server" else record.client
+            name = record.values.get(f"{flow}{end}_interface")
+            if host and isinstance(name, str) and name not in _LOOPBACK:
+                role = _Role(host, flow, end, place)
+                together.setdefault((host, name), []).append(role)
+    yield from together.values()
+
+
+def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool) -> _Counted | None:
+    """``None`` where something of it is not known."""
+    way = "received" if receiving else "sent"
+    words = [_words(record, role, link) for role in roles]
+    if any(each is None for each in words):
+        return None
+    said = [each for each in words if each is not None]
+    windows = [each.number("interface_window_ns") for each in said]
+    steps = [each.number("interface_counter_step_ns") for each in said]
+    carried = said[0].number(f"interface_window_{way}_bytes")
+    packets = said[0].number(f"interface_window_{way}_packets")
+    spans_ns = [each for each in windows if each]
+    if len(spans_ns) < len(said) or carried is None or packets is None or None in steps:
+        return None
+    window_ns = spans_ns[0]
+    own = OwnBytes()
+    for role, each, its_ns in zip(roles, said, spans_ns, strict=True):
+        part = _own(record, role, each, receiving=receiving)
+        elapsed_ns = each.number("elapsed_ns")
+        if part is None or not elapsed_ns or abs(its_ns / window_ns - 1) > SAME_WINDOW:
+            return None
+        # The counters were not read at the very moments at which the window began and ended.
+        apart_ns = abs(its_ns - elapsed_ns) + abs(its_ns - window_ns)
+        own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
+    step_ns = max(each for each in steps if each is not None)
+    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own)
+
+
+def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
+    values, size = record.values, record.settings.get("message_bytes")
+    if not isinstance(size, int) or size < 1:
+        return None
+    ends = ("sender", "receiver")
+    peer = ends[1 - ends.index(role.end)]
+    path = values.get(f"{role.flow}sender_path_mtu_bytes")
+    version: IpVersion = 6 if record.settings.get("ip_version") == 6 else 4
+    mtu_bytes = link.mtu_bytes
+    if record.settings.get("protocol") == "UDP" and isinstance(path, int) and path > 0:
+        mtu_bytes = min(mtu_bytes, path)
+    return EndWords(
+        values=values,
+        end=f"{role.flow}{role.end}_",
+        peer=f"{role.flow}{peer}_",
+        message_bytes=size,
+        ip_version=version,
+        mtu_bytes=mtu_bytes,
+        timestamps=values.get(role.flow + "tcp_timestamps") is not False,
+    )
+
+
+def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> OwnBytes | None:
+    """What one role put on its interface, or took from it."""
+    sends = role.end == "sender"
+    if record.settings.get("protocol") == "UDP":
+        if sends == receiving:  # nothing goes against the messages
+            return OwnBytes()
+        try:
+            if sends:
+                return udp_sent(said)
+            return udp_received(
+                said, _number(record.values, f"{role.place}_softnet_dropped_frames")
+            )
+        except ValueError:  # no such message over this MTU
+            return None
+    streams = record.settings.get("streams")
+    number = streams if isinstance(streams, int) else 1
+    data = (tcp_data_sent if sends else tcp_data_received)(said, number)
+    return data if sends != receiving else tcp_acknowledgements(said, data)
+
+
+def _number(values: Mapping[str, Any], name: str) -> float | None:
+    value = values.get(name)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
+    """The rate of others in bit/s as the interface counts it, and the share of the link that all
+    filled together; ``None`` where there is too little of it to be told from ours."""
+    own, window_s = counted.own, counted.window_s
+    control = CONTROL_BYTES + CONTROL_BYTES_PER_S * window_s
+    certain = counted.bytes - own.most - control
+    least = max(
+        OF_LINK * link.rate_bit_per_s * window_s / 8,
+        OF_OWN * own.most,
+        STEPS * own.most * counted.step_s / window_s,
+    )
+    if certain <= least:
+        return None
+    other = max(certain, counted.bytes - own.counted(counted.packets))
+    frames = max(other / (link.mtu_bytes + 14), counted.packets - own.frames)
+    wire = other + AROUND_BYTES * frames + _wire_bytes(own, link)
+    return 8 * other / window_s, 8 * wire / window_s / link.rate_bit_per_s
+
+
+def _wire_bytes(own: OwnBytes, link: Link) -> float:
+    """What ours took of the wire, framing included."""
+    if not own.frames:
+        return 0.0
+    ip_bytes = (own.payload + own.header) / own.frames - 14
+    return own.frames * packet_wire_bytes(max(1, round(ip_bytes)), vlan=link.vlan)

@@ -1,0 +1,223 @@
+"""Own traffic: what one end of a stream put on its interface and took from it, as a span. Pure.
+
+An interface counts frames without their check sequence, some cards with it; a tag where there is
+one; packets before they are cut up, or after. So what is ours is known within bounds only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.ethernet import (
+    FCS_BYTES,
+    GAP_BYTES,
+    HEADER_BYTES,
+    IP_BYTES,
+    MIN_FRAME_BYTES,
+    PREAMBLE_BYTES,
+    TAG_BYTES,
+    TCP_BYTES,
+    TIMESTAMPS_BYTES,
+    IpVersion,
+    fragments,
+)
+
+MOST_OPTIONS_BYTES = 40
+"""Of a TCP header; selective acknowledgements take what timestamps leave."""
+
+QUEUED_BYTES = 1 << 17
+"""What TCP may have handed to the interface's queue beyond the edges of a window: two super-packets
+of 64 KiB, as Linux limits it."""
+
+AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
+"""What the wire carries beside what an interface counts of a frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnBytes:
+    """What one direction of an interface carried of ours within a window."""
+
+    payload: float = 0.0
+    """What the protocol above carried, resent ones included; of UDP whole IP packets and frames."""
+    frames: float = 0.0
+    """As they are on a wire, at the most."""
+    header: float = 0.0
+    """Bytes of all frames' headers together as an interface counts them."""
+    most: float = 0.0
+    """All of it at the most: frames padded, tagged, with their check sequence."""
+
+    def __add__(self, other: OwnBytes) -> OwnBytes:
+        return OwnBytes(
+            payload=self.payload + other.payload,
+            frames=self.frames + other.frames,
+            header=self.header + other.header,
+            most=self.most + other.most,
+        )
+
+    def counted(self, packets: float | None) -> float:
+        """What an interface is likely to have counted of it, which counted so many packets in all.
+
+        One that counts packets before they are cut up counts fewer of their headers.
+        """
+        share = 1.0 if packets is None or not self.frames else min(1.0, packets / self.frames)
+        return self.payload + self.header * share
+
+
+@dataclass(frozen=True, slots=True)
+class EndWords:
+    """What one end of a stream recorded, and its peer, by name; ``None`` where it is no number."""
+
+    values: Mapping[str, Any]
+    end: str
+    """Prefix of its values, such as ``to_server_sender_``."""
+    peer: str
+    message_bytes: int
+    ip_version: IpVersion
+    mtu_bytes: int
+    timestamps: bool
+
+    def number(self, name: str, *, peer: bool = False) -> float | None:
+        """A number that is not negative."""
+        value = self.values.get((self.peer if peer else self.end) + name)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        return float(value or 0) if fits else None
+
+    @property
+    def mss_bytes(self) -> float:
+        """The most that a segment of the sender's carries."""
+        most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
+        told = [
+            self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
+            for edge in ("begin", "end")
+        ]
+        return max((each for each in told if each), default=float(most))
+
+    @property
+    def resent_bytes(self) -> float | None:
+        """What the sender sent again, of one stream, with a segment's room for the windows' edges;
+        ``None`` is not known."""
+        edges = [
+            self.number(f"tcp_{edge}_total_retrans", peer=not self.end.endswith("sender_"))
+            for edge in ("begin", "end")
+        ]
+        if edges[0] is None or edges[1] is None:
+            return None
+        return max(0.0, edges[1] - edges[0]) * self.mss_bytes
+
+
+# ---- TCP -----------------------------------------------------------------------------------------
+
+
+def tcp_data_sent(said: EndWords, streams: int) -> OwnBytes | None:
+    """Of a sender: its segments."""
+    payload, slack = said.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
+    if payload is None:
+        acknowledged, again = said.number("sent_bytes"), said.resent_bytes
+        buffer = said.number("send_buffer_bytes")
+        if acknowledged is None or again is None or buffer is None or streams > 1:
+            return None
+        payload, slack = acknowledged + again, slack + buffer
+    return _segments(said, payload, said.number("tcp_window_segs_out"), slack)
+
+
+def tcp_data_received(said: EndWords, streams: int) -> OwnBytes | None:
+    """Of a receiver: the segments that came, those that came twice or out of order among them."""
+    in_order, data = said.number("tcp_window_received_bytes"), None
+    segments = said.number("tcp_window_data_segs_in")
+    known = []
+    if segments is not None:
+        known.append(segments * said.mss_bytes)
+    in_order = said.number("received_bytes") if in_order is None else in_order
+    again, buffer = said.resent_bytes, said.number("receive_buffer_bytes")
+    if in_order is not None and again is not None and buffer is not None and streams == 1:
+        known.append(in_order + again + buffer)
+    data = min(known, default=None)
+    if data is None:
+        return None
+    usual = data if in_order is None else min(data, in_order + (again or 0.0))
+    return _segments(said, usual, said.number("tcp_window_segs_in"), data - usual)
+
+
+def tcp_acknowledgements(said: EndWords, data: OwnBytes | None) -> OwnBytes | None:
+    """What goes against the data: none to one a segment where nobody counted them."""
+    name = "tcp_window_segs_in" if said.end.endswith("sender_") else "tcp_window_segs_out"
+    frames = said.number(name)
+    if frames is None:
+        if data is None:
+            return None
+        frames = data.frames
+    header = _header_bytes(said)
+    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if said.timestamps else 0)
+    most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
+    return OwnBytes(frames=frames, header=frames * header, most=frames * most)
+
+
+def _segments(said: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
+    """``slack`` is how much more it may be."""
+    frames = segments
+    if frames is None:  # each message may have been pushed out by itself
+        frames = payload / said.mss_bytes + payload / min(said.message_bytes, said.mss_bytes)
+    header = _header_bytes(said)
+    around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
+    beyond = slack * (1 + around / said.mss_bytes)
+    return OwnBytes(
+        payload=payload,
+        frames=frames,
+        header=frames * header,
+        most=payload + frames * around + beyond,
+    )
+
+
+def _header_bytes(said: EndWords) -> int:
+    options = TIMESTAMPS_BYTES if said.timestamps else 0
+    return HEADER_BYTES + IP_BYTES[said.ip_version] + TCP_BYTES + options
+
+
+# ---- UDP -----------------------------------------------------------------------------------------
+
+
+def udp_sent(said: EndWords) -> OwnBytes | None:
+    """Of a sender: what its send calls took, and what may have waited in the socket before."""
+    messages, buffer = said.number("sent_messages_window"), said.number("send_buffer_bytes")
+    if messages is None or buffer is None:
+        return None
+    return _datagrams(said, messages, buffer / said.message_bytes)
+
+
+def udp_received(said: EndWords, dropped_behind: float | None) -> OwnBytes | None:
+    """Of a receiver: what came, and what came and was lost in this host.
+
+    Of a message in several frames that is lost all frames but one may have come.
+    """
+    messages, lost = said.number("received_messages"), said.number("lost_messages")
+    in_socket = said.number("queue_drops")
+    waiting = said.number("queue_close_bytes")
+    if waiting is None:
+        waiting = said.number("receive_buffer_bytes")
+    if messages is None or waiting is None or (lost is None and in_socket is None):
+        return None
+    one_frame = len(_packets(said)) == 1
+    if lost is None or (one_frame and in_socket is not None and dropped_behind is not None):
+        here = (in_socket or 0.0) + (dropped_behind or 0.0)
+        lost = here if lost is None else min(lost, here)
+    twice = said.number("duplicate_messages") or 0.0
+    largest = said.number("largest_receive_bytes") or said.message_bytes
+    slack = (waiting + largest) / said.message_bytes
+    return _datagrams(said, messages + lost + twice, slack)
+
+
+def _packets(said: EndWords) -> tuple[int, ...]:
+    return fragments(said.message_bytes, mtu_bytes=said.mtu_bytes, ip_version=said.ip_version)
+
+
+def _datagrams(said: EndWords, messages: float, slack: float) -> OwnBytes:
+    packets = _packets(said)
+    around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
+    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, each + around) for each in packets)
+    return OwnBytes(
+        payload=messages * sum(each + HEADER_BYTES for each in packets),
+        frames=messages * len(packets),
+        most=(messages + slack) * padded,
+    )

@@ -1,0 +1,28 @@
+"""Every interface that a host measured over is looked at, not only the one its facts follow."""
+
+from __future__ import annotations
+
+from netlab.experiment.matrix import Link
+from netlab.findings.finding import Kind
+from netlab.findings.link_checks import hosts
+
+LINK = Link(1e8, 1500)
+GOOD = {
+    "route_interface": "eth0",
+    "interface_speed_bit_per_s": 100_000_000,
+    "interface_mtu_bytes": 1500,
+    "interface_duplex": "full",
+}
+
+
+def test_each_interface_that_a_host_measured_over_is_looked_at() -> None:
+    slow = {**GOOD, "route_interface": "eth1", "interface_speed_bit_per_s": 10_000_000}
+    half = {**GOOD, "route_interface": "eth2", "interface_duplex": "half"}
+    again = {**slow, "route_interface": "eth0"}
+    facts, wired = {"nas": [GOOD], "pc": [GOOD]}, frozenset({"nas", "pc"})
+    found = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
+    assert [(each.kind, each.group.host, each.words["interface"]) for each in found] == [
+        (Kind.LINK_SPEED, "nas", "eth1"),
+        (Kind.DUPLEX, "nas", "eth2"),
+    ]
+    assert hosts(facts, LINK, frozenset({"pc"}), {"nas": [slow]}) == ()

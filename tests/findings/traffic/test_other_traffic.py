@@ -1,0 +1,214 @@
+"""Other traffic is named where it was, as much as it was, and never where there was none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_findings import plan_of, run_of
+from made_interfaces import Wire, cell_of_wire, drawn_wire, record_of_wire
+from made_samples import udp
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record, Status
+from netlab.findings.analysis import findings
+from netlab.findings.evidence import samples
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.sample import OtherTraffic, StreamSample
+from netlab.findings.streams.limits import limit_of
+from netlab.findings.traffic.beside import beside, filled_by_others
+from netlab.findings.traffic.interfaces import others_of
+from netlab.report.text.findings import statement
+
+PLACES = [(host, way) for host in ("linux-a", "linux-b") for way in (False, True)]
+LINK = Link(1e8, 1500)
+
+
+def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
+    said = []
+    for seed in range(4000):
+        wire = drawn_wire(seed)
+        if others_of(record_of_wire(wire, seed), wire.link):
+            said.append((seed, wire))
+    assert said == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[str, bool]) -> None:
+    """A third of the link and as much as ours: where what may be ours is known to a tenth."""
+    missed: list[object] = []
+    wrong: list[object] = []
+    number = 0
+    for seed in range(1500):
+        wire = drawn_wire(seed, tells_segments=True, step_s=0.02)
+        wire = replace(wire, share=min(wire.share, 0.6))
+        if wire.lost_share and wire.message > 1200:
+            continue  # of messages in several frames that were lost nobody knows how many came
+        if wire.link.rate_bit_per_s < 1e8 or wire.window_s < 2:
+            continue  # the queues at both edges are a large part of such a window
+        rate = 0.3 * wire.link.rate_bit_per_s
+        number += 1
+        found = others_of(record_of_wire(replace(wire, others={place: rate}), seed), wire.link)
+        if (*place,) not in {(each.host, each.receiving) for each in found}:
+            missed.append((seed, wire))
+        for each in found:
+            if (each.host, each.receiving) != place:
+                wrong.append((seed, wire))
+            # A card that counts padding and tags puts at most a tenth of ours on top.
+            elif not 0.75 * rate <= each.bit_per_s <= 1.25 * rate:
+                wrong.append((seed, wire, each.bit_per_s / rate))
+    assert number > 300
+    assert (missed, wrong) == ([], [])
+
+
+def sample(wire: Wire, seed: int = 1, **other: Any) -> StreamSample:
+    record = replace(record_of_wire(wire, seed), **other)
+    (found,) = samples(run_of(plan_of([cell_of_wire(record)], wire.link), [record]))
+    return found
+
+
+PLAIN = drawn_wire(
+    0, protocol="TCP", version=4, link=LINK, window_s=10.0, share=0.69, message=65536,
+    timestamps=True, segments_together=1, with_fcs=False, with_tag=False, padded=False,
+    step_s=0.02, resent_share=0.0, lost_share=0.0, tells_segments=True, streams=1,
+)  # fmt: skip
+FULL = replace(PLAIN, others={("linux-b", True): 30.3e6})
+ROOM = replace(PLAIN, share=0.4, others={("linux-b", True): 30e6})
+
+
+def test_a_link_that_others_fill_is_the_limit_and_one_with_room_is_none() -> None:
+    full, room = sample(FULL), sample(ROOM)
+    assert limit_of(full) is Kind.OTHER_TRAFFIC
+    assert full.filled_by_others is not None
+    assert full.filled_by_others.filled_share == pytest.approx(1.0, abs=0.01)
+    assert limit_of(room) is not Kind.OTHER_TRAFFIC
+    assert room.filled_by_others is None
+    assert room.others
+    assert filled_by_others([full, replace(room, trial=2)]) == {("c", 1, ""): full.filled_by_others}
+
+
+def found_in(wire: Wire, **other: Any) -> list[Finding]:
+    record = replace(record_of_wire(wire, 1), **other)
+    run = run_of(plan_of([cell_of_wire(record)], wire.link), [record])
+    return [
+        each
+        for each in findings(run)
+        if each.kind in (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
+    ]
+
+
+def test_what_is_said_names_rate_host_and_direction() -> None:
+    ((full,), (room,)) = found_in(FULL), found_in(ROOM)
+    assert full.kind is Kind.OTHER_TRAFFIC
+    assert statement(full).startswith(
+        "limited by others on the same link at 69.0 % of the wire ceiling: they use 30."
+    )
+    assert statement(full).endswith("at linux-b, receiving; with this stream 100 % of it")
+    assert (room.kind, room.severity, room.group.host) == (
+        Kind.OTHER_TRAFFIC_BESIDE,
+        "note",
+        "linux-b",
+    )
+    assert room.trials == (("c", 1),)
+    assert statement(room).startswith("others used 30.")
+    assert statement(room).endswith("of the link, receiving, which left room")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"test": "round_trip"},
+        {"status": Status.FAILED, "reason": "deadline"},
+        {"values": {**record_of_wire(FULL, 1).values, "same_host": True}},
+        {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
+    ],
+)
+def test_where_it_cannot_be_judged_nothing_is_said(other: dict[str, Any]) -> None:
+    assert others_of(record_of_wire(FULL, 1), LINK)
+    assert others_of(replace(record_of_wire(FULL, 1), **other), LINK) == ()
+    assert others_of(record_of_wire(FULL, 1), None) == ()
+
+
+NEEDED = (
+    *("receiver_interface_window_ns", "receiver_interface_window_received_bytes"),
+    *("receiver_interface_window_received_packets", "receiver_interface_counter_step_ns"),
+    *("receiver_interface", "receiver_elapsed_ns"),
+)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_without_a_figure_that_it_needs_nothing_is_said(name: str) -> None:
+    record = record_of_wire(FULL, 1)
+    values = {key: value for key, value in record.values.items() if key != name}
+    assert others_of(replace(record, values=values), LINK) == ()
+
+
+def test_a_counter_that_is_updated_seldom_is_not_trusted_in_a_short_window() -> None:
+    record = record_of_wire(FULL, 1)
+    seldom = {**record.values, "receiver_interface_counter_step_ns": 4_000_000_000}
+    assert others_of(replace(record, values=seldom), LINK) == ()
+
+
+def test_both_directions_of_a_stream_are_ours() -> None:
+    assert others_of(both_ways(PLAIN), LINK) == ()
+    (other,) = others_of(both_ways(FULL), LINK)
+    assert (other.host, other.receiving) == ("linux-b", True)
+
+
+def both_ways(wire: Wire) -> Record:
+    """Two streams, one each way: every interface carries the data of one and what answers the
+    other."""
+    there = record_of_wire(wire, 1)
+    back = record_of_wire(replace(wire, others={}), 2)
+    values: dict[str, Any] = {"same_host": False}
+    ways = (("to_server_", there, "to_client_", back), ("to_client_", back, "to_server_", there))
+    for prefix, one, _, other in ways:
+        for name, value in one.values.items():
+            if name != "same_host":
+                values[prefix + name] = value
+        for end, opposite in (("sender", "receiver"), ("receiver", "sender")):
+            for way in ("sent", "received"):
+                for unit in ("bytes", "packets"):
+                    name = f"interface_window_{way}_{unit}"
+                    total = one.values[f"{end}_{name}"] + other.values[f"{opposite}_{name}"]  # type: ignore[operator]
+                    values[f"{prefix}{end}_{name}"] = total
+    return replace(there, values=values, settings={**there.settings, "direction": "both"})
+
+
+# ---- over trials ---------------------------------------------------------------------------------
+
+
+def seen(cell: str, trial: int, *others: OtherTraffic) -> StreamSample:
+    made = udp(cell=cell, trial=trial, others=others)
+    ends = replace(made.sender, host="linux-a"), replace(made.receiver, host="linux-b")
+    return replace(made, sender=ends[0], receiver=ends[1])
+
+
+def other(bit_per_s: float = 3e7, filled: float = 0.7, host: str = "linux-b") -> OtherTraffic:
+    return OtherTraffic(
+        host=host, receiving=host == "linux-b", bit_per_s=bit_per_s, filled_share=filled
+    )
+
+
+def test_trials_are_counted_by_host_and_direction() -> None:
+    trials = [
+        seen("a", 1, other(2e7), other(host="linux-a")),
+        seen("a", 2, other(4e7)),
+        seen("b", 1),
+    ]
+    one, two = beside(trials, ())
+    assert (one.group.host, one.trials) == ("linux-b", (("a", 1), ("a", 2)))
+    assert one.evidence == {"other_bit_per_s": 3e7, "trials": 2}
+    assert one.words == {"way": "receiving", "in_trials": "in 2 of 3 trials"}
+    assert (two.group.host, two.words["way"], two.trials) == ("linux-a", "sending", (("a", 1),))
+
+
+def test_what_limits_is_not_said_twice() -> None:
+    assert [*beside([seen("a", 1, other(filled=0.99))], ())] == []
+
+
+def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:
+    lost = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
+    made = replace(seen("a", 1, other(filled=0.99)), losses=lost)
+    assert limit_of(made) is Kind.RECEIVE_QUEUE_DROPS

@@ -1,0 +1,162 @@
+"""Traffic of others, planted in a lab: on the stream's cable it is named, elsewhere it is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+
+from benchmarks.truth.planted_truths import UNDISTURBED
+from netlab import lab
+from netlab.findings.analysis import findings, load
+from netlab.findings.finding import Finding, Kind
+from netlab.lab.options import LabOptions
+
+pytestmark = needs_a_lab
+
+NAME = f"o{os.getpid()}"
+RATE_BIT_PER_S, OTHERS_BIT_PER_S = 100e6, 30e6
+PORT = 4009
+
+SINK = """
+import socket, sys, time
+taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+taken.bind((sys.argv[1], int(sys.argv[2])))
+print("ready", flush=True)
+time.sleep(60)
+"""
+SOURCE = """
+import socket, sys, time
+to, rate = (sys.argv[1], int(sys.argv[2])), float(sys.argv[3])
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+begin, sent = time.monotonic(), 0
+print("ready", flush=True)
+while time.monotonic() - begin < 60:
+    while sent * 1514 * 8 < rate * (time.monotonic() - begin):
+        out.sendto(bytes(1472), to)
+        sent += 1
+    time.sleep(0.002)
+"""
+
+
+@pytest.fixture(scope="module")
+def star() -> Iterator[lab.LabState]:
+    """Three hosts, each with two cables."""
+    try:
+        options = LabOptions(name=NAME, linux=3, rate=RATE_BIT_PER_S, second_rate=RATE_BIT_PER_S)
+        yield lab.up(options)
+    finally:
+        lab.down(NAME)
+
+
+@contextmanager
+def running(of: lab.LabState, host: int, script: str, *words: str) -> Iterator[None]:
+    argv = ["ip", "netns", "exec", of.hosts[host].namespace, sys.executable, "-c", script, *words]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == b"ready"
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+@contextmanager
+def others(of: lab.LabState, network: str, source: int, sink: int, rate: float) -> Iterator[None]:
+    """Datagrams between two hosts over one of their networks; the rate is as interfaces count."""
+    address = of.hosts[sink].networks[network][0]
+    with (
+        running(of, sink, SINK, address, str(PORT)),
+        running(of, source, SOURCE, address, str(PORT), str(rate)),
+    ):
+        time.sleep(0.2)
+        yield
+
+
+def findings_of(of: lab.LabState, folder: Path, test: str) -> list[Finding]:
+    matrix = folder / "matrix.yaml"
+    matrix.write_text(
+        "title: others\nlink: {rate: 100Mbit, mtu: 1500}\npairings: [linux-b+linux-a]\n"
+        f"repeats: 1\n{UNDISTURBED}\ndefaults: {{duration: 2s, warm_up: 0.5s}}\n"
+        f"tests:\n  - {{test: stream, {test}}}\n"
+    )
+    words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [*findings(load(folder / "run"))]
+
+
+TCP = "protocol: TCP, message_size: 64KiB, congestion: cubic"
+UDP = "protocol: UDP, message_size: 1472"
+PACED = "protocol: TCP, message_size: 64KiB, congestion: cubic, rate: 20Mbit"
+OF_OTHERS = (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
+
+
+@pytest.mark.parametrize("test", [TCP, UDP], ids=["tcp", "udp"])
+@pytest.mark.parametrize(
+    ("source", "sink", "at"),
+    [(0, 2, ("linux-a", "sending")), (2, 1, ("linux-b", "receiving"))],
+    ids=["of-the-sender", "to-the-receiver"],
+)
+def test_a_second_flow_on_the_cable_is_what_limits(
+    star: lab.LabState, tmp_path: Path, test: str, source: int, sink: int, at: tuple[str, str]
+) -> None:
+    with others(star, "test", source, sink, OTHERS_BIT_PER_S):
+        found = findings_of(star, tmp_path, test)
+    kinds = [each.kind for each in found]
+    assert Kind.OTHER_TRAFFIC in kinds, found
+    assert not {Kind.NOT_DETERMINED, Kind.CONGESTION, Kind.PATH_LOSS} & {*kinds}
+    (named,) = (each for each in found if each.kind is Kind.OTHER_TRAFFIC)
+    assert (named.words["at_host"], named.words["way"]) == at
+    # Where more is sent than the cable carries, the others lose some of theirs as well.
+    least = 0.1 if test == UDP and source == 2 else 0.85
+    assert least <= named.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
+    assert 0.98 <= named.evidence["link_filled_share"] <= 1.02
+
+
+def test_a_second_flow_beside_a_paced_stream_is_noted_at_both_of_its_hosts(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    with others(star, "test", 0, 1, OTHERS_BIT_PER_S):
+        found = findings_of(star, tmp_path, PACED)
+    assert Kind.OTHER_TRAFFIC not in {each.kind for each in found}
+    named = [each for each in found if each.kind is Kind.OTHER_TRAFFIC_BESIDE]
+    assert {(each.group.host, str(each.words["way"])) for each in named} == {
+        ("linux-a", "sending"),
+        ("linux-b", "receiving"),
+    }
+    for each in named:
+        assert 0.85 <= each.evidence["other_bit_per_s"] / OTHERS_BIT_PER_S <= 1.1
+
+
+@pytest.mark.parametrize("test", [TCP, UDP], ids=["tcp", "udp"])
+def test_a_second_flow_on_the_hosts_other_cable_is_not_spoken_of(
+    star: lab.LabState, tmp_path: Path, test: str
+) -> None:
+    with others(star, "second", 0, 1, OTHERS_BIT_PER_S):
+        found = findings_of(star, tmp_path, test)
+    assert not [each for each in found if each.kind in OF_OTHERS]
+
+
+@pytest.mark.parametrize("streams", [1, 4])
+def test_both_directions_of_ours_are_not_others(
+    star: lab.LabState, tmp_path: Path, streams: int
+) -> None:
+    found = findings_of(star, tmp_path, f"{TCP}, direction: both, streams: {streams}")
+    assert not [each for each in found if each.kind in OF_OTHERS]
