@@ -39,12 +39,15 @@ def expectations_of(model: MatrixFile) -> tuple[Expectation, ...]:
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Comparisons that compare nothing, and expectations of no cell."""
-    if not model.compare and not model.expect:
+    """Comparisons that compare nothing, expectations of no cell, a target without TCP."""
+    if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})
     cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
+    tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
+    if model.target is not None and not tcp:
+        yield document.fault(("target",), "is about streams over TCP, and no cell is one")
     for index, comparison in enumerate(comparisons_of(model)):
         message = comparison.fault(plain)
         if message is not None:

@@ -27,7 +27,7 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.matrix import Link, LongPath, Matrix
 from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
 
@@ -106,6 +106,9 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
     if model.until is not None:
         said = model.until
         until = StopRule(**said.model_dump())
+    target = None
+    if model.target is not None:
+        target = LongPath(model.target.rtt, model.target.rate)
     content = _content(model, link, until, grids, scale)
     return Matrix(
         title=model.title or Path(document.file).stem,
@@ -125,6 +128,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         scale=scale,
         comparisons=comparisons_of(model),
         expectations=expectations_of(model),
+        target=target,
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,

@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.experiment.matrix import Link, LongPath
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
@@ -57,6 +57,7 @@ class RunEvidence:
         self.run = run
         self.samples = run.samples
         self.link: Link | None = run.plan.link
+        self.target: LongPath | None = run.plan.target
         self.imported = run.plan.source is not None
         self.notes = run.facts
         """Facts of hosts, as they were noted."""

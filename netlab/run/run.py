@@ -180,6 +180,7 @@ def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
         cells=tuple(_planned(matrix, cell) for cell in cells),
         repeats=matrix.repeats,
         until=matrix.until,
+        target=matrix.target,
     )
 
 

@@ -3,11 +3,11 @@
 Rules are asked in the order of the rows that name them, and findings of one severity keep it.
 """
 
-from netlab.findings.kinds import limits
+from netlab.findings.kinds import distance, limits
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
 
-__all__ = ["Kind", "limits", "missing"]
+__all__ = ["Kind", "distance", "limits", "missing"]
 
 RUN = "About a run"
 DOUBTFUL = "What makes a stream's figure doubtful"
