@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from netlab.config.document import Document, Section
+from netlab.config.document import Document, Section, did_you_mean
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, meant_by
 from netlab.config.settings import FIELD_OF
 from netlab.errors import Fault
 from netlab.experiment.cells import expansion
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.expectations import Expectation, When
+from netlab.experiment.expectations import SEVERITIES, Expectation, When
 from netlab.experiment.settings import Level
 
 _HAVING = {
@@ -22,6 +22,7 @@ _HAVING = {
     "payload": "a payload: `payload_search` tests do",
     "frames": "a rate without loss: `throughput_search` tests do",
     "baseline": "a figure",
+    "no": "findings",
 }
 
 
@@ -57,6 +58,18 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
             if not any(each.is_about(cell) for cell in plain):
                 message = f"no cell of the matrix is meant that has {_HAVING[each.what]}"
                 yield document.fault(("expect", index, each.what), message)
+
+
+def unknown_kinds(document: Document, model: MatrixFile, kinds: Collection[str]) -> Iterator[Fault]:
+    """Kinds of findings that nobody has; ``kinds`` are those that there are."""
+    known = (*SEVERITIES, *kinds)
+    for index, section in enumerate(model.expect or []):
+        listed = isinstance(document.at(("expect", index)).get("no"), list)
+        for place, word in enumerate(section.no or ()):
+            if word not in known:
+                near = did_you_mean(word, known) or "; docs/findings.md has them all"
+                path = ("expect", index, "no", *((place,) if listed else ()))
+                yield document.fault(path, f"`{word}` is no kind of finding{near}")
 
 
 def _side(section: Any) -> dict[str, Level]:
