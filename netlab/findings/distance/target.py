@@ -29,13 +29,13 @@ FORMULAS = {
     "window = rate x round trip / (8 x payload of a packet), rounded up",
 }
 
-Facts = Mapping[str, Sequence[Mapping[str, Any]]]
+FactsNoted = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def at_a_distance(
     run: Run,
     samples: Sequence[StreamSample],
-    facts: Facts,
+    facts: FactsNoted,
     link: Link | None,
     target: LongPath | None,
 ) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ class _Bound:
 class _Asked:
     """One way, held against the target."""
 
-    def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: Facts) -> None:
+    def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
         self.way, self.target, self.link = way, target, link
         first = way.samples[0]
         self.sender, self.receiver = first.sender.host, first.receiver.host
@@ -199,7 +199,7 @@ class _Asked:
         }
 
 
-def _latest(facts: Facts, host: str) -> Mapping[str, Any]:
+def _latest(facts: FactsNoted, host: str) -> Mapping[str, Any]:
     """A host's facts, as last noted."""
     noted = facts.get(host)
     return noted[-1] if noted else {}
