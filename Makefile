@@ -82,8 +82,9 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)
 
-docs: $(VENV)/runs ## bring the lists of files, the drawing and the commands help up to date
+docs: $(VENV)/runs ## bring the lists of files and findings, the drawing and the commands help up to date
 	@$(BIN)/python docs/scripts/code_map.py
+	@$(BIN)/python docs/scripts/findings_table.py
 
 clean: ## remove what was built; runs/ stays
 	@rm -rf $(VENV) build dist mutants *.egg-info

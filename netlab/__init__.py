@@ -1,6 +1,7 @@
 """netlab measures what a network path and its hosts can do, and says why.
 
-``netlab.load(folder).frame`` is the tidy table of a run, one row a trial.
+``netlab.load(folder).frame`` is the tidy table of a run, one row a trial; its ``findings`` say what
+may be said of it, each in a ``sentence``.
 """
 
 from __future__ import annotations
@@ -23,5 +24,6 @@ def load(folder: str | PathLike[str]) -> Analysis:
     from pathlib import Path
 
     from netlab.findings.analysis import load as load_run
+    from netlab.report.text.said import in_english
 
-    return load_run(Path(folder))
+    return load_run(Path(folder), in_english)

@@ -133,3 +133,46 @@ def test_the_page_of_faults_has_a_row_for_each_file_of_the_suite() -> None:
     for of_folder in made["rows"]().values():
         numbers = [row.number for row in of_folder]
         assert len(numbers) == len({*numbers})
+
+
+@pytest.fixture(scope="module")
+def findings_table() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "docs" / "scripts" / "findings_table.py"))
+
+
+def test_the_findings_of_the_documentation_are_those_of_the_table_of_kinds(
+    findings_table: dict[str, Any],
+) -> None:
+    page = findings_table["PAGE"].read_text("utf-8")
+    assert page == findings_table["updated"](page), "run `make docs`"
+
+
+def test_every_kind_of_finding_says_where_it_is_stated() -> None:
+    # Of netlab's own kinds, not of those that other tests add.
+    done = subprocess.run(
+        [sys.executable, "-c", SILENT_KINDS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
+
+
+SILENT_KINDS = """
+from netlab.findings.kinds.catalogue import Kind
+print(*(kind for kind in Kind if not (kind.section and kind.stated)))
+"""
+
+
+def test_a_section_that_the_page_does_not_have_is_added_and_figures_stand_beside_the_kinds(
+    findings_table: dict[str, Any],
+) -> None:
+    page = "# Findings\n\n## When data stop\nProse.\n"
+    first = findings_table["updated"](page)
+    assert first == findings_table["updated"](first)
+    assert first.endswith("<!-- end -->\n\n## When data stop\nProse.\n")
+    kinds = findings_table["sections"]()["About a run"]
+    rows = findings_table["table"](
+        kinds, {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
+    ).splitlines()
+    assert rows[0] == "| kind | severity | stated where | precision | recall |"
+    (outlier,) = (row for row in rows if row.startswith("| `outlier` |"))
+    assert outlier.endswith(" | 98.3 % (57 of 58) | 95 % (57 of 60) |")
+    assert rows[-1].endswith(" | not measured yet | not measured yet |")

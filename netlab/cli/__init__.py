@@ -234,8 +234,28 @@ def status(folder: Path, as_json: bool) -> None:
     is_flag=True,
     help="Keep it current while the run goes on; ends with the run, or by Ctrl-C.",
 )
-def report(folder: Path, language: str, watching: bool) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["page", "json"]),
+    default="page",
+    show_default=True,
+    help="json: the findings alone, as an array of objects, instead of the report.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    metavar="FILE",
+    help="With --format json.  [default: standard output]",
+)
+def report(folder: Path, language: str, watching: bool, form: str, output: Path | None) -> None:
     """Make the report of the run in FOLDER: tables, plots and index.html, in that folder."""
+    if form == "json":
+        _write_findings(folder, output, page_words=watching or language != "en")
+        return
+    if output is not None:
+        raise UsageError("--output is of --format json; the report goes into the run folder")
     if not watching:
         show_report(folder, quiet=False, language=language)
         return
@@ -247,6 +267,20 @@ def report(folder: Path, language: str, watching: bool) -> None:
     except Interrupted as interrupt:
         if interrupt.signal_number != signal.SIGINT:
             raise
+
+
+def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
+    """The findings for programs: English, whatever the report's language."""
+    if page_words:
+        raise UsageError("--lang and --watch are of the report; --format json is for programs")
+    from netlab.findings.analysis import load
+    from netlab.report.text.said import findings_json
+
+    written = findings_json(load(folder))
+    if output is not None:
+        write_output(output, written)
+    else:
+        write_bytes(written)
 
 
 @cli.command()

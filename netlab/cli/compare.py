@@ -137,10 +137,14 @@ def check(
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
+    from netlab.report.text.said import said_findings
     from netlab.results.run import load
 
     found = check_run(
-        load(folder), None if baseline is None else load(baseline), no_worse_by=no_worse_by
+        load(folder),
+        None if baseline is None else load(baseline),
+        no_worse_by=no_worse_by,
+        say=said_findings,
     )
     _write(found.as_json() if form == "json" else found.as_text() + "\n", output)
     found.raise_for_unmet()

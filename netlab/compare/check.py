@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
 from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
 from netlab.compare.check_figures import Held, held_against
+from netlab.compare.forbidden import SaidFindings, held_against_findings
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
@@ -120,14 +121,23 @@ class Checked:
         return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def check(run: Run, baseline: Run | None = None, *, no_worse_by: float = 0.05) -> Checked:
+def check(
+    run: Run,
+    baseline: Run | None = None,
+    *,
+    no_worse_by: float = 0.05,
+    say: Callable[[Run], SaidFindings] | None = None,
+) -> Checked:
     """Hold a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
     ``no_worse_by`` (a share) is what a ``baseline`` means where the matrix expects nothing of one.
+    ``say`` tells what is found in a run where kinds of findings are forbidden; without it these
+    cannot be judged.
     UsageError where nothing is expected or the baseline cannot be compared, MatrixError where the
     matrix cannot be read.
     """
     expected = _expected(run, baseline, no_worse_by)
+    said = _said(run, expected, say)
     found = readings(run)
     cells = by_cell(found)
     name = namer([trials[0] for trials in cells.values()], {})
@@ -138,6 +148,9 @@ def check(run: Run, baseline: Run | None = None, *, no_worse_by: float = 0.05) -
         if not about:
             words = "the run has no cell that is meant"
             judgements.append(Judgement(each, "", "no cell", "cannot be judged", words))
+        if each.what == "no":
+            judgements += _by_findings(each, {key: cells[key] for key in about}, said, name)
+            continue
         for key in about:
             verdict, words = (
                 _against_baseline(each, cells[key], aligned)
@@ -164,6 +177,38 @@ def _expected(run: Run, baseline: Run | None, no_worse_by: float) -> tuple[Expec
             "--baseline"
         )
     return expected
+
+
+def _said(
+    run: Run, expected: Iterable[Expectation], say: Callable[[Run], SaidFindings] | None
+) -> SaidFindings | None:
+    """What is found in the run, where kinds of findings are forbidden; MatrixError where one of
+    them is no kind at all.
+    """
+    from netlab.config.matrix_file import expectations_in
+
+    if say is None or all(each.what != "no" for each in expected):
+        return None
+    said = say(run)
+    expectations_in(run.plan.matrix_text, str(run.path / "matrix.yaml"), said.kinds)
+    return said
+
+
+def _by_findings(
+    expectation: Expectation,
+    cells: Mapping[str, Sequence[Reading]],
+    said: SaidFindings | None,
+    name: Callable[[Reading], str],
+) -> list[Judgement]:
+    verdicts: Mapping[bool | None, CheckVerdict] = {
+        True: "met",
+        False: "not met",
+        None: "cannot be judged",
+    }
+    return [
+        Judgement(expectation, key, name(cells[key][0]) if key else "the run", verdicts[met], words)
+        for key, met, words in held_against_findings(expectation, cells, said)
+    ]
 
 
 def _against_limit(

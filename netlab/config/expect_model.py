@@ -14,6 +14,7 @@ from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_second
 
 BoundOf = tuple[float, Of]
 
+_KIND = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
 
 
@@ -85,6 +86,30 @@ Frames = Annotated[
     BeforeValidator(_share_of("line rate", parse_per_second, "1/s")),
     _as("90 % of the line rate", "5000/s"),
 ]
+
+
+def _forbidden(value: object) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else [value]
+    for word in words:
+        if not isinstance(word, str) or _KIND.fullmatch(word) is None:
+            raise ValueError(f"{word}: should be `warning`, `note` or a kind of finding")
+    if not words or len({*words}) < len(words):
+        raise ValueError("forbids nothing" if not words else "forbids a kind twice")
+    return tuple(words)
+
+
+Forbidden = Annotated[
+    Any,
+    BeforeValidator(_forbidden),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["warning"]},
+                {"type": "array", "items": {"type": "string"}, "examples": [["warning", "step"]]},
+            ]
+        }
+    ),
+]
 Payload = Annotated[Any, BeforeValidator(_in(parse_bytes, "bytes")), _as("1472")]
 RoundTripBound = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
 LossBound = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
@@ -136,20 +161,24 @@ class Expecting(Section):
     payload: AtLeastPayload = Field(default=None)  # type: ignore[assignment]
     frames: AtLeastFrames = Field(default=None)  # type: ignore[assignment]
     baseline: NoWorse = Field(default=None)  # type: ignore[assignment]
+    no: Forbidden = Field(
+        default=None, description="Kinds of findings that must not be said; `warning`: any such."
+    )
 
     @model_validator(mode="after")
     def _something(self) -> Expecting:
-        if not self.model_fields_set & _BOUNDS.keys():
-            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)}")
+        if not self.model_fields_set & {*_BOUNDS, "no"}:
+            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)}, no")
         return self
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
-        """One a quantity, in the order of the fields."""
-        return tuple(
+        """One a quantity, in the order of the fields; one a kind of finding."""
+        bounds = (
             _expectation(what, getattr(self, what), when, unless)
             for what in _BOUNDS
             if what in self.model_fields_set
         )
+        return (*bounds, *(_without(word, when, unless) for word in self.no or ()))
 
 
 _BOUNDS: Mapping[What, str] = {
@@ -160,6 +189,18 @@ _BOUNDS: Mapping[What, str] = {
     "frames": "at_least",
     "baseline": "no_worse_by",
 }
+
+
+def _without(word: str, when: When, unless: When) -> Expectation:
+    return Expectation(
+        what="no",
+        bound="at most",
+        limit=0,
+        of="findings",
+        when=when,
+        unless=unless,
+        forbidden=word,
+    )
 
 
 def _expectation(what: What, section: Section, when: When, unless: When) -> Expectation:

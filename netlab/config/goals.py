@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from netlab.config.document import Document, Section
+from netlab.config.document import Document, Section, did_you_mean
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, meant_by
 from netlab.config.settings import FIELD_OF
 from netlab.errors import Fault
 from netlab.experiment.cells import expansion
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.expectations import Expectation, When
+from netlab.experiment.expectations import SEVERITIES, Expectation, When
 from netlab.experiment.settings import Level
 
 _HAVING = {
@@ -22,6 +22,7 @@ _HAVING = {
     "payload": "a payload: `payload_search` tests do",
     "frames": "a rate without loss: `throughput_search` tests do",
     "baseline": "a figure",
+    "no": "findings",
 }
 
 
@@ -39,12 +40,15 @@ def expectations_of(model: MatrixFile) -> tuple[Expectation, ...]:
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Comparisons that compare nothing, and expectations of no cell."""
-    if not model.compare and not model.expect:
+    """Comparisons that compare nothing, expectations of no cell, a target without TCP."""
+    if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})
     cells = expansion(model.each_pairing, tuple(grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
+    tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
+    if model.target is not None and not tcp:
+        yield document.fault(("target",), "is about streams over TCP, and no cell is one")
     for index, comparison in enumerate(comparisons_of(model)):
         message = comparison.fault(plain)
         if message is not None:
@@ -54,6 +58,18 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
             if not any(each.is_about(cell) for cell in plain):
                 message = f"no cell of the matrix is meant that has {_HAVING[each.what]}"
                 yield document.fault(("expect", index, each.what), message)
+
+
+def unknown_kinds(document: Document, model: MatrixFile, kinds: Collection[str]) -> Iterator[Fault]:
+    """Kinds of findings that nobody has; ``kinds`` are those that there are."""
+    known = (*SEVERITIES, *kinds)
+    for index, section in enumerate(model.expect or []):
+        listed = isinstance(document.at(("expect", index)).get("no"), list)
+        for place, word in enumerate(section.no or ()):
+            if word not in known:
+                near = did_you_mean(word, known) or "; docs/findings.md has them all"
+                path = ("expect", index, "no", *((place,) if listed else ()))
+                yield document.fault(path, f"`{word}` is no kind of finding{near}")
 
 
 def _side(section: Any) -> dict[str, Level]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from netlab.config.checks import checked
 from netlab.config.document import Document, check, load_document, read_document
-from netlab.config.goals import comparisons_of, expectations_of, idle
+from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_kinds
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
@@ -27,18 +27,22 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.matrix import Link, LongPath, Matrix
 from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
 
 
 def load_matrix(
-    path: Path, overrides: Mapping[str, str] | None = None, hosts_file: Path | None = None
+    path: Path,
+    overrides: Mapping[str, str] | None = None,
+    hosts_file: Path | None = None,
+    kinds: Collection[str] | None = None,
 ) -> Matrix:
     """Read a matrix, with ``overrides`` as ``--set NAME=VALUE`` gives them.
 
     ``hosts_file`` is the inventory where the matrix has no ``hosts:`` of its own; it is read for
-    pairings of "every host with every other" and for nothing else.
+    pairings of "every host with every other" and for nothing else. ``kinds`` are the kinds of
+    findings that there are, which ``expect`` may forbid; without them any may be named.
 
     An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
     ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is
@@ -50,6 +54,7 @@ def load_matrix(
     document = read_document(path, faults)
     model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += idle(document, model)
+    faults += () if kinds is None else unknown_kinds(document, model, kinds)
     if faults:
         raise MatrixError(faults)
     said = overrides_of(overrides or {}, model)
@@ -72,9 +77,16 @@ def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
     return comparisons_of(_model_of(matrix_text, file))
 
 
-def expectations_in(matrix_text: str, file: str) -> tuple[Expectation, ...]:
-    """What a matrix's text expects, in the same way."""
-    return expectations_of(_model_of(matrix_text, file))
+def expectations_in(
+    matrix_text: str, file: str, kinds: Collection[str] | None = None
+) -> tuple[Expectation, ...]:
+    """What a matrix's text expects, in the same way; ``kinds`` as in ``load_matrix``."""
+    model = _model_of(matrix_text, file)
+    if kinds is not None and any(section.no for section in model.expect or ()):
+        faults = [*unknown_kinds(load_document(matrix_text, file), model, kinds)]
+        if faults:
+            raise MatrixError(faults)
+    return expectations_of(model)
 
 
 def _model_of(matrix_text: str, file: str) -> MatrixFile:
@@ -106,6 +118,9 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
     if model.until is not None:
         said = model.until
         until = StopRule(**said.model_dump())
+    target = None
+    if model.target is not None:
+        target = LongPath(model.target.rtt, model.target.rate)
     content = _content(model, link, until, grids, scale)
     return Matrix(
         title=model.title or Path(document.file).stem,
@@ -125,6 +140,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         scale=scale,
         comparisons=comparisons_of(model),
         expectations=expectations_of(model),
+        target=target,
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,

@@ -19,6 +19,7 @@ from netlab.config.settings import (
     Pairing,
     Rate,
     RoleName,
+    RoundTripTime,
     Setting,
     Steal,
     WarmUp,
@@ -216,6 +217,15 @@ class LinkSection(Section):
     )
 
 
+class TargetSection(Section):
+    """A longer path that TCP is to fill: the findings say what of what was measured stands against
+    it.
+    """
+
+    rtt: RoundTripTime = Field(description="Round trip of the whole path.")
+    rate: Rate = Field(description="Of payload.")
+
+
 class UntilSection(Section):
     """Trials of a cell go on until the interval of their mean is this tight."""
 
@@ -269,6 +279,7 @@ class MatrixFile(Running):
         description="What the report is headed with; without one the name of the file.",
     )
     link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
+    target: TargetSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
     pairings: Pairings = Field(
         description="Server first: systems (WL is Windows and Linux), or hosts by name "
         "(nas+laptop); `all`: every host of the inventory with every other, each way."

@@ -108,11 +108,13 @@ def _type_of(reads: Reader, field: Any) -> Any:
 
 _RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
 _PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
+_RTT = NumberWithUnit("seconds", 1e-6, 60, "50ms")
 _WITHIN = NumberWithUnit("share", 0.0001, 0.5, "2.5 %")
 _STEAL = NumberWithUnit("share", 0, 0.5, "0.5 %")
 _CONFIDENCE = NumberWithUnit("share", 0.5, 0.999, "95 %")
 Rate = Annotated[float, BeforeValidator(_validator(_RATE)), _json(_RATE)]
 WarmUp = Annotated[float, BeforeValidator(_validator(_PAUSE)), _json(_PAUSE)]
+RoundTripTime = Annotated[float, BeforeValidator(_validator(_RTT)), _json(_RTT)]
 Within = Annotated[float, BeforeValidator(_validator(_WITHIN)), _json(_WITHIN)]
 Steal = Annotated[float, BeforeValidator(_validator(_STEAL)), _json(_STEAL)]
 Confidence = Annotated[float, BeforeValidator(_validator(_CONFIDENCE)), _json(_CONFIDENCE)]

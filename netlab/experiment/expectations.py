@@ -14,11 +14,16 @@ from netlab.experiment.kinds import FIELDS
 from netlab.experiment.settings import Level
 from netlab.units import format_bytes, format_rate, format_seconds, format_share
 
-What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline"]
-"""What is expected of: a quantity, or of the whole cell against a baseline run."""
+What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
+"""What is expected of: a quantity, of the whole cell against a baseline run, or that findings say
+nothing of a kind.
+"""
 
-Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline"]
-"""What a limit is given in: a unit, or a share of something."""
+Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline", "findings"]
+"""What a limit is given in: a unit, a share of something, or how many."""
+
+SEVERITIES = ("warning", "note")
+"""Instead of the name of a kind: every kind of that severity."""
 
 NAMES: Mapping[What, str] = {
     "throughput": "throughput",
@@ -27,6 +32,7 @@ NAMES: Mapping[What, str] = {
     "payload": "payload",
     "frames": "rate without loss",
     "baseline": "against the baseline",
+    "no": "findings",
 }
 
 _TESTS: Mapping[What, frozenset[str]] = {
@@ -36,6 +42,7 @@ _TESTS: Mapping[What, frozenset[str]] = {
     "payload": frozenset({"payload_search"}),
     "frames": frozenset({"throughput_search"}),
     "baseline": frozenset(FIELDS),
+    "no": frozenset(FIELDS),
 }
 """The kinds of test that have the quantity."""
 
@@ -56,6 +63,8 @@ class Expectation:
     """Cells that agree in all of it; empty is every one."""
     unless: When = field(default_factory=dict)
     """Cells left out: those that agree in all of it. Empty is none."""
+    forbidden: str = ""
+    """Of ``no``: a kind of finding, or a severity."""
 
     def is_about(self, cell: Mapping[str, Level]) -> bool:
         """Whether a cell (its settings with ``pairing`` and ``test``) is meant and has what is
@@ -101,6 +110,8 @@ class Expectation:
         limit = f"{self.limit / scale:.9g}{unit}" if "%" in unit else self._short(self.limit)
         if self.what == "baseline":
             return f"no worse than the baseline by {limit}"
+        if self.what == "no":
+            return f"no {self.forbidden}"
         return f"{NAMES[self.what]} {self.bound} {limit}"
 
 
@@ -112,6 +123,7 @@ _WRITTEN: Mapping[Of, tuple[float, str]] = {
     "ns": (1e3, " us"),
     "bytes": (1, " B"),
     "1/s": (1, "/s"),
+    "findings": (1, ""),
     "share": (0.01, " %"),
     "baseline": (0.01, " %"),
     "ceiling": (0.01, " % of the ceiling"),

@@ -26,6 +26,15 @@ class Link:
     """Routers between the hosts: a frame goes over ``hops`` + 1 cables, one after the other."""
 
 
+@dataclass(frozen=True, slots=True)
+class LongPath:
+    """A path that TCP is to fill, once what was measured is a part of it."""
+
+    rtt_s: float
+    rate_bit_per_s: float
+    """Of payload."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
     """A whole experiment, as its author wrote it, with ``--set`` applied."""
@@ -57,11 +66,14 @@ class Matrix:
     """Times which every ``count`` was taken by ``--set scale``; 1 where nobody set it."""
     comparisons: tuple[Comparison, ...]
     expectations: tuple[Expectation, ...]
+    target: LongPath | None
+    """What the findings are to say of a longer path; ``None``: nothing."""
     content: dict[str, Any]
     """What makes two matrices the same, as plain JSON data: link, pairings, tests and repeats.
 
     Not the title, the hosts, who is observed, the order, the pause, what is measured again, what
-    is compared or expected; nor how an axis is written or its values are sorted.
+    is compared, expected or asked of a longer path; nor how an axis is written or its values are
+    sorted.
     """
     content_hash: str
     """SHA-256 of ``content``, in hex."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.experiment.matrix import Link, LongPath
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
@@ -21,13 +22,21 @@ from netlab.results.run import Run, read_checked
 from netlab.store.source_facts import Stated, stated_of
 
 
+@dataclass(frozen=True)
 class Analysis(Run):
     """A run, and what its records let one say of it; computed when first asked for."""
+
+    say: Callable[[Run], Callable[[Finding], str]] | None = None
+    """Puts the findings of a run into sentences; ``None``: they have none."""
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What may be said about the run, each with its evidence: warnings first."""
-        return findings(self)
+        found = findings(self)
+        if self.say is None:
+            return found
+        in_words = self.say(self)
+        return tuple(replace(each, sentence=in_words(each)) for each in found)
 
     @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
@@ -35,9 +44,9 @@ class Analysis(Run):
         return samples(self)
 
 
-def load(path: Path) -> Analysis:
+def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = None) -> Analysis:
     """Read a run folder; UsageError where there is none, StoreError where it is beyond use."""
-    return Analysis(read_checked(path))
+    return Analysis(read_checked(path), say)
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
@@ -58,6 +67,7 @@ class RunEvidence:
         self.run = run
         self.samples = run.samples
         self.link: Link | None = run.plan.link
+        self.target: LongPath | None = run.plan.target
         self.imported = run.plan.source is not None
         self.notes = run.facts
         """Facts of hosts, as they were noted."""

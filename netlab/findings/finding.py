@@ -51,6 +51,8 @@ class Finding:
     """Evidence that is no number: names, facts before and after, a source."""
     trials: tuple[tuple[str, int], ...] = ()
     """(cell, trial) of each trial in which it was seen; empty: it is not about single trials."""
+    sentence: str = field(default="", compare=False)
+    """What it states, in English; of a run that ``netlab.load`` read."""
 
     @property
     def severity(self) -> Severity:

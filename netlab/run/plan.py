@@ -20,6 +20,7 @@ from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.schedule import Round, Trial, rounds
+from netlab.findings.finding import Kind
 from netlab.measure.common_window import is_common, lead_s
 from netlab.measure.ends import address_of
 from netlab.run.ask_hosts import AskHosts, beyond_hosts
@@ -106,7 +107,7 @@ def plan_of(
     Raises MatrixError and UsageError as `netlab run` would. Without an inventory each system is
     taken to have two hosts: then LL and WW share none.
     """
-    matrix = load_matrix(matrix_file, overrides, hosts_file)
+    matrix = load_matrix(matrix_file, overrides, hosts_file, [*Kind])
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)

@@ -16,6 +16,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Trial
+from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
 from netlab.results.value_types import RUN_CHECK
 from netlab.run.absence import PATIENCE_S
@@ -87,7 +88,7 @@ class Outcome:
 
 def run(options: Options, progress: Progress) -> Outcome:
     """Measure what is missing of a matrix; every record is on disk before the next trial."""
-    matrix = load_matrix(options.matrix, options.overrides, options.hosts)
+    matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
     inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
     chosen = chosen_of(cells, options.only)
@@ -181,6 +182,7 @@ def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
         cells=tuple(_planned(matrix, cell) for cell in cells),
         repeats=matrix.repeats,
         until=matrix.until,
+        target=matrix.target,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from netlab.experiment.matrix import Link
+from netlab.experiment.matrix import Link, LongPath
 from netlab.experiment.records import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.experiment.stopping import StopRule
 from netlab.version import VERSION
@@ -49,6 +49,8 @@ class Plan:
     """Trials of a cell; with ``until`` the most of them."""
     until: StopRule | None = None
     """When the cells without ``repeats`` of their own have had enough."""
+    target: LongPath | None = None
+    """What the findings are to say of a longer path; makes no other plan."""
     source: str | None = None
     """The document that the records were imported from."""
 
@@ -75,6 +77,7 @@ def to_text(plan: Plan, created_at: str) -> str:
         "link": plan.link and _link_data(plan.link),
         "repeats": plan.repeats,
         "until": plan.until and asdict(plan.until),
+        "target": plan.target and asdict(plan.target),
     }
     header = {name: value for name, value in header.items() if value is not None}
     cells = [_cell_data(cell) for cell in plan.cells]
@@ -95,7 +98,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     if checksum != _checksum(data):
         raise ValueError("its checksum does not agree: it was damaged, or changed by hand")
     # The checksum finds accidents. A file from elsewhere may have one and be wrong all the same.
-    link, until = data.get("link"), data.get("until")
+    link, until, target = data.get("link"), data.get("until"), data.get("target")
     plan = Plan(
         title=_typed(data, "title", str),
         content=_typed(data, "content", dict),
@@ -105,6 +108,7 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
         cells=tuple(map(_cell, _typed(data, "cells", list))),
         repeats=_count(data, "repeats"),
         until=_until(_typed(data, "until", dict)) if until else None,
+        target=_target(_typed(data, "target", dict)) if target else None,
         source=_typed(data, "source", str) if "source" in data else None,
     )
     trials = sum(map(plan.most_of, plan.cells))
@@ -157,6 +161,10 @@ def _until(data: object) -> StopRule:
         at_least=_count(data, "at_least", 2),
         at_most=_count(data, "at_most", 2),
     )
+
+
+def _target(data: object) -> LongPath:
+    return LongPath(_positive(data, "rtt_s"), _positive(data, "rate_bit_per_s"))
 
 
 def _link_data(link: Link) -> dict[str, Any]:

@@ -46,11 +46,15 @@ class RunUnderTest:
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
         """What became of every expectation of the matrix, and of a baseline run."""
         from netlab.compare.check import check
+        from netlab.report.text.said import said_findings
 
         against = self.baseline if baseline is None else Path(baseline)
         try:
             return check(
-                self.run, None if against is None else load(against), no_worse_by=no_worse_by
+                self.run,
+                None if against is None else load(against),
+                no_worse_by=no_worse_by,
+                say=said_findings,
             )
         except NetlabError as error:
             _fail(error)

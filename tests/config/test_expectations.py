@@ -205,5 +205,7 @@ def test_the_matrix_of_the_documentation_expects_what_it_says(load: Any) -> None
         "throughput at least 90 % of the ceiling",
         "loss at most 0.1 %",
         "no worse than the baseline by 5 %",
+        "no warning",
+        "no other-load",
     ]
     assert len(cells(matrix, matrix.expectations[0])) == 3

@@ -50,8 +50,11 @@ def held_up(run: Run, link: Link | None) -> Iterator[Finding]:
     hosts without a twentieth of their CPUs' time, about senders that sent less than asked, and
     about windows in which more came than was offered.
 
-    Each trial has one at most, and none where data stopped: that says it already.
+    Each trial has one at most, and none where data stopped: that says it already. A printed table
+    shows no window.
     """
+    if run.plan.source is not None:
+        return
     rules: tuple[tuple[Kind, Callable[[Record, str], _HeldUp | None]], ...] = (
         (Kind.PROCESS_STALLED, _pause),
         (Kind.CPUS_TAKEN, _taken),

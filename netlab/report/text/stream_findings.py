@@ -72,6 +72,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "link_rate_bit_per_s": format_rate,
     "interface_speed_bit_per_s": format_rate,
     "offered_bit_per_s": format_rate,
+    "target_bit_per_s": format_rate,
     "window_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
     "highest_ceiling_bit_per_s": lambda rate: f"{rounded(rate / 1e6, 2)} Mbit/s",
     "_bit_per_s": throughput,
@@ -90,6 +91,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_us": lambda time_us: _time(1000 * time_us),
     "_s": format_seconds,
     "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
+    "packets": lambda count: f"{count:,.0f}",
     "ratio": lambda ratio: f"{float(f'{ratio:.2g}'):g}",
     "": _whole,
 }

@@ -1,0 +1,64 @@
+"""Holding a run against kinds of findings that nobody is to find in it. Pure.
+
+Findings are computed and worded elsewhere; here they come as plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab.experiment.expectations import Expectation
+from netlab.experiment.records import Status
+from netlab.messages import counted
+from netlab.results.readings import Reading
+
+NOT_LOOKED_FOR = "nobody looked for findings"
+
+
+@dataclass(frozen=True, slots=True)
+class SaidFinding:
+    """One finding: of what kind, how grave, about which cells, and its sentence."""
+
+    kind: str
+    severity: str
+    cells: tuple[str, ...]
+    """Keys; empty: about a host or the whole run."""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidFindings:
+    """All that is found in a run, and the kinds that there are."""
+
+    kinds: Collection[str]
+    findings: Sequence[SaidFinding]
+
+
+def held_against_findings(
+    expectation: Expectation, cells: Mapping[str, Sequence[Reading]], said: SaidFindings | None
+) -> Iterator[tuple[str, bool | None, str]]:
+    """(cell, whether it is met, why) of each cell meant; ``None``: it cannot be judged.
+
+    A finding about a host or the whole run has no cell (an empty key), and is held against it where
+    the expectation is about every cell.
+    """
+    if said is None:
+        yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
+        return
+    found = [each for each in said.findings if expectation.forbidden in (each.kind, each.severity)]
+    if not expectation.when and not expectation.unless:
+        yield from (("", False, _words(each)) for each in found if not each.cells)
+    for cell, trials in cells.items():
+        about = [_words(each) for each in found if cell in each.cells]
+        blank = sum(each.status != Status.OK for each in trials)
+        if about:
+            yield cell, False, " ".join(about)
+        elif blank:
+            yield cell, None, f"{blank} of {len(trials)} trials without a result"
+        else:
+            yield cell, True, counted("{number} trial", "{number} trials", len(trials))
+
+
+def _words(each: SaidFinding) -> str:
+    return f"{each.sentence} ({each.kind})"

@@ -1,0 +1,156 @@
+"""expect: no …: kinds of findings that nobody is to find; what cannot be judged is never a pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from made_streams import stream, stream_run
+
+from netlab.cli import cli
+from netlab.compare.check import Checked, check
+from netlab.compare.forbidden import NOT_LOOKED_FOR, SaidFinding, SaidFindings
+from netlab.config.matrix_file import expectations_in, load_matrix
+from netlab.errors import ExpectationError, IncompleteRun, MatrixError
+from netlab.findings.analysis import Analysis
+from netlab.findings.finding import Kind
+from netlab.report.text.said import said_findings
+from netlab.results.run import Run
+from netlab.testing.live_run import RunUnderTest
+
+MATRIX = """\
+link: {rate: 100Mbit}
+pairings: [LL]
+tests: [{test: stream, protocol: TCP, message_size: [64, 1448]}]
+expect:
+  - """
+KINDS = ("outlier", "step", "facts-changed")
+
+
+def made(path: Path, expect: str, figures: tuple[float | None, ...] = (94.1, 94.1)) -> Analysis:
+    cells = [(stream(size=size), figures) for size in (64, 1448)]
+    return stream_run(path, *cells, matrix_text=f"{MATRIX}{expect}\n")
+
+
+def held(run: Run, *found: tuple[str, str, tuple[int, ...]]) -> Checked:
+    """Checked with findings made up: kind, severity, indices of cells."""
+    keys = [cell.key for cell in run.plan.cells]
+    said = SaidFindings(
+        KINDS,
+        [
+            SaidFinding(kind, severity, tuple(keys[at] for at in cells), f"{kind} it is.")
+            for kind, severity, cells in found
+        ],
+    )
+    return check(run, say=lambda _: said)
+
+
+def verdicts(checked: Checked) -> list[tuple[str, str]]:
+    return [(each.label, each.verdict) for each in checked.judgements]
+
+
+def test_a_cell_of_which_nothing_forbidden_is_said_is_met(tmp_path: Path) -> None:
+    run = made(tmp_path / "a", "no: warning")
+    checked = held(run, ("step", "note", (0,)))
+    assert checked.met
+    assert {each.words for each in checked.judgements} == {"2 trials"}
+    checked = held(run, ("outlier", "warning", (0,)), ("step", "note", (1,)))
+    assert [each.verdict for each in checked.judgements] == ["not met", "met"]
+    assert checked.judgements[0].words == "outlier it is. (outlier)"
+    assert "no warning: 1 met, 1 not met" in checked.as_text()
+    with pytest.raises(ExpectationError):
+        checked.raise_for_unmet()
+
+
+def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_name(
+    tmp_path: Path,
+) -> None:
+    run = made(tmp_path / "a", "no: [step, outlier]")
+    checked = held(run, ("step", "note", (1,)))
+    words = [(str(each.expectation), each.verdict) for each in checked.judgements]
+    assert words == [
+        ("no step", "met"),
+        ("no step", "not met"),
+        ("no outlier", "met"),
+        ("no outlier", "met"),
+    ]
+
+
+def test_what_is_said_of_a_host_counts_where_every_cell_is_meant(tmp_path: Path) -> None:
+    whole = held(made(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ()))
+    assert verdicts(whole)[0] == ("the run", "not met")
+    assert not whole.met
+    some = "{no: warning, when: {message_size: 64}}"
+    part = held(made(tmp_path / "b", some), ("facts-changed", "warning", ()))
+    assert part.met and len(part.judgements) == 1
+
+
+def test_only_the_cells_meant_are_judged(tmp_path: Path) -> None:
+    run = made(tmp_path / "a", "{no: warning, unless: {message_size: 64}}")
+    assert held(run, ("outlier", "warning", (0,))).met
+    assert not held(run, ("outlier", "warning", (1,))).met
+
+
+def test_a_trial_without_a_result_is_no_pass_and_neither_is_nobody_looking(tmp_path: Path) -> None:
+    run = made(tmp_path / "a", "no: step", (94.1, None))
+    checked = held(run)
+    assert {each.verdict for each in checked.judgements} == {"cannot be judged"}
+    assert checked.judgements[0].words == "1 of 2 trials without a result"
+    with pytest.raises(IncompleteRun):
+        checked.raise_for_unmet()
+    unasked = check(made(tmp_path / "b", "no: step"))
+    assert {each.words for each in unasked.judgements} == {NOT_LOOKED_FOR}
+    assert not unasked.met
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ("no: warnings", "5:9: expect[0].no: `warnings` is no kind of finding; did you mean `warn"),
+        ("no: [step, otlier]", "5:16: expect[0].no[1]: `otlier` is no kind of finding; did you me"),
+        ("no: zebra", "`zebra` is no kind of finding; docs/findings.md has them all"),
+        ("no: []", "5:9: expect[0].no: forbids nothing"),
+        ("no: [step, step]", "forbids a kind twice"),
+        ("no: 5", "5: should be `warning`, `note` or a kind of finding"),
+        ("no: {kind: step}", "should be `warning`, `note` or a kind of finding"),
+        ("when: {protocol: TCP}", "expects nothing: give one of throughput, loss, round_trip,"),
+        ("{no: step, when: {protocol: UDP}}", "expect[0].no: no cell of the matrix is meant"),
+    ],
+)
+def test_what_is_no_kind_is_refused_at_its_place(tmp_path: Path, written: str, fault: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"{MATRIX}{written}\n")
+    with pytest.raises(MatrixError) as refused:
+        load_matrix(file, kinds=[*Kind])
+    assert fault in str(refused.value)
+
+
+def test_a_kind_that_is_none_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", "no: otlier")
+    for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
+        done = CliRunner().invoke(cli, words)
+        assert isinstance(done.exception, MatrixError)
+        assert "5:9: expect[0].no: `otlier` is no kind of finding" in str(done.exception)
+
+
+def test_what_is_forbidden_makes_no_other_experiment(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(MATRIX.removesuffix("expect:\n  - "))
+    plain = load_matrix(file)
+    file.write_text(f"{MATRIX}no: [warning, step]\n")
+    asked = load_matrix(file, kinds=[*Kind])
+    assert plain.content_hash == asked.content_hash
+    assert [str(each) for each in asked.expectations] == ["no warning", "no step"]
+    assert expectations_in(asked.text, "m.yaml", [*Kind]) == asked.expectations
+
+
+def test_the_command_and_the_plugin_look_for_findings(tmp_path: Path) -> None:
+    clean = made(tmp_path / "a", "no: [warning, wire-ceiling]")
+    said = {each.kind for each in said_findings(clean).findings}
+    assert said  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.
+    checked = RunUnderTest(clean.path).check()
+    assert {each.verdict for each in checked.judgements} == {"met", "not met"}
+    done = CliRunner().invoke(cli, ["check", str(clean.path)])
+    assert isinstance(done.exception, ExpectationError)
+    assert "(wire-ceiling)" in done.stdout

@@ -1,0 +1,85 @@
+"""RFC 8337's formulas: windows, run lengths, and its test of the loss, wrong answers counted."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.matrix import LongPath
+from netlab.findings.distance import model
+
+paths = st.builds(LongPath, st.floats(1e-5, 2), st.floats(1e4, 1e11))
+
+
+def test_the_window_of_a_long_fast_path() -> None:
+    target = LongPath(0.05, 1e9)
+    assert model.needed_bytes(target) == 6_250_000
+    assert model.window_packets(target, 1448) == 4317
+    assert model.run_length(target, 1448) == 3 * 4317**2
+    assert model.allowed_bit_per_s(58_982, target) == pytest.approx(9.437e6, rel=1e-3)
+
+
+def test_the_packets_that_show_a_path_without_loss_to_be_right() -> None:
+    # ln(19) / ln(4 (1 - 1/L) / (1 - 4/L)) losses off a line of 2.16 / L: 0.98 of the run length.
+    length = 3 * 173**2
+    needed = model.packets_needed(0, length)
+    assert needed == pytest.approx(0.981 * length, rel=2e-3)
+    assert model.judged(needed, 0, length) == "few enough"
+    assert model.judged(needed - 1, 0, length) == "not known"
+    assert model.judged(0, 0, length) == "not known"
+    assert model.judged(1000, 500, length) == "too many"
+
+
+@given(paths, st.integers(40, 9000))
+def test_a_loss_of_one_in_the_run_length_allows_the_target(path: LongPath, packet: int) -> None:
+    length = model.run_length(path, packet)
+    allowed = model.bit_per_s_at_loss(1 / length, path, packet)
+    whole = model.window_packets(path, packet) * packet
+    assert allowed == pytest.approx(8 * whole / path.rtt_s)
+    assert model.bit_per_s_at_loss(0, path, packet) == math.inf
+
+
+@given(st.integers(0, 10**7), st.integers(0, 50), st.integers(3, 10**9))
+def test_more_loss_is_never_better_and_more_packets_never_worse(
+    packets: int, lost: int, length: int
+) -> None:
+    order = ["too many", "not known", "few enough"]
+    here = order.index(model.judged(packets, lost, length))
+    assert order.index(model.judged(packets, lost + 1, length)) <= here
+    assert order.index(model.judged(2 * packets + 1, lost, length)) >= here
+
+
+def losses(packets: int, share: float, draw: random.Random) -> int:
+    """Of so many packets, by the distances between losses."""
+    at, lost = 0, 0
+    while True:
+        at += 1 + int(math.log(1 - draw.random()) / math.log(1 - share))
+        if at > packets:
+            return lost
+        lost += 1
+
+
+@pytest.mark.parametrize(
+    ("times", "wrong"), [(0.25, "too many"), (1, "too many"), (4, "few enough"), (10, "few enough")]
+)
+def test_the_test_is_wrong_as_seldom_as_it_says(times: float, wrong: str) -> None:
+    draw = random.Random(f"{times}")  # noqa: S311
+    length = 20_000
+    runs = 400
+    said = [
+        model.judged(n, losses(n, times / length, draw), length)
+        for n in (draw.randrange(5_000, 200_000) for _ in range(runs))
+    ]
+    # 5 %, and what chance adds to that in 400 runs.
+    assert said.count(wrong) <= 0.08 * runs  # type: ignore[arg-type]
+    assert len(said) - said.count("not known") >= 0.2 * runs
+
+
+def test_the_interval_of_a_loss_is_wilsons() -> None:
+    assert model.loss_interval(0, 0) == (0.0, 1.0)
+    assert model.loss_interval(1000, 0)[1] == pytest.approx(3.84 / 1003.84, rel=1e-3)
+    assert [*model.loss_interval(100, 10)] == pytest.approx([0.0552, 0.1744], abs=1e-4)

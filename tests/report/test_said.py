@@ -1,0 +1,109 @@
+"""Findings for programs: the JSON of `netlab report`, and their sentences in Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from folders import REPORTS
+from made_streams import stream, stream_run
+
+import netlab
+from netlab.cli import cli
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import Group, Kind, finding
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+from netlab.report.text.said import findings_json, said_findings
+
+RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
+
+
+def test_there_are_recorded_runs() -> None:
+    assert len(RUNS) >= 2
+
+
+@pytest.mark.parametrize("folder", RUNS[:3], ids=lambda path: path.name)
+def test_each_finding_is_an_object_with_what_the_page_says(folder: Path) -> None:
+    run = netlab.load(folder)
+    told = json.loads(findings_json(run))
+    assert len(told) == len(run.findings) > 0
+    index = RunIndex(run)
+    keys = {cell.key for cell in run.plan.cells}
+    for each, found in zip(told, run.findings, strict=True):
+        assert [*each] == [
+            *("kind", "severity", "about", "cells", "trials", "evidence", "words"),
+            *("sentence", "advice"),
+        ]
+        assert each["kind"] == found.kind and each["severity"] == found.kind.severity
+        assert each["sentence"] == found.sentence == sentence(found, index)
+        assert each["sentence"].endswith(".")
+        assert {*each["cells"]} <= keys
+        assert all(isinstance(value, int | float) for value in each["evidence"].values())
+        assert None not in each["about"].values()
+    severities = [each["severity"] for each in told]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_what_a_finding_is_not_bound_to_is_absent_and_no_figure_is_infinite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stream_run(tmp_path / "a", (stream(), (94.0,)))
+    group = Group("LL", "TCP", None, "", (("streams", 4),))
+    cell = run.plan.cells[0].key
+    figures = {"cells": 1.0, "most": math.inf}
+    made = finding(Kind.FEWER_CELLS, group, (cell,), figures, {}, ((cell, 2),))
+    monkeypatch.setattr(Analysis, "findings", (made,))
+    (told,) = json.loads(findings_json(run))
+    assert told["about"] == {"pairing": "LL", "protocol": "TCP", "settings": {"streams": 4}}
+    assert told["evidence"] == {"cells": 1.0}
+    assert told["trials"] == [{"cell": cell, "trial": 2}]
+
+
+def test_a_run_without_findings_is_an_empty_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Analysis, "findings", ())
+    assert findings_json(stream_run(tmp_path / "a", (stream(), (94.0,)))) == b"[]\n"
+
+
+def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> None:
+    bare, said = load(RUNS[0]), netlab.load(RUNS[0])
+    assert all(each.sentence for each in said.findings)
+    assert not any(each.sentence for each in bare.findings)
+    assert bare.findings == said.findings
+    every = said_findings(bare)
+    assert [each.sentence for each in every.findings] == [f.sentence for f in said.findings]
+    assert {each.kind for each in every.findings} <= {*every.kinds}
+
+
+def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: Path) -> None:
+    run = stream_run(tmp_path / "run", (stream(), (94.0, 94.1)))
+    before = sorted(path.name for path in run.path.iterdir())
+    printed = CliRunner().invoke(cli, ["report", str(run.path), "--format", "json"])
+    assert printed.exit_code == 0, printed.output
+    assert printed.stdout_bytes == findings_json(run)
+    file = tmp_path / "findings.json"
+    words = ["report", str(run.path), "--format", "json", "-o", str(file)]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    assert file.read_bytes() == printed.stdout_bytes
+    assert sorted(path.name for path in run.path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--output", "x.json"], "--output is of --format json"),
+        (["--format", "json", "--lang", "de"], "--lang and --watch are of the report"),
+        (["--format", "json", "--watch"], "--lang and --watch are of the report"),
+        (["--format", "xml"], "is not one of"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+    run = stream_run(tmp_path / "run", (stream(), (94.0,)))
+    done = CliRunner().invoke(cli, ["report", str(run.path), *words])
+    assert done.exit_code != 0
+    assert said in f"{done.output}{done.exception}"
