@@ -40,16 +40,37 @@ static uint64_t last_send_ns(struct test *test)
     return last_ns;
 }
 
-static void supervise_count(struct test *test)
+/* Awaits, and takes points of TCP's own numbers on the way. */
+static bool await_sampling(struct test *test, await_event came, uint64_t until_ns)
+{
+    for (;;) {
+        const uint64_t due_ns = tcp_series_due_ns(&test->samples.series);
+        if (await(test, came, await_earlier(due_ns, until_ns)))
+            return true;
+        const uint64_t now = plat_now_ns();
+        if (test_failed(test) || now >= until_ns || now >= await_deadline_ns(test))
+            return false;
+        sample_series(test);
+    }
+}
+
+static void open_window(struct test *test)
 {
     sample_edge(test, &test->samples.open);
+    if (!test->settings.udp)
+        tcp_series_begin(&test->samples.series, test->samples.open.now_ns);
+}
+
+static void supervise_count(struct test *test)
+{
+    open_window(test);
     test->samples.open.now_ns = first_send_ns(test);
     test->samples.open.bytes = test->samples.open.messages = 0;
     if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
         /* Told to stop before the count is full: it is as many as have gone out. */
         atomic_store(&test->halt, true);
     }
-    await(test, await_all_ended, NEVER_NS);
+    await_sampling(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
         test->samples.close.now_ns = last_send_ns(test); /* the end markers take time of their own */
@@ -73,8 +94,8 @@ void supervise_sending(struct test *test)
                                              : first_send_ns(test) + settings->warm_up_ns;
     uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
     await(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
-    await(test, await_told_or_ended, close_ns);
+    open_window(test);
+    await_sampling(test, await_told_or_ended, close_ns);
     sample_edge(test, &test->samples.close);
     atomic_store(&test->in_tail, true);
     await(test, await_told_or_ended, test->samples.close.now_ns + TAIL_NS);

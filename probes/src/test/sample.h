@@ -7,6 +7,8 @@
 /* Counters first, then what takes longer to read. */
 void sample_edge(struct test *test, struct edge *edge);
 void sample_queues(struct test *test, struct queue *queue);
+/* A point of TCP's own numbers, of the first stream. */
+void sample_series(struct test *test);
 /* One look at the receive queues. */
 void sample_fill(struct test *test, struct fill *fill);
 /* Right after the sockets were opened; right before they are closed. */
