@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from netprobe_agents import Agent, Reply, agents, netprobe, trial
+from netprobe_agents import Agent, Reply, agents, netprobe, open_trial, trial
 
 __all__ = ["agents", "netprobe"]
 
@@ -51,7 +51,8 @@ def test_a_tcp_sender_tells_tcps_numbers_every_10_ms_of_its_window(
 
 @pytest.mark.needs("linux")
 def test_a_long_window_has_its_points_all_over_and_no_more_of_them(agents: Agents) -> None:
-    done = trial(agents, proto="tcp", message=1448, message_rate=200, seconds=5.6)
+    # The sender's word alone: on a busy machine the receiver's window may end after its tail.
+    done = open_trial(agents, proto="tcp", message=1448, message_rate=200, seconds=5.6).finish()
     times = series(done.sent)["tcp_series_time_us"]
     assert 150 <= len(times) <= 300
     assert times[-1] > 5_000_000
