@@ -13,6 +13,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_number
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.traffic.interfaces import others_of
+from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             queue_looks=said.whole("receiver_queue_looks"),
             queue_full_share=said.number("receiver_queue_full_share"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
+            tcp_series=tcp_series_of(values, prefix) if protocol == "TCP" else None,
             losses=_losses(said) if protocol == "UDP" else Losses(),
             others=() if imported else others_of(record, link),
             drops=_drops(said, record, server_sends=_server_sends(record, prefix)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netlab.findings.finding import Group
+from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
 
 WINDOW_NS = 200_000_000
@@ -181,6 +182,8 @@ class StreamSample:
     queue_full_share: float | None = None
     """Share of these looks that found it full to 80 % and more."""
     tcp: TcpAccount = TcpAccount()
+    tcp_series: TcpSeries | None = None
+    """What the sender's TCP said of itself over its window."""
     losses: Losses = Losses()
     drops: OwnDrops = OwnDrops()
     """Of both directions where it sends both ways."""

@@ -214,6 +214,7 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),
     (_TEXT, "congestion_available route_interface route_source route_gateway addresses"),
     (_TEXT, "interface_driver interface_qdisc interface_offloads interface_duplex token"),
+    (_COUNT, "receive_calls empty_receives"),
     (_COUNT, "streams marks strangers queue_looks queue_drops udp_receive_buffer_errors pid"),
     (_COUNT, "local_drops largest_burst send_calls send_calls_sampled send_room_looks cpu_count"),
     (_COUNT, "rtt_count transactions outstanding stack_count quota_periods dscp cpu"),
@@ -250,6 +251,7 @@ _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
     (re.compile(r"interface_\w+_packets|interface_errors|softnet_dropped_packets"), _COUNT),
     # TCP's own view, and of facts what a sysctl says.
     (re.compile(r"tcp_\w+_options|tcp_[rw]mem"), _TEXT),
+    (re.compile(r"tcp_series_\w+"), _COUNTS),
     (re.compile(r"tcp_\w+"), _WIDE),
     (re.compile(r"\w+_share"), _SHARE),
     (re.compile(r"\w+_ppm"), _REAL),

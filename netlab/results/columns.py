@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import get_args
 
 from netlab.experiment.kinds import FIELDS, ROWS, SETUPS
-
-Dtype = Literal["Int64", "Float64", "string", "boolean"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What one column holds."""
-
-    dtype: Dtype
-    unit: str
-    """Empty for words, counts and shares."""
-    meaning: str
-
+from netlab.results.column import Column, Dtype
+from netlab.results.tcp_series import TCP_SERIES
 
 _UNITS: tuple[tuple[str, str, Dtype], ...] = (
     ("_bit_per_s", "bit/s", "Float64"),
@@ -338,6 +326,11 @@ _SOMETIMES: Mapping[str, Column] = {
     "late_ticks": Column(
         "string", "ns", "start and length of times in which the probe's process did not run"
     ),
+    **TCP_SERIES,
+    "receive_calls": Column(
+        "Int64", "", "receive calls that did not wait: all that spun or polled, else one in 64"
+    ),
+    "empty_receives": Column("Int64", "", "those of them that found nothing"),
     "stalled_ns": Column(
         "Int64", "ns", "how long the probe's process did not run, in pauses of 40 ms and more"
     ),
@@ -352,7 +345,7 @@ _SOMETIMES: Mapping[str, Column] = {
     ),
 }
 """Columns that a frame has only where its trials were such: at the same time or both ways at once,
-with a part that failed, or of probes that record gaps."""
+with a part that failed, or of probes that record it."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 """What a search records of its ends and of the hosts that are observed."""

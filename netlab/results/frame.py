@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from netlab.experiment.records import Record, Status, Value
-from netlab.results.columns import PERCENTILES, Dtype, columns_of, describe, is_documented
+from netlab.results.column import Dtype
+from netlab.results.columns import PERCENTILES, columns_of, describe, is_documented
 from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun

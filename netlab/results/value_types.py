@@ -16,6 +16,7 @@ from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import HEADLINE_ENDINGS, Value
 from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
+from netlab.results.tcp_series import TCP_SERIES
 from netlab.store.reader import RunCheck
 
 ValueKind = Literal[
@@ -45,7 +46,10 @@ _SERIES = frozenset(
         *("loss_own_drops", "captured_frames", "captured_next_frames"),
     }
 )
-TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks")
+TIMES_OF_AN_END = (
+    *("_gaps", "_gap_queue_full", "_late_ticks"),
+    *(f"_{name}" for name in TCP_SERIES),
+)
 COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
 """What names end in that begin with the end, and before it with the flow, that they are of."""
 HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")

@@ -158,6 +158,59 @@ def test_a_stream_both_ways_has_a_chart_a_direction(make: Make) -> None:
     ]
 
 
+SERIES: dict[str, Any] = {
+    "time_us": [0, 10_000, 20_000, 30_000],
+    "cwnd_bytes": [10_240, 20_480, 30_720, 21_504],
+    "rtt_us": [1_000, 2_000, 3_000, 2_100],
+    "retransmissions": [0, 0, 0, 2],
+}
+
+
+def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) -> None:
+    cell = planned("stream", protocol="TCP")
+    values = {f"sender_tcp_series_{name}": value for name, value in SERIES.items()}
+    run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
+    (found,) = unpacked(pieces_of(run))
+    window, round_trip = found["charts"]
+    assert (window["title"], window["y"]) == ("TCP’s congestion window", "KiB")
+    assert window["x"] == round_trip["x"] == "seconds since the window opened"
+    assert [(line["label"], line["joined"]) for line in window["lines"]] == [
+        *(("trial 1", True), ("trial 2", True), ("segments sent again", False)),
+    ]
+    assert window["lines"][0]["points"] == [[0, 10], [0.01, 20], [0.02, 30], [0.03, 21]]
+    assert window["lines"][2]["points"] == [[0.03, 21], [0.03, 21]]
+    assert (round_trip["title"], round_trip["y"]) == ("TCP’s round trip", "ms")
+    assert round_trip["lines"][1]["points"] == [[0, 1], [0.01, 2], [0.02, 3], [0.03, 2.1]]
+
+
+def test_of_a_system_that_tells_less_there_is_less_and_both_ways_have_their_own(make: Make) -> None:
+    cell = planned("stream", protocol="TCP", direction="both")
+    told = {name: SERIES[name] for name in ("time_us", "rtt_us")}
+    values = {f"to_client_sender_tcp_series_{name}": value for name, value in told.items()}
+    values |= {
+        f"to_server_sender_tcp_series_{name}": SERIES[name] for name in ("time_us", "cwnd_bytes")
+    }
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    titles = [chart["title"] for chart in unpacked(pieces_of(run))[0]["charts"]]
+    assert titles == ["TCP’s congestion window to server", "TCP’s round trip to client"]
+
+
+def test_a_long_series_is_thinned_and_keeps_its_times(make: Make) -> None:
+    cell = planned("stream", protocol="TCP")
+    count = 512
+    values: dict[str, Any] = {
+        "sender_tcp_series_time_us": [10_000 * place for place in range(count)],
+        "sender_tcp_series_cwnd_bytes": [1024 * place for place in range(count)],
+        "sender_tcp_series_retransmissions": list(range(count)),
+    }
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    (chart,) = unpacked(pieces_of(run))[0]["charts"]
+    line, marks = chart["lines"]
+    assert 100 <= len(line["points"]) <= 200
+    assert len(marks["points"]) <= 200
+    assert all(y == pytest.approx(100 * x) for x, y in [*line["points"], *marks["points"]])
+
+
 def test_the_wire_ceiling_is_drawn_where_the_link_is_known_and_touched(make: Make) -> None:
     cell = planned("stream", message_bytes=64)
     values: dict[str, Any] = {
@@ -200,6 +253,9 @@ def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
         {"rtt_histogram": [3, 1], "rtt_histogram_bits": "seven"},
         {"trial_line_share": [1.0], "trial_verdict": []},
         {"sweep_message_bytes": [1], "sweep_throughput_bit_per_s": []},
+        {"sender_tcp_series_time_us": [2, 1], "sender_tcp_series_rtt_us": [5, 5]},
+        {"sender_tcp_series_time_us": [1, 2], "sender_tcp_series_rtt_us": [5]},
+        {"sender_tcp_series_rtt_us": [5]},
     ],
 )
 def test_a_damaged_series_is_no_chart(make: Make, damaged: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from netlab.errors import UsageError
 from netlab.experiment.kinds import FIELDS, SETUPS
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.results.columns import COLUMNS, COLUMNS_OF, Column, columns_of, describe
+from netlab.results.column import Column
+from netlab.results.columns import COLUMNS, COLUMNS_OF, columns_of, describe
 from netlab.results.frame import make_frame
 from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell

@@ -3,11 +3,29 @@
 Rules are asked in the order of the rows that name them, and findings of one severity keep it.
 """
 
-from netlab.findings.kinds import distance, limits, mesh, over_time, round_trips, traffic
+from netlab.findings.kinds import (
+    distance,
+    limits,
+    mesh,
+    over_time,
+    round_trips,
+    tcp_series,
+    traffic,
+)
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
 
-__all__ = ["Kind", "distance", "limits", "mesh", "missing", "over_time", "round_trips", "traffic"]
+__all__ = [
+    "Kind",
+    "distance",
+    "limits",
+    "mesh",
+    "missing",
+    "over_time",
+    "round_trips",
+    "tcp_series",
+    "traffic",
+]
 
 RUN = "About a run"
 DOUBTFUL = "What makes a stream's figure doubtful"

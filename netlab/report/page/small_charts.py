@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from netlab.messages import _
 from netlab.report.tables.elements import Curve
 from netlab.results.readings import FLOWS, Reading
+from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs, middle_of
 
 MAX_LINES = 12
 """Trials drawn of a cell; more lines than these are a tangle."""
 
 _MAX_STEPS = 200
-"""Points of one curve of a distribution."""
+"""Points of one curve of a distribution, or of TCP's own numbers."""
 
 _PASSED, _NOT_PASSED = _("passed"), _("did not pass")
 
@@ -47,6 +48,7 @@ def small_charts(
     """
     shown = trials[:MAX_LINES]
     found = [_over_window(shown, flow, ceilings.get(flow)) for flow in FLOWS]
+    found += [chart(shown, flow) for flow in FLOWS for chart in (_tcp_window, _tcp_round_trip)]
     found += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
     found += [_searched(reading, values) for reading, values in shown]
     return tuple(chart for chart in found if chart is not None)
@@ -98,6 +100,62 @@ def _over_window(
         tuple(lines),
         level,
     )
+
+
+def _tcp_window(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+    """The sender's congestion window, and on it where it sent segments again."""
+    lines: list[Curve] = []
+    again: _Points = []
+    for reading, values in trials:
+        series = tcp_series_of(values, flow)
+        if series is not None and series.cwnd_bytes:
+            lines.append(_line(reading, len(lines), _thinned(series, series.cwnd_bytes, 1024)))
+            again += _sent_again(series)
+    if not lines:
+        return None
+    marks = [Curve(_("segments sent again"), len(lines), tuple(again), joined=False)]
+    if flow:
+        title = _("TCP’s congestion window {way}", way=FLOWS[flow])
+    else:
+        title = _("TCP’s congestion window")
+    shown = (*lines, *(marks if again else []))
+    return SmallChart(title, _("seconds since the window opened"), "KiB", shown)
+
+
+def _tcp_round_trip(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+    """The round trip, smoothed, that the sender's TCP went by."""
+    lines: list[Curve] = []
+    for reading, values in trials:
+        series = tcp_series_of(values, flow)
+        if series is not None and series.rtt_us:
+            lines.append(_line(reading, len(lines), _thinned(series, series.rtt_us, 1e3)))
+    if not lines:
+        return None
+    title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
+    return SmallChart(title, _("seconds since the window opened"), "ms", tuple(lines))
+
+
+def _thinned(series: TcpSeries, values: Sequence[int], unit: float) -> _Points:
+    """Every so many points, so that a page of many cells stays small."""
+    step = -(-len(values) // _MAX_STEPS)
+    return [
+        (_short(time_us / 1e6), _short(value / unit))
+        for time_us, value in zip(series.time_us[::step], values[::step], strict=True)
+    ]
+
+
+def _sent_again(series: TcpSeries) -> _Points:
+    """Where segments were sent again since the point before; every so many of these as well."""
+    places = [
+        place
+        for place, (before, count) in enumerate(pairwise(series.retransmissions), start=1)
+        if count > before
+    ]
+    step = max(1, -(-len(places) // _MAX_STEPS))
+    return [
+        (_short(series.time_us[place] / 1e6), _short(series.cwnd_bytes[place] / 1024))
+        for place in places[::step]
+    ]
 
 
 def _distribution(trials: Sequence[tuple[Reading, _Values]]) -> SmallChart | None:

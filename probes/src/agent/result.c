@@ -72,6 +72,10 @@ static void add_resolution(struct test *test, struct json *record)
             low_water = test->stream[i].low_water.highest;
     if (low_water > 0)
         json_u64(record, "receive_low_water_bytes", low_water);
+    if (test->samples.open.taken && test->samples.close.taken) {
+        json_u64(record, "receive_calls", test->samples.close.looks - test->samples.open.looks);
+        json_u64(record, "empty_receives", test->samples.close.empty - test->samples.open.empty);
+    }
     json_u64(record, "largest_receive_bytes", window->largest_bytes);
     json_u64(record, "longest_gap_ns", window->longest_gap_ns);
     if (open->known)
@@ -232,4 +236,21 @@ void result_sending(struct test *test, struct json *record)
                       test->settings.open_ns > 0 ? test->settings.open_ns
                                                  : first_ns + test->settings.warm_up_ns,
                       record);
+}
+
+void result_tcp_series(const struct test *test, struct json *record)
+{
+    static const char *const keys[] = {
+        [TCP_SERIES_CWND_BYTES] = "tcp_series_cwnd_bytes",
+        [TCP_SERIES_RTT_US] = "tcp_series_rtt_us",
+        [TCP_SERIES_PACING_BIT_PER_S] = "tcp_series_pacing_bit_per_s",
+        [TCP_SERIES_RETRANSMISSIONS] = "tcp_series_retransmissions",
+        [TCP_SERIES_DELIVERED_BYTES] = "tcp_series_delivered_bytes"};
+    const struct tcp_series *series = &test->samples.series;
+    if (series->points == 0)
+        return;
+    json_u64s(record, "tcp_series_time_us", series->time_us, series->points);
+    for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
+        if (series->present & 1u << fact)
+            json_u64s(record, keys[fact], series->value[fact], series->points);
 }

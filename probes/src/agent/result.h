@@ -8,6 +8,7 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
+void result_tcp_series(const struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);

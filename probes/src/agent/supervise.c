@@ -20,14 +20,25 @@ static bool window_closed(const struct test *test)
     return test->window.closed;
 }
 
-/* Until an event or a time; meanwhile the interface's counters are watched. */
-static void watch(struct test *test, await_event came, uint64_t until_ns)
+/* Until an event or a time; on the way it takes points of TCP's own numbers, and watches how often
+ * the interface's counters move. */
+static bool watch(struct test *test, await_event came, uint64_t until_ns)
 {
-    uint64_t now = plat_now_ns();
-    while (!await(test, came, await_earlier(until_ns, now + TICK_NS)) &&
-           (now = plat_now_ns()) < await_earlier(until_ns, await_deadline_ns(test)) &&
-           !test_failed(test))
-        sample_refresh(test, &test->samples.refresh);
+    uint64_t tick_ns = plat_now_ns() + TICK_NS;
+    for (;;) {
+        const uint64_t due_ns = await_earlier(tcp_series_due_ns(&test->samples.series), tick_ns);
+        if (await(test, came, await_earlier(due_ns, until_ns)))
+            return true;
+        const uint64_t now = plat_now_ns();
+        if (test_failed(test) || now >= until_ns || now >= await_deadline_ns(test))
+            return false;
+        if (now >= tick_ns) {
+            sample_refresh(test, &test->samples.refresh);
+            tick_ns = now + TICK_NS;
+        }
+        if (now >= tcp_series_due_ns(&test->samples.series))
+            sample_series(test);
+    }
 }
 
 /* ---- sending ---- */
@@ -50,16 +61,23 @@ static uint64_t last_send_ns(struct test *test)
     return last_ns;
 }
 
-static void supervise_count(struct test *test)
+static void open_window(struct test *test)
 {
     sample_edge(test, &test->samples.open);
+    if (!test->settings.udp)
+        tcp_series_begin(&test->samples.series, test->samples.open.now_ns);
+}
+
+static void supervise_count(struct test *test)
+{
+    open_window(test);
     test->samples.open.now_ns = first_send_ns(test);
     test->samples.open.bytes = test->samples.open.messages = 0;
     if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
         /* Told to stop before the count is full: it is as many as have gone out. */
         atomic_store(&test->halt, true);
     }
-    await(test, await_all_ended, NEVER_NS);
+    watch(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
         test->samples.close.now_ns = last_send_ns(test); /* the end markers take time of their own */
@@ -83,7 +101,7 @@ void supervise_sending(struct test *test)
                                              : first_send_ns(test) + settings->warm_up_ns;
     uint64_t close_ns = settings->close_ns > 0 ? settings->close_ns : open_ns + settings->seconds_ns;
     watch(test, await_told_or_ended, open_ns);
-    sample_edge(test, &test->samples.open);
+    open_window(test);
     watch(test, await_told_or_ended, close_ns);
     sample_edge(test, &test->samples.close);
     atomic_store(&test->in_tail, true);

@@ -1,6 +1,8 @@
 /* The receiving loops count what arrives, and mark the time of each receive call. A mark is the
  * clock right after the call returned; what came counts by first copies. The lock is taken only
- * where a mark crosses an edge of the window. */
+ * where a mark crosses an edge of the window. Who spins or polls never waits in a call; of one who
+ * waits a call in 64, chosen at random, looks first: whether a receiver had to wait for what came is
+ * told by those alone. */
 #include <string.h>
 
 #include "loops/traffic.h"
@@ -9,6 +11,8 @@
 /* Between two looks of a receiver that polls: of what comes meanwhile, at a million a second, twice as
  * much has room in a socket of the default size. */
 #define POLL_NS 100000
+
+#define LOOK_STEP 64 /* calls of one who waits for one that looks first, on the average */
 
 /* What a receive call, or one datagram of it, brought that counts. */
 struct taken {
@@ -90,6 +94,51 @@ static struct taken account_bare(struct stream *stream, const unsigned char *byt
     return account_other(stream, bytes, length);
 }
 
+/* ---- looks: calls that do not wait ---- */
+
+static void count_look(struct stream *stream, ptrdiff_t got)
+{
+    const bool empty = got < 0 && plat_is_transient((int)-got);
+    const uint64_t looks = atomic_load_explicit(&stream->looks, memory_order_relaxed);
+    const uint64_t found_none = atomic_load_explicit(&stream->empty, memory_order_relaxed);
+    atomic_store_explicit(&stream->looks, looks + 1, memory_order_relaxed);
+    atomic_store_explicit(&stream->empty, found_none + empty, memory_order_relaxed);
+}
+
+/* The next step is 1 to twice the average less one: at random, for a queue that fills and drains has
+ * a rhythm. */
+static bool look_is_due(struct stream *stream)
+{
+    if (stream->look_left-- > 0)
+        return false;
+    stream->look_random = stream->look_random * 1664525u + 1013904223u + stream->tag;
+    stream->look_left = (stream->look_random >> 16) % (2 * LOOK_STEP - 1);
+    return true;
+}
+
+static ptrdiff_t receive_one(struct stream *stream, size_t room)
+{
+    const bool spins = stream->test->settings.spin;
+    if (!spins && !look_is_due(stream))
+        return plat_receive(stream->socket, stream->buffer, room);
+    ptrdiff_t got = plat_receive_now(stream->socket, stream->buffer, room);
+    count_look(stream, got);
+    return spins || got >= 0 || !plat_is_transient((int)-got)
+               ? got
+               : plat_receive(stream->socket, stream->buffer, room);
+}
+
+static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch, bool waits)
+{
+    if (waits && !look_is_due(stream))
+        return plat_receive_many(stream->socket, batch, true);
+    ptrdiff_t got = plat_receive_many(stream->socket, batch, false);
+    count_look(stream, got);
+    return !waits || got >= 0 || !plat_is_transient((int)-got)
+               ? got
+               : plat_receive_many(stream->socket, batch, true);
+}
+
 /* ---- the loops ---- */
 
 /* Whether the queue had been full where a silence ends: what this call took stood in it as well, in
@@ -157,7 +206,7 @@ static void receive_tcp(struct stream *stream)
     if (!spin)
         begin_waiting(stream);
     while (!test_halted(test)) {
-        ptrdiff_t got = traffic_receive(stream, stream->buffer, room);
+        ptrdiff_t got = receive_one(stream, room);
         uint64_t now = plat_now_ns();
         if (got <= 0) {
             if (!nothing_tcp(stream, got))
@@ -186,7 +235,7 @@ static void receive_udp(struct stream *stream)
                                .count = traffic_batch(&test->settings)};
     bool on = true;
     while (on && !test_halted(test)) {
-        ptrdiff_t got = plat_receive_many(stream->socket, &batch, waits);
+        ptrdiff_t got = receive_many(stream, &batch, waits);
         if (got < 0) {
             on = traffic_nothing(stream, (int)-got);
             if (polls && on)

@@ -29,6 +29,8 @@ void sample_edge(struct test *test, struct edge *edge)
         struct stream *stream = &test->stream[i];
         edge->bytes += atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed);
         edge->messages += atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
+        edge->looks += atomic_load_explicit(&stream->looks, memory_order_relaxed);
+        edge->empty += atomic_load_explicit(&stream->empty, memory_order_relaxed);
         edge->thread[i] = stream->running &&
                           plat_thread_cpu_ns(stream->thread, &edge->thread_ns[i]);
     }
@@ -79,6 +81,32 @@ void sample_queues(struct test *test, struct queue *queue)
         queue->known = plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
         queue->bytes += bytes;
     }
+}
+
+static void put_point(struct tcp_point *point, enum tcp_series_fact fact, bool told, uint64_t value)
+{
+    point->value[fact] = told ? value : 0;
+    point->present |= told ? 1u << fact : 0;
+}
+
+void sample_series(struct test *test)
+{
+    struct plat_tcp_info info;
+    struct tcp_point point = {.present = 0};
+    plat_tcp_info(test->stream[0].socket, &info);
+#define TOLD(fact) ((info.present & UINT64_C(1) << PLAT_TCP_##fact) != 0)
+#define VALUE(fact) info.value[PLAT_TCP_##fact]
+    put_point(&point, TCP_SERIES_CWND_BYTES, TOLD(SND_CWND) && TOLD(SND_MSS),
+              VALUE(SND_CWND) * VALUE(SND_MSS));
+    put_point(&point, TCP_SERIES_RTT_US, TOLD(RTT_US), VALUE(RTT_US));
+    /* The largest number there is stands for no limit. */
+    put_point(&point, TCP_SERIES_PACING_BIT_PER_S,
+              TOLD(PACING_RATE) && VALUE(PACING_RATE) <= INT64_MAX / 8, 8 * VALUE(PACING_RATE));
+    put_point(&point, TCP_SERIES_RETRANSMISSIONS, TOLD(TOTAL_RETRANS), VALUE(TOTAL_RETRANS));
+    put_point(&point, TCP_SERIES_DELIVERED_BYTES, TOLD(BYTES_ACKED), VALUE(BYTES_ACKED));
+#undef TOLD
+#undef VALUE
+    tcp_series_add(&test->samples.series, plat_now_ns(), &point);
 }
 
 void sample_fill(struct test *test, struct fill *fill)

@@ -9,6 +9,8 @@ void sample_edge(struct test *test, struct edge *edge);
 void sample_queues(struct test *test, struct queue *queue);
 /* One look at the interface's counters. */
 void sample_refresh(const struct test *test, struct refresh *refresh);
+/* A point of TCP's own numbers, of the first stream. */
+void sample_series(struct test *test);
 /* One look at the receive queues. */
 void sample_fill(struct test *test, struct fill *fill);
 /* Right after the sockets were opened; right before they are closed. */

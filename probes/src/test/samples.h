@@ -4,6 +4,7 @@
 
 #include "platform/plat.h"
 #include "protocol/settings.h"
+#include "pure/window/tcp_series.h"
 
 /* Everything at one edge; what a system does not tell is marked as absent. */
 struct edge {
@@ -13,6 +14,7 @@ struct edge {
     uint64_t slept_ns; /* of this host so far, suspended */
     uint64_t stalled_ns; /* of this test so far, without its process running */
     uint64_t bytes, messages; /* of all streams */
+    uint64_t looks, empty;    /* of all streams: receive calls that did not wait, and found nothing */
     uint64_t user_ns, system_ns;
     bool process;
     uint64_t thread_ns[STREAMS_MAX];
@@ -88,6 +90,7 @@ struct samples {
     struct edge open, close;
     struct queue queue_open, queue_close;
     struct fill fill;
+    struct tcp_series series; /* a TCP sender's first stream, in its window */
     struct closing closing;
 };
 

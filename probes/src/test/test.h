@@ -49,6 +49,8 @@ struct stream {
     _Atomic uint64_t last_send_ns;    /* the return of the last send call */
     _Atomic uint64_t marked_messages; /* what the peer's end marker says it sent */
     _Atomic bool marked;
+    /* Receive calls that did not wait, and those of them that found nothing. */
+    _Atomic uint64_t looks, empty;
     unsigned char apart_after[CACHE_LINE];
 
     uint64_t tried_ns, first_ns; /* before the first send call; before the first that succeeded */
@@ -66,6 +68,7 @@ struct stream {
     struct ask *ask;       /* of an asker, else NULL */
     struct mirror *mirror; /* of a mirror, else NULL */
     struct low_water low_water; /* of a TCP receiver that does not spin */
+    uint32_t look_left, look_random; /* of a receiver that waits: calls to its next look */
 };
 
 struct test {

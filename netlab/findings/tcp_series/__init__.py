@@ -1,0 +1,1 @@
+"""What TCP said of itself over time, and what that shows."""

@@ -1,0 +1,139 @@
+"""Queues: how far a stream's own data lengthened its round trips, and how much waited. Pure.
+
+TCP's round trip grows by the time that data wait in queues between the TCPs of the two hosts, the
+sender's own interface included. What waits is that time x the rate at which it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import StatisticsError, correlation, median
+
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.host_limits import STARVED
+from netlab.findings.tcp_series.of_trials import TrialFigures, by_group
+from netlab.results.tcp_series import TcpSeries
+
+POINTS, LEAST_US = 50, 1_000_000
+"""Points and length of a series that tells what is usual in it."""
+
+STANDING_US = 5_000
+"""A queue that holds data up for less is none to speak of: CoDel's target (RFC 8289, 4.2)."""
+
+OF_BASE = 0.5
+"""The same, of the shortest round trip: the times of a long path are not that steady."""
+
+LEAST_BYTES = 10 * 1500
+"""Ten packets: what TCP begins with at once (RFC 6928)."""
+
+ON_ITS_WAY = 1.25
+"""No more than the congestion window is on its way; both are known a little apart in time."""
+
+TOGETHER, STEADY = 0.5, 1.25
+"""The round trip follows the congestion window (Pearson's r), or nine tenths of it are at most so
+many times the shortest tenth: else something other than this stream's data makes it longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingQueue:
+    """What waited between the two ends of a stream, and how long that took."""
+
+    queue_bytes: float
+    """Payload that waited where the round trip was longest, but for its longest twentieth."""
+    least_rtt_us: float
+    half_rtt_us: float
+    """Half of the points have no longer one."""
+    most_rtt_us: float
+    """95 % of the points have no longer one."""
+    overflowed: bool
+    """Segments were sent again meanwhile: it may have held no more."""
+
+
+def queue_of(sample: StreamSample) -> StandingQueue | None:
+    """The queue that a stream's own data made; ``None``: none that its series shows."""
+    series = sample.tcp_series
+    if series is None or not _tells(sample, series):
+        return None
+    rtts = sorted(series.rtt_us)
+    least, half, most = _shortest_us(sample, rtts), median(rtts), _at(rtts, 0.95)
+    rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
+    waiting = rate * (most - least)
+    if half - least < max(STANDING_US, OF_BASE * least) or waiting < LEAST_BYTES:
+        return None
+    if not _fits_window(sample, series, half) or not _follows_window(series, rtts):
+        return None
+    return StandingQueue(
+        queue_bytes=waiting,
+        least_rtt_us=least,
+        half_rtt_us=half,
+        most_rtt_us=most,
+        overflowed=any(b > a for a, b in pairwise(series.retransmissions)),
+    )
+
+
+def queue_bytes(sample: StreamSample) -> float | None:
+    """The bytes of ``queue_of``."""
+    found = queue_of(sample)
+    return None if found is None else found.queue_bytes
+
+
+def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """Notes about streams whose data waited in a queue: a finding a group, by its longest."""
+    return by_group(samples, Kind.QUEUE_ON_PATH, _judged)
+
+
+def _judged(sample: StreamSample) -> TrialFigures | None:
+    found = queue_of(sample)
+    if found is None:
+        return None
+    figures = {
+        "queue_bytes": 1024 * round(found.queue_bytes / 1024),
+        "least_rtt_us": found.least_rtt_us,
+        "half_rtt_us": found.half_rtt_us,
+        "most_rtt_us": found.most_rtt_us,
+    }
+    return TrialFigures(size=found.queue_bytes, figures=figures)
+
+
+def _tells(sample: StreamSample, series: TcpSeries) -> bool:
+    """Whether a longer round trip can be no other's than that of the data in a queue."""
+    points = len(series.time_us)
+    stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)
+    return (
+        bool(series.rtt_us and series.cwnd_bytes)
+        and points >= POINTS
+        and series.time_us[-1] - series.time_us[0] >= LEAST_US
+        and not (sample.same_host or sample.paced or sample.imported or stolen)
+    )
+
+
+def _shortest_us(sample: StreamSample, rtts: Sequence[int]) -> float:
+    known = sample.tcp.min_rtt_us
+    return min(rtts[0], known) if known else rtts[0]
+
+
+def _fits_window(sample: StreamSample, series: TcpSeries, rtt_us: float) -> bool:
+    """Whether as much as the rate needs for that round trip was allowed to be on its way."""
+    if series.delivered_bytes:
+        rate = series.delivered_bytes[-1] / (series.time_us[-1] - series.time_us[0])
+    elif sample.streams == 1:
+        rate = sample.throughput_bit_per_s / 8e6
+    else:
+        return False
+    return 0 < rate * rtt_us <= ON_ITS_WAY * median(series.cwnd_bytes)
+
+
+def _follows_window(series: TcpSeries, rtts: Sequence[int]) -> bool:
+    if _at(rtts, 0.95) <= STEADY * _at(rtts, 0.1):
+        return True
+    try:
+        return correlation(series.cwnd_bytes, series.rtt_us) >= TOGETHER
+    except StatisticsError:  # the window never changed
+        return False
+
+
+def _at(ordered: Sequence[int], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

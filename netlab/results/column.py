@@ -1,0 +1,18 @@
+"""One column of the frame. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Dtype = Literal["Int64", "Float64", "string", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one column holds."""
+
+    dtype: Dtype
+    unit: str
+    """Empty for words, counts and shares."""
+    meaning: str

@@ -1,0 +1,66 @@
+"""TCP's own numbers over the window of a sender, as a record has them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from netlab.results.column import Column
+
+TCP_SERIES: Mapping[str, Column] = {
+    "tcp_series_time_us": Column(
+        "string", "us", "when TCP was asked for its own numbers, from the window's opening on"
+    ),
+    "tcp_series_cwnd_bytes": Column(
+        "string", "byte", "congestion window of the first stream at each of these times"
+    ),
+    "tcp_series_rtt_us": Column("string", "us", "its smoothed round trip"),
+    "tcp_series_pacing_bit_per_s": Column("string", "bit/s", "its pacing rate"),
+    "tcp_series_retransmissions": Column(
+        "string", "", "segments sent again since the first of these times"
+    ),
+    "tcp_series_delivered_bytes": Column(
+        "string", "byte", "bytes acknowledged since the first of these times"
+    ),
+}
+"""Column, without the words before its name → what it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpSeries:
+    """What TCP said of a sender's first stream, a place a point; what it did not say is empty."""
+
+    time_us: Sequence[int]
+    """From the opening of the sender's window on; ascending, one or more."""
+    cwnd_bytes: Sequence[int] = ()
+    rtt_us: Sequence[int] = ()
+    """Smoothed, as TCP counts with it (RFC 6298)."""
+    pacing_bit_per_s: Sequence[int] = ()
+    retransmissions: Sequence[int] = ()
+    """Segments since the first point."""
+    delivered_bytes: Sequence[int] = ()
+    """Acknowledged since the first point."""
+
+
+def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None:
+    """The series of one flow of a record, by the prefix of its values; ``None``: it has none.
+
+    A list that is damaged, or of another length than the times, was not said.
+    """
+    lists = {
+        name.removeprefix("tcp_series_"): _counts(values.get(f"{flow}sender_{name}"))
+        for name in TCP_SERIES
+    }
+    times = lists.pop("time_us")
+    if not times or any(here >= later for here, later in pairwise(times)):
+        return None
+    said = {name: each for name, each in lists.items() if len(each) == len(times)}
+    return TcpSeries(time_us=times, **said) if said else None
+
+
+def _counts(value: object) -> list[int]:
+    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+        return []
+    return value

@@ -1,0 +1,61 @@
+/* Adds points to a series, and halves them where there is no more room. */
+#include "pure/window/tcp_series.h"
+
+#include <string.h>
+
+#define ALL_FACTS ((1u << TCP_SERIES_FACTS) - 1)
+
+void tcp_series_begin(struct tcp_series *series, uint64_t from_ns)
+{
+    memset(series, 0, sizeof *series);
+    series->from_ns = series->due_ns = from_ns;
+    series->step_ns = TCP_SERIES_STEP_NS;
+    series->present = ALL_FACTS;
+}
+
+uint64_t tcp_series_due_ns(const struct tcp_series *series)
+{
+    return series->from_ns == 0 || series->present == 0 ? TCP_SERIES_NEVER_NS : series->due_ns;
+}
+
+static void halve(struct tcp_series *series)
+{
+    const unsigned kept = TCP_SERIES_MAX / 2;
+    for (unsigned i = 0; i < kept; i++) {
+        series->time_us[i] = series->time_us[2 * i];
+        for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
+            series->value[fact][i] = series->value[fact][2 * i];
+    }
+    series->points = kept;
+    series->step_ns *= 2;
+}
+
+/* What counts up does so from the first point on; a system that takes some back has counted none. */
+static uint64_t since_first(const struct tcp_series *series, unsigned fact, uint64_t value)
+{
+    const uint64_t first = series->first.value[fact];
+    if (fact != TCP_SERIES_RETRANSMISSIONS && fact != TCP_SERIES_DELIVERED_BYTES)
+        return value;
+    return value > first ? value - first : 0;
+}
+
+void tcp_series_add(struct tcp_series *series, uint64_t now_ns, const struct tcp_point *point)
+{
+    if (now_ns < tcp_series_due_ns(series))
+        return;
+    series->present &= point->present;
+    if (series->present == 0) {
+        series->points = 0;
+        return;
+    }
+    if (series->points == TCP_SERIES_MAX)
+        halve(series);
+    if (series->points == 0)
+        series->first = *point;
+    const unsigned place = series->points++;
+    series->time_us[place] = (now_ns - series->from_ns) / 1000;
+    for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
+        series->value[fact][place] = since_first(series, fact, point->value[fact]);
+    /* The next on the grid: one that came late does not shift all that follow. */
+    series->due_ns += ((now_ns - series->due_ns) / series->step_ns + 1) * series->step_ns;
+}

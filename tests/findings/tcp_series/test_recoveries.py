@@ -1,0 +1,168 @@
+"""Recoveries of TCP after a loss: how long they took, and no other slow times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from made_samples import tcp
+from made_tcp_series import MSS, STEP_US, MadePath, chance, flow
+
+from netlab.findings.finding import Kind
+from netlab.findings.tcp_series.recoveries import (
+    MOST_SHARE,
+    recoveries,
+    recoveries_of,
+    recovering_share,
+)
+from netlab.results.tcp_series import TcpSeries
+
+MS = 1_000
+
+
+def made(rates: list[float], lost_at: set[int]) -> TcpSeries:
+    """Rates in bytes a microsecond, one each 10 ms, and the places at which a segment is lost."""
+    delivered, lost = [0], [0]
+    for place, rate in enumerate(rates):
+        delivered.append(delivered[-1] + round(rate * 10 * MS))
+        lost.append(lost[-1] + (place in lost_at))
+    return TcpSeries(
+        time_us=[10 * MS * place for place in range(len(delivered))],
+        rtt_us=[20 * MS] * len(delivered),
+        retransmissions=lost,
+        delivered_bytes=delivered,
+    )
+
+
+def dented(*dents: tuple[int, int, float]) -> list[float]:
+    """10 s at one rate, but from a place on for so many places at a share of it."""
+    rates = [10.0] * 1000
+    for place, length, share in dents:
+        rates[place : place + length] = [10.0 * share] * length
+    return rates
+
+
+def test_a_loss_and_its_recovery_are_told_with_their_length() -> None:
+    series = made(dented((300, 80, 0.6)), {300})
+    (found,) = recoveries_of(series)
+    assert found.from_us == pytest.approx(3_000 * MS, abs=100 * MS)
+    assert found.length_us == pytest.approx(800 * MS, abs=110 * MS)
+    assert recovering_share(tcp(tcp_series=series)) == pytest.approx(0.08, abs=0.012)
+    (said,) = recoveries([tcp(tcp_series=series)])
+    assert said.kind is Kind.LOSS_RECOVERY
+    assert said.evidence["longest_us"] == found.length_us
+    assert said.evidence["retransmissions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rates", "lost_at"),
+    [
+        (dented((300, 80, 0.6)), set[int]()),  # no loss: something else
+        (dented((300, 80, 0.6)), {100}),  # long before
+        (dented((300, 80, 0.6)), {340}),  # in its middle: it came of what made the rate fall
+        (dented((300, 80, 0.6)), {377}),
+        (dented((300, 80, 0.97)), {300}),  # hardly slower
+        (dented((300, 8, 0.2)), {300}),  # fleeting
+        (dented((300, 80, 0.6), (500, 80, 0.6), (700, 80, 0.6)), {300}),  # two of three without
+        (dented((300, 80, 0.6)), set(range(0, 1000, 9))),  # losses all the time
+        (dented(), {300}),
+    ],
+)
+def test_what_is_not_shown_to_come_of_a_loss_is_not_told(
+    rates: list[float], lost_at: set[int]
+) -> None:
+    series = made(rates, lost_at)
+    assert recovering_share(tcp(tcp_series=series)) == 0
+    assert list(recoveries([tcp(tcp_series=series)])) == []
+
+
+def test_of_points_that_are_missing_nothing_is_told() -> None:
+    """The thread that takes them did not run: nor, perhaps, did those that send."""
+    whole = made(dented((300, 80, 0.6)), {300})
+    kept = [place for place in range(len(whole.time_us)) if not 290 < place < 390]
+    holed = TcpSeries(
+        **{
+            name: [getattr(whole, name)[place] for place in kept]
+            for name in ("time_us", "rtt_us", "retransmissions", "delivered_bytes")
+        }
+    )
+    assert recoveries_of(holed) == ()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tcp_series": None},
+        {"streams": 2},
+        {"tcp_series": made([10.0] * 150, {100})},
+        {"tcp_series": replace(made(dented(), {300}), retransmissions=())},
+        {"tcp_series": replace(made(dented(), {300}), delivered_bytes=())},
+    ],
+)
+def test_where_the_series_does_not_tell_the_rate_nothing_is_known(other: dict[str, Any]) -> None:
+    series = made(dented((300, 80, 0.6)), {300})
+    sample = tcp(**({"tcp_series": series} | other))
+    assert recovering_share(sample) is None
+    assert list(recoveries([sample])) == []
+
+
+def test_more_than_two_fifths_of_the_window_are_not_told_as_what_is_unusual() -> None:
+    dents = [(place, 50, 0.7) for place in range(0, 900, 100)]
+    series = made(dented(*dents), {place for place, _, _ in dents})
+    share = recovering_share(tcp(tcp_series=series))
+    assert share is not None and share > MOST_SHARE
+    assert list(recoveries([tcp(tcp_series=series)])) == []
+
+
+def slow_share(series: TcpSeries, rate: float) -> float:
+    steps = [b - a for a, b in pairwise(series.delivered_bytes)]
+    return sum(each < 0.95 * rate * STEP_US for each in steps) / len(steps)
+
+
+def test_rare_losses_on_a_long_path_are_told_and_those_that_a_queue_makes_up_for_are_not() -> None:
+    """A window that shrinks to 70 % leaves the path idle unless its queue held as much."""
+    draw = chance(20100117)
+    planted = told = made_up_for = wrong = 0
+    for _ in range(200):
+        rate, base_us = 10 ** draw.uniform(0, 1), draw.uniform(30_000, 60_000)
+        segments = rate * 10_000_000 / MSS
+        path = MadePath(
+            rate=rate,
+            base_us=base_us,
+            room=1e9,
+            window=rate * base_us,
+            losses=1.5 / segments,
+            jitter_us=300,
+        )
+        series = flow(path, draw)
+        slow = slow_share(series, rate)
+        said = list(recoveries([tcp(tcp_series=series)]))
+        planted += 0.07 < slow < 0.35
+        told += bool(said) and 0.07 < slow < 0.35
+        queued = flow(replace(path, window=1.6 * path.window), draw)
+        quick = slow_share(queued, rate) == 0
+        made_up_for += quick and queued.retransmissions[-1] > 0
+        wrong += quick and bool(list(recoveries([tcp(tcp_series=queued)])))
+    assert (wrong, made_up_for > 100) == (0, True)
+    assert planted > 60
+    assert told >= 0.6 * planted, (told, planted)  # where chance would do, it is silent
+
+
+def test_slow_times_that_have_nothing_to_do_with_losses_are_hardly_ever_taken_for_recoveries() -> (
+    None
+):
+    """Slow times and losses, both at random: the rule errs in fewer than one of 20."""
+    draw = chance(20100117)
+    wrong = 0
+    for _ in range(1000):
+        noise = draw.uniform(0.0, 0.05)
+        dents = [
+            (draw.randrange(0, 900), draw.randrange(20, 100), draw.uniform(0.4, 0.85))
+            for _ in range(draw.randrange(1, 4))
+        ]
+        rates = [each * draw.gauss(1, noise) for each in dented(*dents)]
+        losses = {draw.randrange(1000) for _ in range(draw.randrange(0, 12))}
+        wrong += bool(list(recoveries([tcp(tcp_series=made(rates, losses))])))
+    assert wrong < 50
