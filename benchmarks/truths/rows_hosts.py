@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from benchmarks.truths import tools
 from benchmarks.truths.causes import Cause, Dial, Effect, Experiment, only, times
-from benchmarks.truths.plants import (
+from benchmarks.truths.plants.hosts import (
     another_congestion_control,
     busy,
     competing,
     quota,
     setting,
     stolen,
-    stopped,
-    unplugged,
 )
+from benchmarks.truths.plants.trials import stopped, unplugged
 from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU
 
 PINNED = f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}"
@@ -40,10 +39,10 @@ BOTH_WAYS = Experiment(
     tests=("  - {test: stream, protocol: TCP, message_size: 1448}",),
     pairings="[linux-a+linux-b, linux-b+linux-a]",
 )
-STOP_AFTER_S = 0.8
-STOPPABLE = Experiment(lab="cable", tests=(TCP, UDP), seconds=2.4, warm_up_s=0.3, repeats=2)
-STOPS: Dial = {"just": (0.27, 0.33), "plain": (0.45, 0.55), "gross": (1.1, 1.3)}
-"""Of a window of 2.4 s; a gap of 250 ms is spoken of. 12, 20 and 50 % of the window."""
+STOP_AFTER_S = 0.7
+STOPPABLE = Experiment(lab="cable", tests=(TCP, UDP), seconds=1.6, warm_up_s=0.3, repeats=2)
+STOPS: Dial = {"just": (0.27, 0.33), "plain": (0.38, 0.46), "gross": (0.6, 0.7)}
+"""Of a window of 1.6 s, in which a gap of 250 ms is spoken of: 19, 26 and 41 % of it."""
 
 BY_IPERF = Effect(measure=tools.tcp_small_buffers, tool="iperf3, TCP, buffers of 64 KB")
 WAITS = frozenset({"other-load", "periodic-dips", "process-stalled", "cpus-taken"})

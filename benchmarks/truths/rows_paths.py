@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from benchmarks.truths import tools
 from benchmarks.truths.causes import COSTS, Cause, Dial, Effect, Experiment, only, restated, times
-from benchmarks.truths.plants import (
+from benchmarks.truths.plants.paths import (
     black_hole,
     other_flow,
     packet_rate,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from benchmarks.truths import tools
 from benchmarks.truths.causes import COSTS, Cause, Effect, Experiment, only
-from benchmarks.truths.plants import busy, growing, in_trials, slower, slower_to, slower_towards
+from benchmarks.truths.plants.hosts import busy
+from benchmarks.truths.plants.paths import slower, slower_to, slower_towards
+from benchmarks.truths.plants.trials import growing, in_trials
 from benchmarks.truths.rows_hosts import BY_IPERF, PLAIN_TCP, TCP, WAITS
 from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL
 from benchmarks.truths.site import SENDER_CPU

@@ -23,7 +23,7 @@ RECEIVER, SENDER = "linux-a", "linux-b"
 """Of all runs with two hosts: the client sends."""
 SENDER_CPU, RECEIVER_CPU = 1, 0
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-HERE = Path(__file__).parent
+SCRIPTS = Path(__file__).parent / "scripts"
 RATE_BIT_PER_S = 100e6
 SLOW_BIT_PER_S = 20e6
 """Of the path with delay: Python holds its packets."""
@@ -101,8 +101,8 @@ class Site:
             yield process
 
     def script(self, name: str, *words: str) -> list[str]:
-        """One of the scripts beside this file, with Python."""
-        return [sys.executable, "-I", "-S", str(HERE / name), *words]
+        """One of our scripts, with Python."""
+        return [sys.executable, "-I", "-S", str(SCRIPTS / name), *words]
 
     def group(self, host: str) -> Path | None:
         """The control group of a host, where it has one."""
@@ -148,7 +148,7 @@ def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
-            if any(word.startswith(str(HERE)) for word in words):
+            if any(word.startswith(str(SCRIPTS)) for word in words):
                 assert process.stdout is not None
                 if process.stdout.readline() != "ready\n":
                     raise RuntimeError(f"{' '.join(words)}: did not start")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.stage import ROOT
 from benchmarks.truths import score
 from benchmarks.truths.causes import UNPLANTABLE
 from benchmarks.truths.draw import Part
@@ -177,3 +178,12 @@ def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before()
     met = {each.criterion: each.met for each in verdicts(judged, CAUSES)}
     assert met["no warning in a clean run"]
     assert not met["precision, pooled over kinds: 98 %"]
+
+
+def test_every_cause_is_in_the_documentation_with_what_is_to_be_said() -> None:
+    text = (ROOT / "docs/truths.md").read_text("utf-8")
+    for cause in CAUSES.values():
+        expected = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"
+        assert f"| `{cause.name}` | {cause.what} | {expected} |" in text
+    for what, why in UNPLANTABLE.items():
+        assert f"| {what} | {why} |" in text

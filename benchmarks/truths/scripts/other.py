@@ -1,7 +1,7 @@
 """Traffic of others: datagrams at a steady rate, and who takes them.
 
-    python benchmarks/truths/other.py sink PORT
-    python benchmarks/truths/other.py send ADDRESS PORT BIT_PER_S BYTES
+    python benchmarks/truths/scripts/other.py sink PORT
+    python benchmarks/truths/scripts/other.py send ADDRESS PORT BIT_PER_S BYTES
 
 It says `ready` and lives until it is killed or its standard input ends. A script of its own.
 """

@@ -1,6 +1,6 @@
 """A program that takes a CPU: for a part of each tenth of a second before all others, or always.
 
-    python benchmarks/truths/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL | idle
+    python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL | idle
 
 It says `ready` and lives until it is killed or its standard input ends. A script of its own.
 """

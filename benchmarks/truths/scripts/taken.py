@@ -1,6 +1,6 @@
 """Lets a host of the lab read in its /proc/stat that others took its CPUs.
 
-    nsenter --target SSHD --mount python benchmarks/truths/taken.py SHARE
+    nsenter --target SSHD --mount python benchmarks/truths/scripts/taken.py SHARE
 
 A hypervisor that takes CPU time cannot be made; what it leaves behind is one column of that file.
 So much of each CPU's time is moved there from the column of users, where the neighbour that really
