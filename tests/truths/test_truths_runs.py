@@ -19,8 +19,10 @@ from benchmarks.truths.effects import Effects
 from benchmarks.truths.one_run import TRUTH, Bench
 from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.score import Truth
+from netlab import lab
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
+from netlab.lab import state
 
 
 def few(seed: str) -> tuple[Wanted, ...]:
@@ -187,6 +189,22 @@ def test_several_workers_share_what_is_not_of_cpus_and_measure_each_run_once(
     assert {path.parent.name for path in tmp_path.glob(f"*/{TRUTH}")} == {w.name for w in wanted}
 
 
+def test_only_one_measures_on_a_machine_and_what_an_earlier_one_left_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[str] = []
+    monkeypatch.setattr(runner, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(state, "names", lambda: ("lab", "truths-4", "truths0-cable"))
+    monkeypatch.setattr(lab, "down", removed.append)
+    with (
+        runner.machine_to_ourselves(),
+        pytest.raises(SystemExit, match="another"),
+        runner.machine_to_ourselves(),
+    ):
+        pass
+    assert removed == ["truths0-cable"]
+
+
 # ---- what is held back ---------------------------------------------------------------------------
 
 
@@ -203,6 +221,7 @@ def test_what_is_held_back_is_not_shown_when_measured_and_scored_once(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(runner, "LOCK", tmp_path / "lock")
     words = ["--held-back", "--into", os.fspath(tmp_path)]
     assert truths.main([*words, *["--runs", "0", "--clean", "2", "--mixtures", "0"]]) == 0
     told = capsys.readouterr()
