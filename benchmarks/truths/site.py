@@ -27,6 +27,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 RATE_BIT_PER_S = 100e6
 SLOW_BIT_PER_S = 20e6
 """Of the path with delay: Python holds its packets."""
+ENDS_S = 2.0
 UNLIMITED_CPUS = 64.0
 NO_QUOTA = {1: ("cpu.cfs_quota_us", "-1"), 2: ("cpu.max", "max")}
 
@@ -143,17 +144,23 @@ class Site:
 
 @contextmanager
 def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A process, for as long as that; it says `ready` where it is one of our scripts."""
+    """A process, for as long as that; one of our scripts says `ready`, and ends with its input."""
+    is_ours = any(word.startswith(str(SCRIPTS)) for word in words)
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
-            if any(word.startswith(str(SCRIPTS)) for word in words):
+            if is_ours:
                 assert process.stdout is not None
                 if process.stdout.readline() != "ready\n":
                     raise RuntimeError(f"{' '.join(words)}: did not start")
             yield process
         finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            # Of our scripts one has something to take back.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS_S if is_ours else 0)
             process.kill()
             process.wait()
 
