@@ -1,6 +1,6 @@
 """A program that takes a CPU: for a part of each tenth of a second before all others, or always.
 
-    python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL | idle
+    python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL
 
 It says `ready` and lives until it is killed or its standard input ends. A script of its own.
 """
@@ -33,10 +33,8 @@ def take(cpu: int, how: str, begin_s: float) -> None:
     if how == "bursts":
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         bursts(float(sys.argv[3]) / 1e3, begin_s)
-    elif how == "nice":
-        os.nice(int(sys.argv[3]))
     else:
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        os.nice(int(sys.argv[3]))
     while True:
         pass
 
