@@ -14,7 +14,6 @@ import pytest
 from labs import needs_a_lab
 from netprobe_agents import build
 
-from benchmarks.truth.planted_truths import UNDISTURBED
 from netlab import lab
 from netlab.findings.analysis import findings, load
 from netlab.findings.finding import Finding, Kind
@@ -24,6 +23,8 @@ from netlab.lab.options import LabOptions
 pytestmark = needs_a_lab
 
 NAME = f"f{os.getpid()}"
+UNDISTURBED = "quiet: {steal: 3 %, tries: 4}"
+"""What a hypervisor takes is no part of what is planted: such a trial is measured again."""
 
 
 @pytest.fixture(scope="module")

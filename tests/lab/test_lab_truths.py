@@ -1,55 +1,47 @@
-"""The truths of benchmarks/truth/planted_truths.py are named, and a clean run is not warned of."""
+"""A subset of `make benchmark-truths`: causes planted at their grossest are seen by another tool,
+and named in the findings.
+"""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from labs import needs_a_lab
 
-from benchmarks.truth.planted_truths import TRUTHS, Truth, is_named, run_of, warned_of
-from netlab.findings.analysis import findings
-from netlab.findings.finding import Kind
+from benchmarks.truths.draw import drawn
+from benchmarks.truths.one_run import Bench
+from benchmarks.truths.read_runs import recorded
+from benchmarks.truths.rows import CAUSES
+from benchmarks.truths.score import judge
+from benchmarks.truths.site import Site, standing
 
-pytestmark = [*needs_a_lab, pytest.mark.slow]
+pytestmark = [*needs_a_lab, pytest.mark.slow, pytest.mark.needs("iperf3")]
 
-SECONDS, WARM_UP_S = 0.6, 0.3
-(CLEAN,) = (truth for truth in TRUTHS if truth.expected is None)
-PLANTED = [truth for truth in TRUTHS if truth is not CLEAN]
-
-
-def named(truth: Truth) -> object:
-    """The truth under its own name."""
-    marks = [pytest.mark.needs("quota")] if "cpu_shares" in truth.lab else []
-    return pytest.param(truth, id=truth.planted, marks=marks)
+TRIED = ("smaller-mtu", "cable-a-step-below", "full-socket", "stated-too-low", "receiver-stopped")
 
 
-def test_eleven_truths_are_told_apart() -> None:
-    assert len({truth.planted for truth in TRUTHS}) == len(TRUTHS) == 11
-    assert len({truth.expected for truth in TRUTHS}) == 11
+@pytest.fixture(scope="module")
+def cable() -> Iterator[Site]:
+    with standing("cable", f"truths-{os.getpid()}") as site:
+        yield site
 
 
-@pytest.mark.sampled(most=4)
-@pytest.mark.parametrize("truth", [named(truth) for truth in PLANTED])
-def test_what_is_planted_is_named_and_where_it_is_of_some_pairings_of_these_alone(
-    truth: Truth,
+@pytest.mark.sampled(most=2)
+@pytest.mark.parametrize("name", TRIED)
+def test_a_gross_cause_is_seen_by_another_tool_and_named(
+    cable: Site, tmp_path: Path, name: str
 ) -> None:
-    found = findings(run_of(truth, SECONDS, WARM_UP_S))
-    said = {
-        (str(each.kind), each.group.pairing, each.severity)
-        for each in found
-        if each.kind is truth.expected or each.severity == "warning"
-    }
-    assert is_named(truth, found), f"{truth.expected} of {truth.planted}; said: {sorted(said)}"
-
-
-def test_a_clean_run_reaches_the_ceiling_of_its_cable_and_is_not_warned_of() -> None:
-    run = run_of(CLEAN, 1.0)
-    found = findings(run)
-    assert warned_of(found) == []
-    # At 100 Mbit/s and an MTU of 1500; TCP with timestamps.
-    for protocol, share in (("TCP", 1448 / 1538), ("UDP", 1472 / 1538)):
-        frame = run.frame[run.frame["protocol"] == protocol]
-        shares = sorted(frame["throughput_bit_per_s"] / (100e6 * share))
-        assert len(shares) == 3
-        assert 0.98 <= shares[1] <= 1.001, (protocol, shares)
-        kinds = {each.kind for each in found if each.group.protocol == protocol}
-        assert Kind.WIRE_CEILING in kinds
+    causes = {name: CAUSES[name]}
+    wanted = drawn(causes, "1", runs=1, clean=0, mixtures=0, strengths=("gross",))
+    assert [part.cause for each in wanted for part in each.parts] == [name]
+    bench = Bench(tmp_path, CAUSES)
+    for each in wanted:
+        bench.measure(each, cable)
+        assert bench.is_done(each)
+    ((truth, said),) = recorded(tmp_path)
+    assert truth.not_planted == (), bench.effects.all()
+    found = judge(truth, said, CAUSES)
+    assert found.missed == (), [each.sentence for each in said]

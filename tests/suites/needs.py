@@ -159,6 +159,7 @@ NEEDS = {
         "libFuzzer: apt-get install clang libclang-rt-14-dev",
     ),
     "nft": Need(_program("nft"), "nft: apt-get install nftables"),
+    "iperf3": Need(_program("iperf3"), "iperf3: apt-get install iperf3"),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
     "locales": Need(
         lambda: _program("localedef")() and Path("/usr/share/i18n/locales/tr_TR").exists(),

@@ -1,6 +1,6 @@
 """A path with delay where the kernel has no netem: run in a lab's router, it holds every packet.
 
-    ip netns exec ROUTER python benchmarks/truth/delay.py SECONDS INTERFACE INTERFACE
+    ip netns exec ROUTER python benchmarks/truths/scripts/delay.py SECONDS INTERFACE INTERFACE
 
 What comes in by the interfaces is routed into a TUN device, waits here, and goes on from there by
 the router's own routes. It says `ready` on standard output and lives until its standard input ends.

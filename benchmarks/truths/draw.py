@@ -1,0 +1,134 @@
+"""What is to be measured: every run with its numbers, drawn by a seed. Pure.
+
+A run's numbers come from the seed and its own name, so that asking for fewer runs, or for one cause
+alone, draws the same ones.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.truths.causes import STRENGTHS, Cause, Experiment, Strength
+
+MIXED_STRENGTHS: tuple[Strength, ...] = ("plain", "gross")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A cause as it is planted in one run."""
+
+    cause: str
+    strength: Strength
+    dial: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One run."""
+
+    name: str
+    like: str
+    """The cause whose experiment it is."""
+    parts: tuple[Part, ...]
+    """None: a clean run; two: a mixture."""
+    tests: str
+    """Drawn from the experiment's."""
+    seed: int
+    """Of the order of its trials."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def wanted_from_json(plain: Mapping[str, Any]) -> Wanted:
+    """The inverse of ``Wanted.as_json``."""
+    return Wanted(**{**plain, "parts": tuple(Part(**part) for part in plain["parts"])})
+
+
+def drawn(
+    causes: Mapping[str, Cause],
+    seed: str,
+    *,
+    runs: int = 10,
+    clean: int = 100,
+    mixtures: int = 60,
+    strengths: Collection[str] = STRENGTHS,
+) -> tuple[Wanted, ...]:
+    """All runs, in an order that the seed draws."""
+    found = [*_planted(causes, seed, runs, strengths)]
+    found += [_clean(causes, seed, number) for number in range(clean)]
+    pairs = mixable(causes)
+    if pairs:
+        found += [_mixture(causes, pairs, seed, number) for number in range(mixtures)]
+    _chance(seed, "order").shuffle(found)
+    return tuple(found)
+
+
+def experiment_of(causes: Mapping[str, Cause], wanted: Wanted) -> Experiment:
+    """How it is measured, with what is stated falsely."""
+    experiment = causes[wanted.like].experiment
+    for part in wanted.parts:
+        experiment = causes[part.cause].stated(experiment, part.dial)
+    return experiment
+
+
+def mixable(causes: Mapping[str, Cause]) -> list[tuple[str, str]]:
+    """Every two causes that may be planted at once."""
+    names = [name for name, cause in causes.items() if cause.mixes]
+    return [
+        (one, other)
+        for number, one in enumerate(names)
+        for other in names[number + 1 :]
+        if causes[one].mixes == causes[other].mixes
+    ]
+
+
+def _planted(
+    causes: Mapping[str, Cause], seed: str, runs: int, strengths: Collection[str]
+) -> Iterator[Wanted]:
+    for cause in causes.values():
+        for strength in cause.strengths:
+            for number in range(runs if strength in strengths else 0):
+                name = f"{cause.name}-{strength}-{number:02}"
+                chance = _chance(seed, name)
+                yield Wanted(
+                    name=name,
+                    like=cause.name,
+                    parts=(_part(cause, strength, chance),),
+                    tests=chance.choice(cause.experiment.tests),
+                    seed=chance.randrange(1, 1 << 16),
+                )
+
+
+def _clean(causes: Mapping[str, Cause], seed: str, number: int) -> Wanted:
+    """An experiment of one of the causes, and nothing planted."""
+    name = f"clean-{number:03}"
+    chance = _chance(seed, name)
+    # What asks for a number of the cause's has no clean form.
+    able = [each for each in causes.values() if "RATE" not in each.experiment.tests[0]]
+    like = chance.choice(able)
+    tests = chance.choice(like.experiment.tests)
+    return Wanted(name, like.name, (), tests, chance.randrange(1, 1 << 16))
+
+
+def _mixture(
+    causes: Mapping[str, Cause], pairs: Sequence[tuple[str, str]], seed: str, number: int
+) -> Wanted:
+    name = f"mixture-{number:03}"
+    chance = _chance(seed, name)
+    pair = [causes[each] for each in chance.choice(pairs)]
+    parts = tuple(_part(cause, chance.choice(MIXED_STRENGTHS), chance) for cause in pair)
+    return Wanted(
+        name, pair[0].name, parts, pair[0].experiment.tests[0], chance.randrange(1, 1 << 16)
+    )
+
+
+def _part(cause: Cause, strength: Strength, chance: random.Random) -> Part:
+    return Part(cause.name, strength, round(chance.uniform(*cause.dial[strength]), 6))
+
+
+def _chance(seed: str, name: str) -> random.Random:
+    return random.Random(f"{seed}/{name}")  # noqa: S311 - what can be repeated

@@ -1,0 +1,114 @@
+"""That a plant does what it is said to do, seen by another tool than netlab; kept in a file.
+
+Each cause and strength once, at the middle of its range. Where the number that costs what is asked
+for is not known beforehand it is searched for, with the same tool.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.truths.causes import Cause, Strength
+from benchmarks.truths.plants import Plant
+from benchmarks.truths.site import Site
+
+FILE = "effects.json"
+LOOKS = 7
+"""Of a search: each halves what is left."""
+TRIES = 3
+"""Of a look that does not show what was asked for: what else the machine did may be the reason."""
+NEAR = 0.2
+"""A search ends where the cost is within this share of what is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What another tool saw of a cause at a strength."""
+
+    tool: str
+    dial: float
+    """What the plant was given."""
+    clean: float
+    planted: float
+    """Readings without and with it."""
+    cost: float
+    """The share lost; or the reading, of what is set to a number."""
+    holds: bool
+    """Whether that is what the strength asks for."""
+
+
+class Effects:
+    """The file of a series of runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "effects"
+
+    def of(self, site: Site, cause: Cause, strength: Strength) -> Seen | None:
+        """Measured once; ``None``: only netlab reads the plant."""
+        if cause.effect is None:
+            return None
+        path = self._folder / f"{cause.name}-{strength}.json"
+        if path.exists():
+            return Seen(**json.loads(path.read_text()))
+        for _ in range(TRIES):
+            seen = _seen(site, cause, strength)
+            if seen.holds:
+                break
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".new")
+        half.write_text(json.dumps(asdict(seen), indent=1) + "\n")
+        half.rename(path)
+        return seen
+
+    def all(self) -> dict[str, Seen]:
+        """Those measured so far, by cause and strength."""
+        paths = sorted(self._folder.glob("*.json"))
+        return {path.stem: Seen(**json.loads(path.read_text())) for path in paths}
+
+
+def measured(site: Site, plant: Plant, dial: float, measure: Callable[[Site], float]) -> float:
+    """What a tool reads while something is planted."""
+    with plant(site, dial):
+        return measure(site)
+
+
+def _seen(site: Site, cause: Cause, strength: Strength) -> Seen:
+    assert cause.effect is not None
+    effect, plant = cause.effect, cause.steady or cause.plant
+    low, high = cause.dial[strength]
+    asked = (low + high) / 2
+    clean = effect.measure(site)
+    if cause.search is None:
+        dial, planted = asked, measured(site, plant, asked, effect.measure)
+    else:
+        dial, planted = _searched(site, cause, plant, asked, clean)
+    return Seen(
+        tool=effect.tool,
+        dial=dial,
+        clean=clean,
+        planted=planted,
+        cost=effect.cost(clean, planted),
+        holds=effect.holds(strength, asked, clean, planted),
+    )
+
+
+def _searched(
+    site: Site, cause: Cause, plant: Plant, asked: float, clean: float
+) -> tuple[float, float]:
+    """The number that costs what is asked for, between the logarithms of two."""
+    assert cause.search is not None and cause.effect is not None
+    low, high = (math.log(each) for each in cause.search)
+    tried: list[tuple[float, float, float]] = []
+    for _ in range(LOOKS):
+        dial = math.exp((low + high) / 2)
+        planted = measured(site, plant, dial, cause.effect.measure)
+        cost = 1 - planted / clean
+        tried.append((abs(cost - asked), dial, planted))
+        if abs(cost - asked) <= NEAR * asked:
+            break
+        low, high = (math.log(dial), high) if cost > asked else (low, math.log(dial))
+    return min(tried)[1:]

@@ -1,0 +1,194 @@
+"""Plants on the path: its cables, what passes, what else is on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+from benchmarks.truths.plants import Plant
+from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, Site
+from netlab.lab.plan import Cable
+from netlab.lab.programs import run
+from netlab.lab.shaping import LEAST_FRAME_BYTES, OVERHEAD_BYTES, shape, shape_of
+
+OTHER_PORT = 5401
+OTHER_PAYLOAD_BYTES, OTHER_WIRE_BYTES = 1448, 1514
+
+
+# ---- cables --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reshaped(*cables: tuple[Cable, Cable]) -> Iterator[None]:
+    """Each first cable is as the second says, for a while."""
+    try:
+        for _, planted in cables:
+            shape(planted)
+        yield
+    finally:
+        for usual, _ in cables:
+            shape(usual)
+
+
+def slower(*hosts: str) -> Plant:
+    """The cables of these hosts carry less, both ways; without a name all cables."""
+
+    @contextmanager
+    def plant(site: Site, cost: float) -> Iterator[None]:
+        cables = [site.cable(host) for host in hosts] or list(site.plan.cables)
+        with reshaped(*((each, _slowed(each, cost)) for each in cables)):
+            yield
+
+    return plant
+
+
+def _slowed(cable: Cable, cost: float) -> Cable:
+    assert cable.rate is not None
+    return replace(cable, rate=cable.rate * (1 - cost), device_rate=None)
+
+
+def slower_towards(host: str) -> Plant:
+    """What leaves the switch for a host is slower; what comes from the host is not."""
+
+    @contextmanager
+    def plant(site: Site, cost: float) -> Iterator[None]:
+        cable = site.cable(host)
+        assert cable.rate is not None
+        with reshaped((cable, replace(cable, device_rate=cable.rate * (1 - cost)))):
+            yield
+
+    return plant
+
+
+def shaper(host: str) -> Plant:
+    """A shaper that counts packets without framing, on what the router sends to a host."""
+
+    @contextmanager
+    def plant(site: Site, cost: float) -> Iterator[None]:
+        cable = site.cable(host)
+        end = cable.ends[1]
+        # Of full frames: 1514 bytes as the kernel counts them, 1538 on the wire.
+        rate = round(RATE_BIT_PER_S * (1 - cost) * 1514 / 1538)
+        with reshaped((cable, cable)):
+            qdisc = f"qdisc replace dev {end.interface} root handle 2: tbf rate {rate}bit"
+            words = f"tc -n {end.namespace} {qdisc} burst 3200 limit 1514000".split()
+            run(*words)
+            try:
+                yield
+            finally:
+                run(*f"tc -n {end.namespace} qdisc del dev {end.interface} root".split())
+
+    return plant
+
+
+@contextmanager
+def short_queue(site: Site, frames: float) -> Iterator[None]:
+    """So few frames wait in the router before the receiver's cable."""
+    cable = site.cable(RECEIVER)
+    with reshaped((cable, replace(cable, device_queue_frames=max(1, round(frames))))):
+        yield
+
+
+@contextmanager
+def small_mtu(site: Site, below: float) -> Iterator[None]:
+    """Every cable carries packets so many bytes shorter."""
+    ends = [(cable, end) for cable in site.plan.cables for end in cable.ends]
+
+    def set_to(less: int) -> None:
+        for cable, end in ends:
+            mtu = str(cable.mtu - less)
+            words = ("ip", "-n", end.namespace, "link", "set", end.interface, "mtu", mtu)
+            run(*words)
+
+    try:
+        set_to(round(below))
+        yield
+    finally:
+        set_to(0)
+
+
+# ---- what passes ---------------------------------------------------------------------------------
+
+
+def filtered(host: str, hook: str, rule: str) -> Callable[[Site], AbstractContextManager[None]]:
+    """A packet filter of one rule in a host or the router."""
+
+    @contextmanager
+    def plant(site: Site) -> Iterator[None]:
+        head = f"add table inet planted; add chain inet planted {hook}"
+        chain = f"{head} {{ type filter hook {hook} priority 0; }}"
+        site.run(host, "nft", f"{chain}; add rule inet planted {hook} {rule}")
+        try:
+            yield
+        finally:
+            site.run(host, "nft", "delete table inet planted")
+
+    return plant
+
+
+@contextmanager
+def black_hole(site: Site, below: float) -> Iterator[None]:
+    """The router drops packets that are longer, and says nothing."""
+    longest = 1500 - round(below)
+    with filtered("router", "forward", f"meta length > {longest} drop")(site):
+        yield
+
+
+@contextmanager
+def packet_rate(site: Site, per_second: float) -> Iterator[None]:
+    """The router forwards so many packets to the receiver in a second."""
+    address = site.host(RECEIVER).addresses[0]
+    rule = f"ip daddr {address} limit rate over {per_second:.0f}/second burst 100 packets drop"
+    with filtered("router", "forward", rule)(site):
+        yield
+
+
+def slower_to(sender: str, receiver: str) -> Plant:
+    """A host sends one of the others less than its cable carries, and all of them together that."""
+
+    @contextmanager
+    def plant(site: Site, cost: float) -> Iterator[None]:
+        cable, address = site.cable(sender), site.host(receiver).addresses[0]
+        end = cable.ends[0]
+        assert cable.rate is not None
+        bits = shape_of(cable.rate, cable.mtu, cable.queue_frames)
+        tc = f"tc -n {end.namespace}"
+        frames = f"overhead {OVERHEAD_BYTES} linklayer ethernet mpu {LEAST_FRAME_BYTES}"
+        sizes = f"{frames} mtu {bits.table_mtu_bytes} tsize {bits.table_slots}"
+        limits = f"burst {bits.burst_bytes} cburst {bits.burst_bytes}"
+        slow = cable.rate * (1 - cost)
+        classes = (("3:", "3:1", cable.rate), ("3:1", "3:10", cable.rate), ("3:1", "3:20", slow))
+        class_of = f"ip daddr {address} meta priority set 3:20"
+        with reshaped((cable, cable)), filtered(sender, "output", class_of)(site):
+            device = f"dev {end.interface}"
+            head = f"{tc} qdisc replace {device} root handle 3: stab {sizes} htb default 10"
+            run(*head.split())
+            for parent, name, rate in classes:
+                words = f"{tc} class add {device} parent {parent} classid {name} htb"
+                run(*f"{words} rate {rate:.0f} {limits} quantum 1600".split())
+            try:
+                yield
+            finally:
+                run(*f"{tc} qdisc del {device} root".split())
+
+    return plant
+
+
+def other_flow(sender: str, *, management: bool = False) -> Plant:
+    """Datagrams of others to the receiver: that share of the test cable's rate."""
+
+    @contextmanager
+    def plant(site: Site, share: float) -> Iterator[None]:
+        to = site.host(RECEIVER)
+        address = to.management_address if management else to.addresses[0]
+        payload = round(share * RATE_BIT_PER_S * OTHER_PAYLOAD_BYTES / OTHER_WIRE_BYTES)
+        words = f"{address} {OTHER_PORT} {payload} {OTHER_PAYLOAD_BYTES}".split()
+        sink = site.script("other.py", "sink", str(OTHER_PORT))
+        with (
+            site.running(RECEIVER, *sink),
+            site.running(sender, *site.script("other.py", "send", *words)),
+        ):
+            yield
+
+    return plant

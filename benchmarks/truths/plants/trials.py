@@ -1,0 +1,115 @@
+"""Plants that change from trial to trial, or within one."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from os import kill
+from threading import Timer
+
+from benchmarks.truths.plants import OnTrial, Plant
+from benchmarks.truths.plants.paths import filtered
+from benchmarks.truths.site import RECEIVER, Site
+from netlab.experiment.schedule import Trial
+
+
+def stopped(host: str, after_s: float) -> Plant:
+    """The probe of a host stands still for so long, once in each trial."""
+
+    @contextmanager
+    def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
+        held: list[int] = []
+
+        def stop() -> None:
+            held.extend(site.probes(host))
+            _signal(held, signal.SIGSTOP)
+
+        def go_on() -> None:
+            _signal(held, signal.SIGCONT)
+            held.clear()
+
+        with _once_a_trial(after_s, seconds, stop, go_on) as on_trial:
+            yield on_trial
+
+    return plant
+
+
+def unplugged(after_s: float) -> Plant:
+    """Nothing comes through to the receiver for so long, once in each trial."""
+
+    @contextmanager
+    def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
+        stack = ExitStack()
+
+        def stop() -> None:
+            stack.enter_context(filtered(RECEIVER, "input", "iifname test drop")(site))
+
+        with _once_a_trial(after_s, seconds, stop, stack.close) as on_trial:
+            yield on_trial
+
+    return plant
+
+
+@contextmanager
+def _once_a_trial(
+    after_s: float, seconds: float, stop: Callable[[], None], go_on: Callable[[], None]
+) -> Iterator[OnTrial]:
+    timers: list[Timer] = []
+
+    def on_trial(_: Trial) -> None:
+        for delay_s, deed in ((after_s, stop), (after_s + seconds, go_on)):
+            timers.append(Timer(delay_s, deed))
+            timers[-1].start()
+
+    try:
+        yield on_trial
+    finally:
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        go_on()
+
+
+def in_trials(plant: Plant, chosen: Callable[[int], bool]) -> Plant:
+    """The plant in some trials of each cell, by their numbers from 1."""
+
+    @contextmanager
+    def planted(site: Site, dial: float) -> Iterator[OnTrial]:
+        with ExitStack() as stack:
+            there: list[ExitStack] = []
+
+            def on_trial(trial: Trial) -> None:
+                if chosen(trial.number) and not there:
+                    there.append(stack.enter_context(ExitStack()))
+                    there[0].enter_context(plant(site, dial))
+                elif not chosen(trial.number) and there:
+                    there.pop().close()
+
+            yield on_trial
+
+    return planted
+
+
+def growing(plant: Plant, trials: int) -> Plant:
+    """Nothing in the first block of trials, and more in each, up to the dial in the last."""
+
+    @contextmanager
+    def planted(site: Site, dial: float) -> Iterator[OnTrial]:
+        stack = ExitStack()
+
+        def on_trial(trial: Trial) -> None:
+            stack.close()
+            share = (trial.number - 1) / (trials - 1)
+            stack.enter_context(plant(site, dial * share))
+
+        with stack:
+            yield on_trial
+
+    return planted
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            kill(pid, number)

@@ -1,0 +1,60 @@
+"""Recorded runs and their truths, read back for a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchmarks.truths.draw import wanted_from_json
+from benchmarks.truths.one_run import TRUTH
+from benchmarks.truths.score import Said, Truth
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import Finding
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+
+RATE = "_bit_per_s"
+WANTED = ("name", "like", "parts", "tests", "seed")
+
+
+def recorded(into: Path) -> list[tuple[Truth, tuple[Said, ...]]]:
+    """Every run that is whole, by name."""
+    paths = sorted(into.glob(f"*/{TRUTH}"))
+    return [(truth_of(path), said_of(path.parent)) for path in paths]
+
+
+def truth_of(path: Path) -> Truth:
+    """What was written when it was measured."""
+    plain = json.loads(path.read_text())
+    wanted = wanted_from_json({name: plain[name] for name in WANTED})
+    return Truth(
+        name=wanted.name,
+        like=wanted.like,
+        parts=wanted.parts,
+        not_planted=tuple(plain["not_planted"]),
+        alone=plain["alone"],
+        left_out=plain["left_out"],
+        failed=plain["failed"],
+    )
+
+
+def said_of(folder: Path) -> tuple[Said, ...]:
+    """The findings of a run folder by the rules of today."""
+    run = load(folder)
+    index = RunIndex(run)
+    return tuple(_said(each, run, index) for each in run.findings)
+
+
+def _said(found: Finding, run: Analysis, index: RunIndex) -> Said:
+    kind, group = found.kind, found.group
+    names = {group.host, group.pairing, *found.words.values()} - {""}
+    return Said(
+        kind=str(kind),
+        severity=kind.severity,
+        explains=kind.limit is not None and kind.explains,
+        leads=kind.leads,
+        rank=kind.rank,
+        names=frozenset(names),
+        rates_bit_per_s=tuple(v for name, v in found.evidence.items() if name.endswith(RATE)),
+        sentence=str(sentence(found, index)),
+    )

@@ -1,0 +1,114 @@
+"""Causes that are seen across a run: one host of a mesh, some trials of a cell, a drift."""
+
+from __future__ import annotations
+
+from benchmarks.truths import tools
+from benchmarks.truths.causes import COSTS, Cause, Effect, Experiment, only
+from benchmarks.truths.plants.hosts import busy
+from benchmarks.truths.plants.paths import slower, slower_to, slower_towards
+from benchmarks.truths.plants.trials import growing, in_trials
+from benchmarks.truths.rows_hosts import BY_IPERF, PLAIN_TCP, TCP, WAITS
+from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL
+from benchmarks.truths.site import SENDER_CPU
+
+MESH = Experiment(
+    lab="mesh",
+    tests=(PLAIN_TCP,),
+    pairings="{between: all, inside: false}",
+    repeats=2,
+    seconds=0.5,
+)
+BLOCKS = 8
+LONG = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=BLOCKS, seconds=0.5)
+SIX = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=6, seconds=0.5)
+THREE_TRIALS = Experiment(lab="cable", tests=(TCP,), repeats=3)
+IN_MESH = Effect(measure=tools.slowest_way, tool="iperf3, TCP, each way of the mesh")
+STRAY = frozenset({"stray-trial"})
+SLOWER_HOST = ("slow-host", "link-far-below")
+OTHERS = frozenset({"link-or-shaper", "slower-link", "one-way"})
+
+ROWS = (
+    Cause(
+        name="slow-host",
+        what="one host of a mesh whose cable is slower, both ways",
+        experiment=MESH,
+        plant=slower("linux-b"),
+        expected=SLOWER_HOST,
+        also=OTHERS,
+        about=("linux-b",),
+        effect=IN_MESH,
+    ),
+    Cause(
+        name="slow-direction",
+        what="one host of a mesh that the switch sends to more slowly",
+        experiment=MESH,
+        plant=slower_towards("linux-c"),
+        expected=("slow-host",),
+        also=OTHERS,
+        about=("linux-c",),
+        effect=IN_MESH,
+    ),
+    Cause(
+        name="slow-pair",
+        what="one pair of a mesh, one way: its sender is slower towards that peer",
+        experiment=MESH,
+        plant=slower_to("linux-a", "linux-c"),
+        expected=("slow-pair",),
+        also=OTHERS,
+        about=("linux-c+linux-a",),
+        effect=IN_MESH,
+    ),
+    Cause(
+        name="slow-mesh",
+        what="a mesh whose cables are all slower than stated",
+        experiment=MESH,
+        plant=slower(),
+        expected=("slow-mesh", "link-or-shaper", "slower-link"),
+        also=frozenset({"link-or-shaper", "slower-link", "slow-mesh"}),
+        denied=NOT_FULL,
+        effect=IN_MESH,
+    ),
+    Cause(
+        name="drift",
+        what="a cable that gets slower over the run",
+        experiment=LONG,
+        plant=growing(slower(), BLOCKS),
+        steady=slower(),
+        expected=("drift", "consistent-with-drift"),
+        also=frozenset({"link-or-shaper", "slower-link"}),
+        effect=BY_TCP,
+    ),
+    Cause(
+        name="stray",
+        what="one of six trials over a slower cable",
+        experiment=SIX,
+        plant=in_trials(slower(), lambda number: number == 4),
+        steady=slower(),
+        dial=only(COSTS, "plain", "gross"),
+        expected=("stray-trial", "outlier"),
+        also=frozenset({"link-or-shaper", "slower-link"}),
+        effect=BY_TCP,
+    ),
+    Cause(
+        name="first-trial",
+        what="the first of six trials over a slower cable",
+        experiment=SIX,
+        plant=in_trials(slower(), lambda number: number == 1),
+        steady=slower(),
+        dial=only(COSTS, "plain", "gross"),
+        expected=("first-trial-slower", "stray-trial"),
+        also=frozenset({"link-or-shaper", "slower-link", "stray-trial"}),
+        effect=BY_TCP,
+    ),
+    Cause(
+        name="some-trials",
+        what="a busy neighbour on the sender's core in one of three trials",
+        experiment=THREE_TRIALS,
+        plant=in_trials(busy(str(SENDER_CPU)), lambda number: number == 2),
+        steady=busy(str(SENDER_CPU)),
+        expected=("sender-starved",),
+        also=WAITS | STRAY,
+        effect=BY_IPERF,
+        alone=True,
+    ),
+)

@@ -1,0 +1,156 @@
+"""All runs that are still to be measured: lab by lab, by one worker or several."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.truths.causes import Cause
+from benchmarks.truths.draw import Wanted
+from benchmarks.truths.one_run import Bench
+from benchmarks.truths.site import LABS, standing
+from netlab import lab as labs
+from netlab.lab import state
+
+EXPECTED_S: Mapping[str, float] = {"mesh": 12.0, "delay": 12.0}
+"""Of a run, before any was measured; elsewhere:"""
+USUAL_S = 9.0
+
+
+LOCK = Path("/run/lock/netlab-truths")
+OURS = re.compile(r"truths\d+-[a-z]+")
+"""Names of our labs: a worker's number, and which lab."""
+PR_SET_PDEATHSIG = 1
+
+
+@contextmanager
+def machine_to_ourselves() -> Iterator[None]:
+    """One of these at a time on a machine; labs that an earlier one left behind are removed."""
+    with LOCK.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit("another `make benchmark-truths` measures on this machine") from None
+        for name in filter(OURS.fullmatch, state.names()):
+            labs.down(name)
+        yield
+
+
+class Pace:
+    """How long is left, by what runs in the same lab took so far."""
+
+    def __init__(self, left: Mapping[str, int], at_once: int) -> None:
+        self._left = dict(left)
+        self._took_s: dict[str, list[float]] = defaultdict(list)
+        self._at_once = at_once
+
+    def add(self, lab: str, took_s: float) -> None:
+        self._left[lab] -= 1
+        self._took_s[lab].append(took_s)
+
+    def left_s(self) -> float:
+        """Until all are measured, the workers together."""
+        total = sum(count * self._mean_s(lab) for lab, count in self._left.items())
+        return total / self._at_once
+
+    def _mean_s(self, lab: str) -> float:
+        seen = self._took_s[lab]
+        return sum(seen) / len(seen) if seen else EXPECTED_S.get(lab, USUAL_S)
+
+
+def measure_all(
+    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int = 1
+) -> list[str]:
+    """Measure what is not there yet; a sentence for each run that broke."""
+    bench = Bench(into, causes)
+    left = [each for each in wanted if not bench.is_done(each)]
+    alone = [each for each in left if is_alone(each, causes)]
+    shared = [each for each in left if not is_alone(each, causes)]
+    if at_once == 1:
+        alone, shared = left, []
+    estimate_s = Pace(_labs(alone, causes), 1).left_s()
+    estimate_s += Pace(_labs(shared, causes), at_once).left_s()
+    _say(f"{len(wanted)} runs, {len(wanted) - len(left)} there already, about {_time(estimate_s)}")
+    broken = _in_workers(shared, causes, into, at_once) if shared else []
+    return broken + _measure(alone, causes, into, "0")
+
+
+def is_alone(wanted: Wanted, causes: Mapping[str, Cause]) -> bool:
+    """Whether nothing may be measured beside it."""
+    return causes[wanted.like].alone or any(causes[part.cause].alone for part in wanted.parts)
+
+
+def _in_workers(
+    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int
+) -> list[str]:
+    """Each worker has labs of its own; which runs are whose does not change when it is resumed."""
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+
+    def work(number: int) -> None:
+        # Whoever waits for its answer is gone where it ends: it would go on by itself.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        answers.put(_measure(wanted[number::at_once], causes, into, str(number)))
+
+    workers = [context.Process(target=work, args=(number,)) for number in range(at_once)]
+    for worker in workers:
+        worker.start()
+    broken: list[str] = []
+    for worker in workers:
+        worker.join()
+        if worker.exitcode:
+            broken.append(f"a worker ended with {worker.exitcode}")
+    while not answers.empty():
+        broken += answers.get()
+    return broken
+
+
+def _measure(
+    wanted: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, worker: str
+) -> list[str]:
+    """One lab after the other, each for all of its runs."""
+    bench, pace, broken = Bench(into, causes), Pace(_labs(wanted, causes), 1), []
+    for lab in LABS:
+        its = [each for each in wanted if causes[each.like].experiment.lab == lab]
+        if not its:
+            continue
+        with standing(lab, f"truths{worker}-{lab}") as site:
+            for each in its:
+                began = time.monotonic()
+                try:
+                    truth = bench.measure(each, site)
+                except Exception as error:  # one run's fault is not the others'
+                    broken.append(f"{each.name}: {type(error).__name__}: {error}")
+                    (into / f"{each.name}.broken").write_text(traceback.format_exc())
+                    truth = {"took_s": 0.0, "failed": broken[-1]}
+                pace.add(lab, time.monotonic() - began)
+                note = f", {truth['failed']}" if truth["failed"] else ""
+                left = _time(pace.left_s())
+                _say(f"{each.name}: {truth['took_s']:.1f} s{note}; {left} left")
+    return broken
+
+
+def _labs(wanted: Sequence[Wanted], causes: Mapping[str, Cause]) -> dict[str, int]:
+    counts: dict[str, int] = defaultdict(int)
+    for each in wanted:
+        counts[causes[each.like].experiment.lab] += 1
+    return counts
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
+
+
+def _say(text: str) -> None:
+    print(f"[{os.getpid()}] {text}", file=sys.stderr, flush=True)

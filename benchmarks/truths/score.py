@@ -1,0 +1,225 @@
+"""From truths and what was said to precision and recall. Pure.
+
+A run is the unit: the cells of one are not independent. A *claim* is a finding that names a cause:
+every warning, every limit that explains, and every note that a row of the causes expects. A claim
+that is not true of the run is wrong, also beside the right one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.truths.causes import Cause, Strength
+from benchmarks.truths.draw import Part
+
+NO_CLAIMS = frozenset(
+    {
+        *("virtual-machine", "power-saving", "other-load", "wire-ceiling", "not-determined"),
+        *("same-buffer", "buffer-no-effect", "buffer-doubled", "fragmented", "cannot-tell"),
+        *("fewer-cells", "missing-cells", "sent-again", "no-timestamps", "measured-again"),
+    }
+)
+"""Notes that hold whatever is planted, or say that something is not known."""
+RATE_WITHIN = 0.02
+NEARLY_AS_LARGE = 1.5
+"""Of two causes, the larger within this factor: either may be named first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One finding, as a program reads it."""
+
+    kind: str
+    severity: str
+    explains: bool
+    """A limit that says why a cell is below its ceiling."""
+    leads: bool
+    rank: int
+    names: frozenset[str] = frozenset()
+    """Hosts and pairings that it is about."""
+    rates_bit_per_s: tuple[float, ...] = ()
+    """Rates among its evidence."""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What was planted in one run, and what came of it."""
+
+    name: str
+    like: str
+    parts: tuple[Part, ...]
+    not_planted: tuple[str, ...] = ()
+    """Causes that another tool did not see as they should be: the run counts for nothing."""
+    alone: Mapping[str, float] | None = None
+    """Of a mixture: what each cause costs by itself."""
+    left_out: int = 0
+    failed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One run."""
+
+    truth: Truth
+    right: frozenset[str]
+    """Expected kinds that were said, of what they should be."""
+    missed: tuple[str, ...]
+    """Causes of which nothing expected was said."""
+    wrong: tuple[Said, ...]
+    first: bool | None = None
+    """Of a mixture: whether the larger cause came first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, with Wilson's interval."""
+
+    count: int
+    of: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.count, self.of)
+
+    def __str__(self) -> str:
+        if not self.of:
+            return "-"
+        low, high = self.interval
+        return f"{self.count}/{self.of} ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's score interval of a share (J. Am. Stat. Assoc. 22, 1927), 95 %; of none: 0 to 1."""
+    if of == 0:
+        return 0.0, 1.0
+    share = count / of
+    middle = share + z * z / (2 * of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    scale = 1 + z * z / of
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+
+
+def claims(said: Iterable[Said], causes: Mapping[str, Cause]) -> list[Said]:
+    """Those that name a cause."""
+    of_rows = {kind for cause in causes.values() for kind in (*cause.expected, *cause.also)}
+    return [
+        each
+        for each in said
+        if each.kind not in NO_CLAIMS
+        and (each.severity == "warning" or each.explains or each.kind in of_rows)
+    ]
+
+
+def judge(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> Judged:
+    """What was right, what was missed, what was wrong."""
+    planted = [(part, causes[part.cause]) for part in truth.parts]
+    true = set(causes[truth.like].experiment.anyway)
+    denied: set[str] = set()
+    for part, cause in planted:
+        true |= {*cause.expected, *cause.also}
+        # What costs 2 % may still be within the limit of what is "at the wire".
+        denied |= cause.denied if part.strength != "just" else set()
+    wrong = [each for each in claims(said, causes) if each.kind not in true]
+    wrong += [each for each in said if each.kind in denied and each not in wrong]
+    right: set[str] = set()
+    missed = []
+    for part, cause in planted:
+        of_it = [each for each in said if each.kind in cause.expected]
+        good = [each for each in of_it if _is_of(each, cause, part)]
+        right |= {each.kind for each in good}
+        if cause.expected and not good:
+            missed.append(cause.name)
+        if len(planted) == 1:
+            named = [each for each in of_it if _names_others(each, cause)]
+            wrong += [each for each in named if each not in wrong]
+            if of_it and not good:
+                wrong += [each for each in of_it if each not in wrong]
+    first = _first(truth, said, causes) if len(planted) > 1 else None
+    return Judged(truth, frozenset(right), tuple(missed), tuple(wrong), first)
+
+
+def _is_of(said: Said, cause: Cause, part: Part) -> bool:
+    """Whether it names what it should, and the rate that was planted."""
+    if cause.about and not set(cause.about) & _places(said):
+        return False
+    if cause.rate_of is None or not said.rates_bit_per_s:
+        return True
+    rate = cause.rate_of(part.dial)
+    return any(abs(each / rate - 1) <= RATE_WITHIN for each in said.rates_bit_per_s)
+
+
+def _names_others(said: Said, cause: Cause) -> bool:
+    """Whether it blames a host or pairing that nothing was done to."""
+    return bool(cause.about) and not set(cause.about) & _places(said)
+
+
+def _places(said: Said) -> set[str]:
+    """Hosts, pairings, and the hosts of the pairings."""
+    return {*said.names, *(host for name in said.names for host in name.split("+"))}
+
+
+def _first(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> bool:
+    """Whether the first claim is of the larger cause; of nearly equal ones, of either."""
+    ordered = sorted(claims(said, causes), key=lambda each: (each.severity != "warning", each.rank))
+    leading = [each for each in ordered if each.leads]
+    if not leading:
+        return False
+    costs = sorted((truth.alone or {}).items(), key=lambda pair: -pair[1])
+    largest = costs[0][1]
+    able = [name for name, cost in costs if cost > 0 and largest / cost <= NEARLY_AS_LARGE]
+    able = able or [costs[0][0]]
+    return any(leading[0].kind in causes[name].expected for name in able)
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def counted(judged: Iterable[Judged]) -> list[Judged]:
+    """Those whose plant another tool saw, and that were measured."""
+    return [each for each in judged if not each.truth.not_planted]
+
+
+def of_causes(judged: Collection[Judged], *, strength: Strength | None = None) -> list[Judged]:
+    """Runs of one cause; at one strength, or at all."""
+    return [
+        each
+        for each in counted(judged)
+        if len(each.truth.parts) == 1 and strength in (None, each.truth.parts[0].strength)
+    ]
+
+
+def mixtures(judged: Collection[Judged]) -> list[Judged]:
+    return [each for each in counted(judged) if len(each.truth.parts) > 1]
+
+
+def clean(judged: Collection[Judged]) -> list[Judged]:
+    return [each for each in judged if not each.truth.parts]
+
+
+def recall(judged: Collection[Judged], causes: Mapping[str, Cause]) -> Share:
+    """Of the runs in which something is to be said, in how many it was."""
+    able = [each for each in judged if any(causes[p.cause].expected for p in each.truth.parts)]
+    return Share(sum(not each.missed for each in able), len(able))
+
+
+def precision(judged: Collection[Judged], kind: str | None = None) -> Share:
+    """Of the kinds that were claimed, a run and kind the unit, how many were right."""
+    right = wrong = 0
+    for each in judged:
+        kinds = {said.kind for said in each.wrong}
+        right += sum(kind in (None, name) for name in each.right - kinds)
+        wrong += sum(kind in (None, name) for name in kinds)
+    return Share(right, right + wrong)
+
+
+def of_kind(judged: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:
+    """Recall of a kind: over the causes whose best answer it is."""
+    its = [
+        each
+        for each in judged
+        if any(causes[part.cause].expected[:1] == (kind,) for part in each.truth.parts)
+    ]
+    return recall(its, causes)

@@ -1,0 +1,203 @@
+"""A lab that stands while many runs are measured in it, and what is started inside its hosts.
+
+Whatever is started here ends with this process, however that ends: a neighbour that went on would
+be planted in all later runs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netlab import lab
+from netlab.lab import LabOptions, LabState, quota
+from netlab.lab.plan import Cable, LabHost, LabPlan
+
+RECEIVER, SENDER = "linux-a", "linux-b"
+"""Of all runs with two hosts: the client sends."""
+SENDER_CPU, RECEIVER_CPU = 1, 0
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+SCRIPTS = Path(__file__).parent / "scripts"
+RATE_BIT_PER_S = 100e6
+SLOW_BIT_PER_S = 20e6
+"""Of the path with delay: Python holds its packets."""
+ENDS_S = 2.0
+UNLIMITED_CPUS = 64.0
+NO_QUOTA = {1: ("cpu.cfs_quota_us", "-1"), 2: ("cpu.max", "max")}
+
+LABS: Mapping[str, Mapping[str, Any]] = {
+    "cable": {"rate": RATE_BIT_PER_S},
+    "fast": {},
+    "router": {"rate": RATE_BIT_PER_S, "topology": "router", "device_queue_frames": 1000},
+    "delay": {
+        "rate": SLOW_BIT_PER_S,
+        "topology": "router",
+        "rates": {SENDER: RATE_BIT_PER_S},
+        "device_queue_frames": 1000,
+    },
+    "mesh": {"rate": RATE_BIT_PER_S, "linux": 3},
+}
+"""Name → wish, as in ``LabOptions``. ``fast``: a cable as fast as the CPU."""
+WITH_GROUPS = ("cable",)
+"""Labs whose hosts are in control groups, without a quota until one is planted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One standing lab."""
+
+    kind: str
+    state: LabState
+    undone: list[str] = field(default_factory=list)
+    """Why it cannot be used any more: what could not be taken back."""
+
+    @property
+    def plan(self) -> LabPlan:
+        assert self.state.plan is not None
+        return self.state.plan
+
+    def host(self, name: str) -> LabHost:
+        return next(host for host in self.plan.logins if host.name == name)
+
+    def cable(self, host: str) -> Cable:
+        """The test cable of a host."""
+        namespace = self.host(host).namespace
+        return next(
+            cable
+            for cable in self.plan.cables
+            if namespace in {end.namespace for end in cable.ends}
+        )
+
+    def words(self, host: str, argv: Sequence[str], *, in_group: bool = False) -> list[str]:
+        """The command that becomes ``argv`` in the host's network, and so ends with us."""
+        namespace = self.host(host).namespace
+        inside = ["ip", "netns", "exec", namespace, *argv]
+        group = self.group(host)
+        if in_group and group is not None:
+            inside = quota.ControlGroup(group, {}).entered(inside)
+        return [*ENDS_WITH_US, *inside]
+
+    def run(self, host: str, *argv: str) -> str:
+        """A program in the host's network, to its end; its standard output."""
+        done = subprocess.run(
+            self.words(host, argv), capture_output=True, text=True, timeout=60, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+    @contextmanager
+    def running(
+        self, host: str, *argv: str, in_group: bool = False
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A program in the host's network, for as long as that."""
+        words = self.words(host, argv, in_group=in_group)
+        with killed(words) as process:
+            yield process
+
+    def script(self, name: str, *words: str) -> list[str]:
+        """One of our scripts, with Python."""
+        return [sys.executable, "-I", "-S", str(SCRIPTS / name), *words]
+
+    def group(self, host: str) -> Path | None:
+        """The control group of a host, where it has one."""
+        found = quota.controller()
+        folder = None if found is None else found.folder / self.host(host).namespace
+        return folder if folder is not None and folder.is_dir() else None
+
+    def set_quota(self, host: str, share: float | None) -> None:
+        """So much of one CPU for a host from now on; ``None``: as much as there is."""
+        found, group = quota.controller(), self.group(host)
+        if found is None or group is None:
+            raise RuntimeError("this machine has no control group that sets a CPU quota")
+        limits = dict([NO_QUOTA[found.version]]) if share is None else found.limit(share)
+        for name, value in limits.items():
+            (group / name).write_text(value)
+
+    def probes(self, host: str) -> list[int]:
+        """Process numbers of the probes of a host, by its account."""
+        uid, found = self.host(host).uid, []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                is_probe = b"netprobe" in (process / "cmdline").read_bytes()
+                if is_probe and process.stat().st_uid == uid:
+                    found.append(int(process.name))
+        return found
+
+    def sshd(self, host: str) -> int:
+        """The process whose mount namespace is the host's."""
+        uid = self.host(host).namespace
+        inode = (Path("/run/netns") / uid).stat().st_ino
+        for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+            with suppress(OSError):
+                words = (process / "cmdline").read_bytes()
+                if (process / "ns/net").stat().st_ino == inode and b"sshd" in words:
+                    return int(process.name)
+        raise RuntimeError(f"{host} has no sshd")
+
+
+@contextmanager
+def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process, for as long as that; one of our scripts says `ready`, and ends with its input."""
+    is_ours = any(word.startswith(str(SCRIPTS)) for word in words)
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            if is_ours:
+                assert process.stdout is not None
+                if process.stdout.readline() != "ready\n":
+                    raise RuntimeError(f"{' '.join(words)}: did not start")
+            yield process
+        finally:
+            if process.stdin is not None:
+                process.stdin.close()
+            # Of our scripts one has something to take back.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS_S if is_ours else 0)
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def standing(kind: str, name: str) -> Iterator[Site]:
+    """A lab of that kind; what an earlier one of the name left behind is removed first."""
+    lab.down(name)
+    wish = dict(LABS[kind])
+    if kind in WITH_GROUPS and quota.controller() is not None:
+        wish["cpu_shares"] = dict.fromkeys((RECEIVER, SENDER), UNLIMITED_CPUS)
+    try:
+        site = Site(kind, lab.up(LabOptions(name=name, **wish)))
+        for host in wish.get("cpu_shares", ()):
+            site.set_quota(host, None)
+        with _delayed(site) if kind == "delay" else _nothing():
+            yield site
+    finally:
+        lab.down(name)
+
+
+DELAY_S = 0.01
+"""Each way."""
+
+
+@contextmanager
+def _delayed(site: Site) -> Iterator[None]:
+    """Every packet waits in the router."""
+    router = site.plan.router
+    assert router is not None
+    ports = [cable.ends[1].interface for cable in site.plan.cables]
+    script = site.script("delay.py", str(DELAY_S), *ports)
+    with killed([*ENDS_WITH_US, "ip", "netns", "exec", router, *script]):
+        time.sleep(0.05)
+        yield
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

@@ -1,0 +1,168 @@
+"""What other tools than netlab see in a lab: iperf3, the kernel's counters, a plain socket."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+
+from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU, Site
+from netlab.lab.shaping import OVERHEAD_BYTES
+
+Measure = Callable[[Site], float]
+"""Looks at a lab as it is now."""
+SECONDS, WARM_UP_S = 1.5, 0.5
+ROUNDS = 3
+PORT = 5301
+
+
+def iperf3(
+    site: Site,
+    *words: str,
+    sender: str = SENDER,
+    receiver: str = RECEIVER,
+    warm_up_s: float = WARM_UP_S,
+    seconds: float = SECONDS,
+    rounds: int = ROUNDS,
+) -> float:
+    """What the receiver got, in bit/s: the median of the rounds. Both are in their groups."""
+    address = site.host(receiver).addresses[0]
+    server = ("iperf3", "--server", "--port", str(PORT))
+    client = [
+        *("iperf3", "--client", address, "--port", str(PORT), "--json"),
+        *("--time", f"{seconds:g}", "--omit", f"{warm_up_s:g}"),
+        *("--affinity", f"{SENDER_CPU},{RECEIVER_CPU}", *words),
+    ]
+    with site.running(receiver, *server, in_group=True):
+        time.sleep(0.2)
+        return statistics.median(_received(site, sender, client) for _ in range(rounds))
+
+
+def _received(site: Site, sender: str, client: list[str]) -> float:
+    argv = site.words(sender, client, in_group=True)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    said = json.loads(done.stdout)
+    if "error" in said:
+        raise RuntimeError(f"iperf3: {said['error']}")
+    end = said["end"]
+    received = end.get("sum_received") or end["sum"]
+    # Some versions give the sender's bytes for UDP, and what of it was lost beside it.
+    lost = 0.0 if end.get("sum_received") else end["sum"].get("lost_percent", 0.0) / 100
+    return float(received["bits_per_second"]) * (1 - lost)
+
+
+def tcp(site: Site) -> float:
+    """One stream, buffers as the systems choose them, in bit/s."""
+    return iperf3(site)
+
+
+def tcp_over_delay(site: Site) -> float:
+    """The same where a stream takes its time to get going."""
+    return iperf3(site, warm_up_s=1.5)
+
+
+def tcp_small_buffers(site: Site) -> float:
+    """One stream through buffers that hold some milliseconds, in bit/s."""
+    return iperf3(site, "--window", "64K")
+
+
+def udp_small_buffers(site: Site) -> float:
+    """Datagrams as fast as they go, through such buffers: what arrives, in bit/s."""
+    return iperf3(site, *["--udp", "--bitrate", "0", "--length", "1448", "--window", "64K"])
+
+
+def tcp_small_messages(site: Site) -> float:
+    """One stream in messages of 64 bytes, which the sender's CPU limits, in bit/s."""
+    return iperf3(site, "--length", "64")
+
+
+def slowest_way(site: Site) -> float:
+    """The least of what each host of a mesh gets from the next one and the one after, in bit/s."""
+    names = [host.name for host in site.plan.hosts]
+    ways = [(one, other) for one in names for other in names if one != other]
+    return min(iperf3(site, sender=one, receiver=other, seconds=1, rounds=1) for one, other in ways)
+
+
+def wire_rate(interface: str = "test", host: str = RECEIVER) -> Measure:
+    """What comes in at an interface while no test runs, framing counted, in bit/s."""
+
+    def measure(site: Site) -> float:
+        def read() -> tuple[float, int]:
+            files = f"/sys/class/net/{interface}/statistics/rx_"
+            frames, octets = site.run(host, "cat", f"{files}packets", f"{files}bytes").split()
+            return time.monotonic(), 8 * (int(octets) + OVERHEAD_BYTES * int(frames))
+
+        began, first = read()
+        time.sleep(1)
+        ended, second = read()
+        return (second - first) / (ended - began)
+
+    return measure
+
+
+LARGEST = """
+import socket, sys
+IP_MTU_DISCOVER, IP_PMTUDISC_PROBE = 10, 3
+address, reply = sys.argv[1], None
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+out.connect((address, 5302))
+out.settimeout(0.2)
+low, high = 500, 1473
+while high - low > 1:
+    size = (low + high) // 2
+    try:
+        out.send(bytes(size))
+        reply = out.recv(10)
+        low = size
+    except OSError:
+        high = size
+print(low + 28)
+"""
+ECHO = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as echo:
+    echo.bind(("", 5302))
+    while True:
+        data, sender = echo.recvfrom(70000)
+        echo.sendto(b"x", sender)
+"""
+
+
+def path_mtu(site: Site) -> float:
+    """The longest IP packet that arrives, found with a plain socket, in bytes."""
+    with site.running(RECEIVER, "python3", "-I", "-c", ECHO):
+        time.sleep(0.3)
+        address = site.host(RECEIVER).addresses[0]
+        return float(site.run(SENDER, "python3", "-I", "-c", LARGEST, address))
+
+
+def round_trip_ns(site: Site) -> float:
+    """Of one byte each way, with a plain socket: the median of 200."""
+    script = (
+        "import socket, sys, time\n"
+        "out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "out.connect((sys.argv[1], 5302)); out.settimeout(1); took = []\n"
+        "for _ in range(200):\n"
+        "    began = time.perf_counter_ns(); out.send(bytes(1472)); out.recv(10)\n"
+        "    took.append(time.perf_counter_ns() - began)\n"
+        "print(sorted(took)[100])\n"
+    )
+    with site.running(RECEIVER, "python3", "-I", "-c", ECHO):
+        time.sleep(0.3)
+        address = site.host(RECEIVER).addresses[0]
+        return float(site.run(SENDER, "python3", "-I", "-c", script, address))
+
+
+def stolen_share(site: Site) -> float:
+    """What a host reads of the time that others took, over a second."""
+    pid, shares = site.sshd(RECEIVER), []
+    words = ["nsenter", "--target", str(pid), "--mount", "head", "-1", "/proc/stat"]
+    for _ in range(2):
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        shares.append([int(word) for word in said[1:9]])
+        time.sleep(1)
+    more = [after - before for before, after in zip(*shares, strict=True)]
+    return float(more[7] / max(1, sum(more)))

@@ -1,0 +1,135 @@
+"""Whether netlab's explanations are right, where the cause is known: `make benchmark-truths`.
+
+Each cause is planted in a standing lab at three strengths, is looked at with another tool, and is
+measured; the findings are read as a program and held against what was planted. Clean runs and
+mixtures of two causes besides. docs/truths.md says how to read what is printed.
+
+A run is a folder under ``--into``; what is there is not measured again, so that it can be stopped
+at any time and gone on with. ``--score`` measures nothing: it applies today's rules to what was
+recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.stage import finish
+from benchmarks.truths.causes import STRENGTHS, Cause
+from benchmarks.truths.draw import drawn
+from benchmarks.truths.effects import Effects
+from benchmarks.truths.one_run import write
+from benchmarks.truths.read_runs import recorded
+from benchmarks.truths.rows import CAUSES
+from benchmarks.truths.runner import machine_to_ourselves, measure_all
+from benchmarks.truths.score import judge
+from benchmarks.truths.tables import printed, verdicts
+from netlab.errors import NetlabError
+
+DEFAULT_INTO = Path("runs/truths")
+HELD_BACK = "held-back"
+"""Folder of the runs whose seed nobody has seen before they are scored, which is done once."""
+SEED, SCORED = "seed.json", "scored.json"
+
+
+def main(words: list[str] | None = None) -> int:
+    """Measure what is left, then score."""
+    asked = _parser().parse_args(words)
+    causes = {name: cause for name, cause in CAUSES.items() if asked.only in ("", name)}
+    if not causes:
+        raise SystemExit(f"--only {asked.only}: one of {', '.join(CAUSES)}")
+    into: Path = asked.into
+    into.mkdir(parents=True, exist_ok=True)
+    if asked.held_back:
+        into, seed = into / HELD_BACK, held_back_seed(into / HELD_BACK)
+    else:
+        into, seed = into / f"seed-{asked.seed}", asked.seed
+    broken: list[str] = []
+    if not asked.score:
+        wanted = drawn(
+            causes,
+            seed,
+            runs=asked.runs,
+            clean=asked.clean,
+            mixtures=asked.mixtures,
+            strengths=asked.strengths,
+        )
+        into.mkdir(parents=True, exist_ok=True)
+        with machine_to_ourselves():
+            broken = measure_all(wanted, causes, into, asked.at_once)
+        for sentence in broken:
+            print(f"broken: {sentence}", file=sys.stderr)
+        if asked.held_back:
+            print("measured; `--held-back --score` scores it, once")
+            return 1 if broken else 0
+    return score(into, causes, once=asked.held_back) or bool(broken)
+
+
+def score(into: Path, causes: Mapping[str, Cause], *, once: bool = False) -> int:
+    """Judge and print all that is recorded; the exit status."""
+    if once and (into / SCORED).exists():
+        raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
+    judged = [
+        judge(truth, said, CAUSES)
+        for truth, said in recorded(into)
+        if all(part.cause in causes for part in truth.parts)
+    ]
+    if not judged:
+        raise SystemExit(f"{into} holds no run that is whole")
+    if once:
+        # Before it is shown: whoever has seen its figures may tune rules to them.
+        write(into / SCORED, {"scored": True})
+    print(printed(judged, causes, Effects(into).all()), end="\n\n")
+    found = verdicts(judged, causes)
+    return finish(found, json.dumps({each.criterion: each.measured for each in found}))
+
+
+def held_back_seed(into: Path) -> str:
+    """The seed of the runs that are held back: drawn when it is first asked for, never shown."""
+    path = into / SEED
+    if not path.exists():
+        write(path, {"seed": secrets.token_hex(8)})
+    return str(json.loads(path.read_text())["seed"])
+
+
+def _strengths(words: str) -> list[str]:
+    found = words.split(",")
+    unknown = set(found) - {*STRENGTHS}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{words}: some of {', '.join(STRENGTHS)}")
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    words.add_argument("--only", default="", metavar="CAUSE", help="one cause, by its name")
+    words.add_argument(
+        "--strengths",
+        type=_strengths,
+        default=[*STRENGTHS],
+        help="of just,plain,gross",
+    )
+    words.add_argument("--runs", type=int, default=10, help="a cause and strength (10)")
+    words.add_argument("--clean", type=int, default=100, help="runs with nothing planted (100)")
+    words.add_argument("--mixtures", type=int, default=60, help="runs with two causes (60)")
+    words.add_argument("--seed", default="1", help="draws the numbers of all runs (1)")
+    words.add_argument("--into", type=Path, default=DEFAULT_INTO, help=f"({DEFAULT_INTO})")
+    words.add_argument("--score", action="store_true", help="measure nothing, score what is there")
+    words.add_argument(
+        "--at-once", type=int, default=1, help="workers, for causes that are not of CPUs (1)"
+    )
+    words.add_argument(
+        "--held-back", action="store_true", help="with a seed that nobody sees; scored once"
+    )
+    return words
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except NetlabError as error:
+        raise SystemExit(str(error)) from None

@@ -1,0 +1,189 @@
+"""The score of `make benchmark-truths`: pure, held against figures worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.stage import ROOT
+from benchmarks.truths import score
+from benchmarks.truths.causes import UNPLANTABLE
+from benchmarks.truths.draw import Part
+from benchmarks.truths.rows import CAUSES
+from benchmarks.truths.score import Said, Share, Truth, judge, wilson
+from benchmarks.truths.site import LABS
+from benchmarks.truths.tables import printed, verdicts
+from netlab.findings.finding import Kind
+
+
+def said(kind: str, severity: str = "warning", **more: object) -> Said:
+    return Said(
+        **{  # type: ignore[arg-type]
+            "kind": kind,
+            "severity": severity,
+            "explains": False,
+            "leads": True,
+            "rank": 50,
+            **more,
+        }
+    )
+
+
+def planted(cause: str, strength: str = "plain", dial: float = 0.1) -> Truth:
+    part = Part(cause, strength, dial)  # type: ignore[arg-type]
+    return Truth(f"{cause}-{strength}", cause, (part,))
+
+
+CLEAN = Truth("clean-000", "slower-cable", ())
+
+
+def test_wilsons_interval_is_that_of_the_tables() -> None:
+    """Newcombe, Statistics in Medicine 17 (1998), table I: 81 of 263, 15 of 148, 0 of 20."""
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_what_must_be_shown_is_reached_with_five_misses_of_240_and_not_with_six() -> None:
+    assert wilson(235, 240)[0] >= 0.95 > wilson(234, 240)[0]
+    assert wilson(0, 100)[1] == pytest.approx(0.037, abs=5e-4)
+
+
+def test_a_right_finding_alone_is_right() -> None:
+    found = judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES)
+    assert (found.right, found.missed, found.wrong) == (frozenset({"sender-starved"}), (), ())
+
+
+def test_a_wrong_finding_beside_the_right_one_is_wrong() -> None:
+    both = [said("sender-starved"), said("receiver-cpu")]
+    found = judge(planted("sender-neighbour"), both, CAUSES)
+    assert found.missed == ()
+    assert [each.kind for each in found.wrong] == ["receiver-cpu"]
+    assert str(score.precision([found])) == "1/2 (9.5 to 90.5 %)"
+
+
+def test_silence_is_a_miss_and_nothing_wrong() -> None:
+    found = judge(planted("sender-neighbour"), [], CAUSES)
+    assert (found.missed, found.wrong) == (("sender-neighbour",), ())
+
+
+def test_a_note_that_holds_whatever_is_planted_is_no_claim() -> None:
+    notes = [said("virtual-machine", "note"), said("wire-ceiling", "note")]
+    assert judge(CLEAN, notes, CAUSES).wrong == ()
+
+
+def test_a_warning_and_a_note_that_a_cause_expects_are_wrong_of_a_clean_run() -> None:
+    claims = [said("outlier"), said("drift", "note"), said("congestion", "note", explains=True)]
+    found = judge(CLEAN, claims, CAUSES)
+    assert [each.kind for each in found.wrong] == ["outlier", "drift", "congestion"]
+
+
+def test_full_speed_is_wrong_where_ten_per_cent_are_missing_and_not_where_two_are() -> None:
+    full = [said("wire-ceiling", "note"), said("link-or-shaper", rates_bit_per_s=(90e6, 98e6))]
+    kinds = [
+        [each.kind for each in judge(planted("slower-cable", *at), full, CAUSES).wrong]
+        for at in (("plain", 0.1), ("just", 0.02))
+    ]
+    assert kinds == [["wire-ceiling"], []]
+
+
+@pytest.mark.parametrize(("rate", "right"), [(90e6, True), (91.7e6, True), (94e6, False)])
+def test_a_slower_link_has_to_name_its_rate_to_two_per_cent(rate: float, right: bool) -> None:
+    it = said("link-or-shaper", rates_bit_per_s=(80e6, rate))
+    found = judge(planted("slower-cable"), [it], CAUSES)
+    assert (not found.missed, not found.wrong) == (right, right)
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("linux-b", True), ("linux-a+linux-b", True), ("linux-c", False), ("linux-a+linux-c", False)],
+)
+def test_a_slow_host_has_to_be_the_one_that_was_planted(name: str, right: bool) -> None:
+    it = said("slow-host", names=frozenset({name}))
+    found = judge(planted("slow-host"), [it], CAUSES)
+    assert (not found.missed, not found.wrong) == (right, right)
+
+
+def test_another_host_named_beside_the_right_one_is_wrong() -> None:
+    both = [said("slow-host", names=frozenset({name})) for name in ("linux-b", "linux-a")]
+    found = judge(planted("slow-host"), both, CAUSES)
+    assert (found.missed, found.wrong) == ((), (both[1],))
+
+
+def test_a_run_is_the_unit_however_often_it_says_something() -> None:
+    often = judge(planted("sender-neighbour"), 4 * [said("sender-starved")], CAUSES)
+    wrong = judge(planted("sender-neighbour"), 3 * [said("outlier")], CAUSES)
+    assert score.precision([often, wrong]) == Share(1, 2)
+    assert score.recall([often, wrong], CAUSES) == Share(1, 2)
+
+
+def test_no_cause_counts_for_precision_and_not_for_recall() -> None:
+    quiet = judge(planted("other-interface"), [], CAUSES)
+    loud = judge(planted("other-interface"), [said("other-traffic")], CAUSES)
+    assert score.recall([quiet, loud], CAUSES).of == 0
+    assert score.precision([quiet, loud]) == Share(0, 1)
+
+
+def test_what_another_tool_did_not_see_counts_for_nothing() -> None:
+    truth = replace(planted("sender-quota"), not_planted=("sender-quota",))
+    assert score.of_causes([judge(truth, [], CAUSES)]) == []
+
+
+def mixed(costs: dict[str, float], *kinds: str) -> bool | None:
+    parts = tuple(Part(name, "plain", 0.1) for name in costs)
+    truth = Truth("mixture-000", next(iter(costs)), parts, alone=costs)
+    return judge(truth, [said(kind, rank=n) for n, kind in enumerate(kinds)], CAUSES).first
+
+
+def test_of_two_causes_the_larger_comes_first_and_of_nearly_equal_ones_either() -> None:
+    sender, other = "sender-neighbour", "other-flow"
+    assert mixed({sender: 0.4, other: 0.1}, "sender-starved", "other-traffic")
+    assert not mixed({sender: 0.4, other: 0.1}, "other-traffic", "sender-starved")
+    assert mixed({sender: 0.14, other: 0.1}, "other-traffic", "sender-starved")
+    assert not mixed({sender: 0.4, other: 0.1})
+
+
+def test_every_kind_of_the_rows_is_in_the_table_of_kinds_or_meant_for_it() -> None:
+    meant = {
+        *("link-or-shaper", "slower-link", "shaper", "other-traffic", "slow-host", "slow-pair"),
+        *("slow-mesh", "drift", "consistent-with-drift", "first-trial-slower", "periodic-dips"),
+        *("below-floor", "black-hole"),
+    }
+    named = {kind for c in CAUSES.values() for kind in (*c.expected, *c.also, *c.denied)}
+    known = {str(kind) for kind in Kind}
+    assert named <= known | meant
+    assert known >= score.NO_CLAIMS
+
+
+def test_there_are_24_causes_and_more_each_of_a_lab_that_can_stand() -> None:
+    assert len(CAUSES) >= 24 and UNPLANTABLE
+    assert {cause.experiment.lab for cause in CAUSES.values()} == set(LABS)
+    for cause in CAUSES.values():
+        assert cause.strengths and cause.experiment.tests
+        assert cause.search is None or cause.effect is not None, cause.name
+
+
+def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before() -> None:
+    wrong = said("outlier", sentence="It is an outlier.")
+    judged = [
+        judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES),
+        judge(planted("other-flow", "gross", 0.4), [wrong], CAUSES),
+        judge(CLEAN, [], CAUSES),
+    ]
+    text = printed(judged, CAUSES, {})
+    assert "other-flow-gross: outlier: It is an outlier." in text
+    assert "3 runs: 2 of one cause, 1 clean, 0 mixtures" in text
+    met = {each.criterion: each.met for each in verdicts(judged, CAUSES)}
+    assert met["no warning in a clean run"]
+    assert not met["precision, pooled over kinds: 98 %"]
+
+
+def test_every_cause_is_in_the_documentation_with_what_is_to_be_said() -> None:
+    text = (ROOT / "docs/truths.md").read_text("utf-8")
+    for cause in CAUSES.values():
+        expected = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"
+        assert f"| `{cause.name}` | {cause.what} | {expected} |" in text
+    for what, why in UNPLANTABLE.items():
+        assert f"| {what} | {why} |" in text
