@@ -120,7 +120,10 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
     unsigned busiest = 0;
     if (close->count == 0 || open->count != close->count)
         return;
+    json_u64(record, "cpu_count", close->count);
     for (unsigned i = 0; i < close->count; i++) {
+        if (close->core[i].busy < open->core[i].busy || close->core[i].total < open->core[i].total)
+            return; /* a count that goes back (Linux corrects its own: proc(5)) tells nothing */
         uint64_t core_busy = close->core[i].busy - open->core[i].busy;
         uint64_t core_total = close->core[i].total - open->core[i].total;
         busy += core_busy;
@@ -132,7 +135,6 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
             busiest = close->core[i].cpu;
         }
     }
-    json_u64(record, "cpu_count", close->count);
     if (total == 0)
         return;
     json_double(record, "host_busy_share", (double)busy / (double)total);
