@@ -3,11 +3,11 @@
 Rules are asked in the order of the rows that name them, and findings of one severity keep it.
 """
 
-from netlab.findings.kinds import limits
+from netlab.findings.kinds import limits, searches
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
 
-__all__ = ["Kind", "limits"]
+__all__ = ["Kind", "limits", "searches"]
 
 # A table: as few lines a row as it takes.
 # fmt: off

@@ -75,6 +75,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "window_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
     "highest_ceiling_bit_per_s": lambda rate: f"{rounded(rate / 1e6, 2)} Mbit/s",
     "_bit_per_s": throughput,
+    "found_frames_per_s": lambda rate: f"{rate:,.0f}",
     "_per_s": _thousands,
     "_drops": _thousands,
     "ceiling_share": lambda share: f"{float(f'{100 * share:.3g}'):g} %",
