@@ -169,6 +169,17 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "mss_told_by": Column("string", "", "name of the host that told the segment size"),
     "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
     "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
+    "next_passed": Column(
+        "boolean",
+        "",
+        "whether a UDP message of one byte more came back, cut into fragments; NA: not known",
+    ),
+    "next_client_ip_fragments_created": Column(
+        "Int64", "", "fragments that the client's system made meanwhile; NA: not told"
+    ),
+    "next_server_ip_reassembled": Column(
+        "Int64", "", "messages that the server's system put together meanwhile; NA: not told"
+    ),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
     "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
     "sweep_failed_message_bytes": Column("string", "byte", "sizes of the sweep without a result"),
@@ -309,6 +320,7 @@ def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
 PREFIXES: Mapping[str, str] = {
     "to_server_": "of the data to the server: ",
     "to_client_": "of the data to the client: ",
+    "next_": "of a message one byte longer: ",
     "receiver_": "said by the receiving probe: ",
     "sender_": "said by the sending probe: ",
     "client_": "said by the asking probe: ",

@@ -138,3 +138,63 @@ warning(
     _("the longest burst {sizes} is not known: {because}"), rank=55, section=RATES,
     stated="the search for back-to-back frames ended by our own hosts, or its trials failed",
     advice=_("take faster hosts or larger `socket_buffer`: nothing is known of the device"))
+warning(
+    "black-hole",
+    _("{way} packets of more than {path_mtu_bytes} bytes vanish without a word, as the interface "
+        "of {narrow_host} has its MTU: a black hole, since nobody tells the sender (ICMP)"),
+    _("{way} packets of more than {path_mtu_bytes} bytes vanish without a word: a black hole, "
+        "since nobody tells the sender (ICMP)"),
+    rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
+    stated="messages that may not be fragmented, or TCP’s segments, are answered up to a length "
+        "under the MTU of the sender’s interface, and none of three longer ones is, nor is the "
+        "sender told [RFC 2923]; named is a host whose interface has that MTU",
+    advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
+        "cable one MTU"))
+warning(
+    "path-mtu-smaller",
+    _("{way} the path carries packets of {path_mtu_bytes} bytes where the sender’s interface "
+        "takes {interface_mtu_bytes}, as the interface of {narrow_host} has its MTU: {known_by}"),
+    _("{way} the path carries packets of {path_mtu_bytes} bytes where the sender’s interface "
+        "takes {interface_mtu_bytes}: {known_by}"),
+    _("{way} the path carries packets of {path_mtu_bytes} bytes where the link is stated with "
+        "{link_mtu_bytes}: {known_by}"),
+    _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
+    rank=5, section=PAYLOADS,
+    stated="the search ended by what a router told the sender, or by an interface that drops what "
+        "its system let out, below the MTU of the sender’s interface [RFC 1191; RFC 8201]; of TCP "
+        "also where the segments agreed on leave the link’s MTU unused",
+    advice=_("give all of the path one MTU, or state the one that it has"))
+warning(
+    "fragments-lost",
+    _("{way} messages of {next_message_bytes} bytes do not arrive, though the sender may cut them "
+        "up: fragments do not pass"),
+    rank=5, section=PAYLOADS,
+    stated="UDP messages one byte longer than the payload found, without DF, came back in none of "
+        "three tries, where the sender knows how long its packets may be and cuts them up",
+    advice=_("look for a firewall that drops fragments; until then send no longer messages"))
+note(
+    "payload-found",
+    _("{payload_message_bytes} bytes fill a frame {way}, packets of {path_mtu_bytes} bytes: "
+        "{known_by}"),
+    _("{payload_message_bytes} bytes fill a frame {way}, packets of {path_mtu_bytes} bytes"),
+    _("{payload_message_bytes} bytes fill a frame {way}: {known_by}"),
+    _("{payload_message_bytes} bytes fill a frame {way}"),
+    rank=66, section=PAYLOADS,
+    stated="the answer of a search: the longest message that came back in one packet, each way",
+    advice=_("messages of this length have the least headers a byte"))
+note(
+    "byte-more",
+    _("{in_trials}: one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
+        "{whole_bit_per_s} before, {next_bit_per_s} after; the second frame alone takes "
+        "{wire_cost_share}"),
+    _("one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
+        "{whole_bit_per_s} before, {next_bit_per_s} after; the second frame alone takes "
+        "{wire_cost_share}"),
+    _("{in_trials}: one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
+        "{whole_bit_per_s} before, {next_bit_per_s} after"),
+    _("one byte more than {payload_message_bytes} costs {cost_share} of throughput: "
+        "{whole_bit_per_s} before, {next_bit_per_s} after"),
+    rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
+    stated="of a UDP sweep the median of the two sizes above the payload lies under that of the "
+        "three up to it by 1 % and more and by twice the spread on either side, in most trials",
+    advice=_("keep messages within one frame, or make them of many"))

@@ -80,6 +80,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_drops": _thousands,
     "ceiling_share": lambda share: f"{float(f'{100 * share:.3g}'):g} %",
     "lost_share": lambda share: percent(share, 1),
+    "cost_share": lambda share: percent(share, 1),
     "_share": percent,
     "message_bytes": _whole,
     "mtu_bytes": _whole,
