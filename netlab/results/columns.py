@@ -241,7 +241,9 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "trial_duration_s": Column("string", "s", "length of each trial"),
     "trial_sent_frames": Column("string", "", "frames sent in each, all directions"),
     "trial_received_frames": Column("string", "", "frames that arrived in each"),
-    "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each"),
+    "trial_own_drops": Column(
+        "string", "", "frames of it that our own hosts dropped, as far as they tell"
+    ),
     "trial_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
     "trial_verdict": Column(
         "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"

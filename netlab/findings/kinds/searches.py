@@ -92,7 +92,7 @@ warning(
 warning(
     "search-not-monotone",
     _("no sharp limit {sizes}: a rate above the one found passed, or one below it failed"),
-    rank=13, section=RATES,
+    rule="searches.doubts:doubts", rank=13, section=RATES,
     stated="a trial of full length passed more than a step above the rate found, or one below it "
         "failed for the device",
     advice=_("what limits it comes and goes: look for other work or traffic of the device"))
@@ -105,6 +105,12 @@ warning(
     rank=14, section=RATES,
     stated="a sender without a schedule was faster than 1.25 times the line rate",
     advice=_("state the rate that the link has"))
+warning(
+    "search-buffer-capped",
+    _("socket buffers of {asked_buffer_bytes} were not given as asked for {sizes}: "
+        "{least_buffer_bytes} in effect"), rank=65, section=RATES,
+    stated="an end of a search read back a smaller buffer than was asked for",
+    advice=_("raise rmem_max and wmem_max of the host, or its receiver may be the limit"))
 note(
     "search-overload",
     _("overload slows the device {sizes}: offered more it forwards {overloads}"),

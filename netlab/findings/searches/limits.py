@@ -60,7 +60,6 @@ def search_limits(run: Run) -> Iterator[Finding]:
         yield from _line_rate(group)
         yield from _own_hosts(group)
         yield from _without_rate(group)
-        yield from _doubtful(group)
 
 
 # ---- the device ----------------------------------------------------------------------------------
@@ -144,10 +143,6 @@ def _line_rate(group: SizeGroup) -> Iterator[Finding]:
     if shown:
         line = {"link_rate_bit_per_s": shown[0].trials[0].line_bit_per_s}
         yield _of(Kind.SEARCH_LINE_RATE, group, shown, line)
-    faster = group.where(each for size in group.sizes for each in size if not each.link_paced)
-    if faster:
-        line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
-        yield _of(Kind.SEARCH_OUTRUN, group, faster, line)
 
 
 def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
@@ -168,12 +163,6 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
         shown = group.where(those)
         if shown:
             yield _of(Kind.SEARCH_NO_RATE, group, shown, {}, {"because": because})
-
-
-def _doubtful(group: SizeGroup) -> Iterator[Finding]:
-    jumps = group.where(each for size in group.sizes for each in size if each.jumps)
-    if jumps:
-        yield _of(Kind.SEARCH_NOT_MONOTONE, group, jumps, _figures(jumps))
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:

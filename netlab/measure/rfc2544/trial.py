@@ -17,7 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import NextRate, RateTry, TryVerdict
-from netlab.experiment.records import REASONS, reason_of
+from netlab.experiment.records import REASONS, Value, reason_of
 from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measure.conversation import ConversationEnd
@@ -61,6 +61,8 @@ class PairResult:
     verdict: TryVerdict
     forwarded_share: float | None
     """Of its line rate, at which frames came out; ``None``: not known."""
+    effective: Mapping[str, Value]
+    """What the settings came to at both ends, by the names of a record."""
     outran: bool
     """Whether frames went out faster than its line carries them, beyond what a socket holds."""
 
@@ -86,6 +88,11 @@ class TrialResult:
     def hosts(self) -> Mapping[str, Watched]:
         """Key of a host of this pair → what it counted."""
         return self.said[0].hosts
+
+    @property
+    def effective(self) -> Mapping[str, Value]:
+        """What this pair's settings came to."""
+        return self.said[0].effective
 
     @property
     def verdict(self) -> TryVerdict:
@@ -217,6 +224,7 @@ class TrialRunner:
         return PairResult(
             accounts=found.accounts,
             hosts=found.hosts,
+            effective=found.effective,
             verdict=judge(found.accounts, criteria),
             forwarded_share=forwarded_share(found.accounts, criteria),
             outran=self._outran(found.accounts),

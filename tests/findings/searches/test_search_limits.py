@@ -181,3 +181,26 @@ def test_a_jump_of_more_than_a_step_is_said_and_the_scatter_of_one_is_not() -> N
         jumping = replace(record, values={**record.values, **tries, "monotone": False})
         found = run_of(plan_of([cell]), [jumping]).findings
         assert [each.kind for each in found].count(Kind.SEARCH_NOT_MONOTONE) == expected
+
+
+def test_buffers_that_were_not_given_as_asked_for_are_said() -> None:
+    cell = cell_of(64)
+    record = searched(Truth(), cell, 1, seeded(1))
+    more: dict[str, Value] = {
+        "receiver_receive_buffer_requested_bytes": 4 << 20,
+        "receiver_receive_buffer_bytes": 425_984,
+        "receiver_receive_buffer_capped": 1,
+        "sender_send_buffer_capped": 0,
+    }
+    run = run_of(plan_of([cell]), [replace(record, values={**record.values, **more})])
+    assert (
+        "LL: socket buffers of 4 MiB were not given as asked for at 64 bytes: 416 KiB"
+        in said(run)[0]
+    )
+
+
+def test_a_sender_that_outran_the_line_leaves_no_line_rate() -> None:
+    cell = cell_of(64)
+    record = searched(Truth(), cell, 1, seeded(1))
+    run = run_of(plan_of([cell]), [replace(record, values={**record.values, "link_paced": False})])
+    assert [each.kind for each in run.findings] == [Kind.SEARCH_OUTRUN]
