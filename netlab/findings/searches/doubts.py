@@ -30,7 +30,14 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    faster = group.where(each for size in group.sizes for each in size if not each.link_paced)
+    """Where the sender's buffer is on record: without it, what it held was taken for sent."""
+    faster = group.where(
+        each
+        for size in group.sizes
+        for each in size
+        if not each.link_paced
+        and any(name.endswith("sender_send_buffer_bytes") for name in each.values)
+    )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
         yield _of(Kind.SEARCH_OUTRUN, group, faster, line)

@@ -227,7 +227,7 @@ class TrialRunner:
             effective=found.effective,
             verdict=judge(found.accounts, criteria),
             forwarded_share=forwarded_share(found.accounts, criteria),
-            outran=self._outran(found.accounts),
+            outran=self._outran(found),
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
@@ -257,7 +257,20 @@ class TrialRunner:
         )
         return load, criteria
 
-    def _outran(self, accounts: tuple[Counts, ...]) -> bool:
-        """Whether frames went out faster than the line carries them, beyond what a socket holds."""
+    def _outran(self, found: Offered) -> bool:
+        """Whether frames went out faster than the line carries them, beyond what a socket holds.
+
+        Until a frame is on the link it takes room in the sender's buffer: of those that fit it
+        nobody knows how fast the link took them.
+        """
         per_s = OUTRUN * self.line.frames_per_s
-        return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)
+        sizes = [
+            int(str(size))
+            for name, size in found.effective.items()
+            if name.endswith("sender_send_buffer_bytes")
+        ]
+        held = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
+        return any(
+            (counts.sent_per_s() or 0.0) > per_s and held < counts.sent * (1 - 1 / OUTRUN)
+            for counts in found.accounts
+        )

@@ -202,5 +202,9 @@ def test_buffers_that_were_not_given_as_asked_for_are_said() -> None:
 def test_a_sender_that_outran_the_line_leaves_no_line_rate() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))
-    run = run_of(plan_of([cell]), [replace(record, values={**record.values, "link_paced": False})])
+    outran: dict[str, Value] = {**record.values, "link_paced": False}
+    run = run_of(plan_of([cell]), [replace(record, values=outran)])
+    assert run.findings == ()
+    told = {**outran, "sender_send_buffer_bytes": 212_992}
+    run = run_of(plan_of([cell]), [replace(record, values=told)])
     assert [each.kind for each in run.findings] == [Kind.SEARCH_OUTRUN]
