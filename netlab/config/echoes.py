@@ -10,8 +10,8 @@ from netlab.config.matrix_model import MatrixFile
 from netlab.config.settings import NAME_OF
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
+from netlab.experiment.feasibility import untold
 from netlab.experiment.hosts import Inventory
-from netlab.experiment.kinds import untold
 from netlab.experiment.matrix import Matrix
 
 

@@ -384,20 +384,6 @@ ONLY_OF_TCP, ONLY_OF_UDP = (
 )
 
 
-_OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
-"""Settings that the server's own probe takes: an echo (RFC 862) waits and answers as it does."""
-
-
-def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """What a setup asks of its server, beyond what nobody asks, that an echo cannot be told."""
-    defaults = setup.defaults()
-    return tuple(
-        (name, level)
-        for name in _OF_AN_AGENT
-        if name in setup.names() and (level := getattr(setup, name)) != defaults[name]
-    )
-
-
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
     """The settings without those that mean nothing for the cell's protocol."""
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.feasibility import sent_by
+from netlab.experiment.feasibility import sent_by, untold
 from netlab.experiment.hosts import HostPair
-from netlab.experiment.kinds import ROWS, Connect, RoundTrip, untold
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import address_of
