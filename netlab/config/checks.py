@@ -159,11 +159,11 @@ def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
     if problem.kind == "test":
         return ("tests", problem.grid)
     if problem.kind == "setting":
-        return next(_places(model, problem), ("tests", problem.grid))
+        return next(places_of(model, problem), ("tests", problem.grid))
     return ("tests", problem.grid, problem.kind, problem.rule)
 
 
-def _places(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
+def places_of(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
     """Where the level at fault is written: in the test, in one of its rules, in the defaults."""
     name = NAME_OF[problem.field]
     for path, section in reversed(list(sections(model))):

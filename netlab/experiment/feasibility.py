@@ -14,12 +14,16 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
+from netlab.experiment.settings import Level
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """What one UDP message can carry, by IP version."""
 
 SEQUENCE_BYTES = 16
 """Least UDP message with room for a sequence number; below it an answer names no request."""
+
+_OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
+"""Settings that the server's own probe takes: an echo (RFC 862) waits and answers as it does."""
 
 SettingFault = tuple[str, str]
 """The setting at fault, and what is wrong with it."""
@@ -74,6 +78,16 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
         yield from _of_connect(setup)
     elif isinstance(setup, ThroughputSearch):
         yield from _of_throughput_search(setup)
+
+
+def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
+    """What a setup asks of its server, beyond what nobody asks, that an echo cannot be told."""
+    defaults = setup.defaults()
+    return tuple(
+        (name, level)
+        for name in _OF_AN_AGENT
+        if name in setup.names() and (level := getattr(setup, name)) != defaults[name]
+    )
 
 
 def _of_stream(setup: Stream) -> Iterator[SettingFault]:

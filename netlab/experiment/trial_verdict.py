@@ -28,7 +28,7 @@ class Counts:
     received_span_ns: int
     """From the first frame's arrival to the last one's; 0 of fewer than two."""
     own_drops: int = 0
-    """Frames that our own hosts dropped meanwhile, as far as their counters tell."""
+    """Frames of it that our own hosts dropped, as far as their counters tell."""
 
     @property
     def lost(self) -> int:
@@ -77,6 +77,20 @@ class Criteria:
         """A sender slower than this did not offer what it was to offer."""
         below = max(STARVED_SHARE * self.offered_per_s, self.step_share / 2 * self.line_per_s)
         return self.offered_per_s - below
+
+
+def shared_drops(lost: Sequence[int], shared: int) -> tuple[int, ...]:
+    """Of drops that hosts count for all directions together, what surely is each direction's own.
+
+    ``lost``: frames of each that nothing else accounts for. Drops of the one never excuse the
+    other's loss: what another may have lost by them is not this one's.
+    """
+    if shared >= sum(lost):
+        # All losses are covered; the rest cost nothing, and stands with the first.
+        return tuple(
+            frames + (shared - sum(lost) if place == 0 else 0) for place, frames in enumerate(lost)
+        )
+    return tuple(max(0, shared - (sum(lost) - frames)) for frames in lost)
 
 
 def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:

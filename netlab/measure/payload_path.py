@@ -12,12 +12,20 @@ from netlab.experiment.records import Value
 from netlab.measure.conversation import drive
 from netlab.measure.ends import Ends
 from netlab.measure.exchange import exchange_of
+from netlab.measure.limit_search import Evidence
 
 TRIES = 3
 """Round trips of each UDP size, all under way at once: one that comes back is enough."""
 
 LEAST_BYTES = {"TCP": 1, "UDP": 16}
 """Smallest message tried; a UDP message of 16 bytes has its sequence number."""
+
+UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
+    "TCP": {"deadline": "timeout"},
+    "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
+}
+"""Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
+its interface drops what its system had taken for short enough."""
 
 SETTLE_S = {"TCP": 1.0, "UDP": 10.0}
 """What a try may take beyond its time-out. A UDP probe says itself that nothing came back; what TCP
@@ -78,12 +86,20 @@ class Direction:
         return told if isinstance(told, int) else None
 
     def fragments(self, message_bytes: int) -> dict[str, Value]:
-        """What both hosts' counters say of fragments, in the exchange of that size, if any."""
-        if message_bytes not in self.results:
+        """Whether a UDP message that is too long for one packet comes back where it may be cut up,
+        and what both hosts' counters say of its fragments.
+
+        Of what may not be cut up they count nothing, whatever becomes of it.
+        """
+        try:
+            self.exchange(message_bytes, whole=False)
+        except ProbeError as fault:
+            if fault.word in UNHEARD["UDP"]:
+                return {"next_passed": False}
             return {}
         asked, answered = self.results[message_bytes]
-        return {
-            prefix + name: value
+        return {"next_passed": True} | {
+            f"next_{prefix}{name}": value
             for prefix, result in (("client_", asked), ("server_", answered))
             for name, value in result.items()
             if name.startswith("ip_")

@@ -24,7 +24,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measure.capture import NoCapture, captured, keep, of_frames
 from netlab.measure.ends import Ends, OnGoodput
 from netlab.measure.limit_search import Evidence, Limit, SizeTry, find_limit
-from netlab.measure.payload_path import LEAST_BYTES, Direction
+from netlab.measure.payload_path import LEAST_BYTES, UNHEARD, Direction
 from netlab.measure.record import of_connection
 from netlab.measure.sweep import sweep
 
@@ -33,13 +33,6 @@ DOUBTS = 2
 
 WINDOW_FILLING_BYTES = 1 << 20
 """A message that makes a connection's window grow beyond two of the longest segments."""
-
-UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
-    "TCP": {"deadline": "timeout"},
-    "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
-}
-"""Words of a probe whose messages do not come back → the evidence. Linux says `no-buffers` where
-its interface drops what its system had taken for short enough."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -50,10 +43,12 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     there, back = Direction(setup, ends), Direction(setup, ends.reversed())
     found = search(there)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
-    values |= found.values | there.fragments(found.payload_bytes)
-    values |= {f"to_client_{name}": value for name, value in search(back).values.items()}
+    returned = search(back)
+    values |= found.values | _beyond(there, found.payload_bytes)
+    values |= _to_client(returned.values | _beyond(back, returned.payload_bytes))
     if setup.capture:
         values |= _captured(there, found.payload_bytes, trial)
+        values |= _to_client(_captured(back, returned.payload_bytes, trial, "to-client-"))
     if setup.sweep:
         values |= sweep(trial, setup, found.payload_bytes, ends, live)
     return values
@@ -190,10 +185,27 @@ def _of_limit(limit: Limit) -> dict[str, Value]:
     }
 
 
-def _captured(path: Direction, payload_bytes: int, trial: Trial) -> dict[str, Value]:
-    """The frames that arrive of the payload found, and of a UDP message one byte longer."""
+def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
+    return {f"to_client_{name}": value for name, value in values.items()}
+
+
+def _has_next(path: Direction, payload_bytes: int) -> bool:
+    """Whether a message may have one byte more: TCP makes another segment of it."""
+    setup = path.setup
+    return setup.protocol == "TCP" or payload_bytes < MAX_DATAGRAM_BYTES[setup.ip_version]
+
+
+def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
+    """What becomes of a UDP message one byte longer, which takes several packets."""
+    if path.setup.protocol == "TCP" or not _has_next(path, payload_bytes):
+        return {}
+    return path.fragments(payload_bytes + 1)
+
+
+def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") -> dict[str, Value]:
+    """The frames that arrive of the payload found, and of a message one byte longer."""
     steps = {"captured_": (payload_bytes, True)}
-    if path.setup.protocol == "UDP" and payload_bytes < MAX_DATAGRAM_BYTES[path.setup.ip_version]:
+    if _has_next(path, payload_bytes):
         steps["captured_next_"] = (payload_bytes + 1, False)
     values: dict[str, Value] = {"captured": True}
     for prefix, (message_bytes, whole) in steps.items():
@@ -208,5 +220,9 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial) -> dict[str, Va
             # What a frame takes is captured by then; fragments may not pass a firewall at all.
             return values | {"captured": len(values) > 1, "capture_reason": str(none)}
         if path.ends.captures is not None:
-            keep(path.ends.captures, f"{trial.cell.key}-{trial.number}-{message_bytes}.pcap", pcap)
+            keep(
+                path.ends.captures,
+                f"{trial.cell.key}-{trial.number}-{way}{message_bytes}.pcap",
+                pcap,
+            )
     return values

@@ -158,6 +158,7 @@ _PAYLOAD_SEARCHES: Mapping[str, Column] = {
     "mss_told_by": Column("string", "", "name of the host that told the segment size"),
     "probed_message_bytes": Column("string", "byte", "sizes tried, in their order"),
     "probed_passed": Column("string", "", "whether each came through: 1 or 0"),
+    "next_passed": Column("boolean", "", "whether a UDP message of one byte more came back"),
     "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
     "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
     "sweep_failed_message_bytes": Column("string", "byte", "sizes of the sweep without a result"),
@@ -219,7 +220,7 @@ _THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     "trial_duration_s": Column("string", "s", "length of each trial"),
     "trial_sent_frames": Column("string", "", "frames sent in each, all directions"),
     "trial_received_frames": Column("string", "", "frames that arrived in each"),
-    "trial_own_drops": Column("string", "", "frames that our own hosts dropped in each"),
+    "trial_own_drops": Column("string", "", "frames of each that our own hosts dropped"),
     "trial_queue_ns": Column("string", "ns", "by how much longer they took to come out"),
     "trial_verdict": Column(
         "string", "", "0 passed, 1 lost, 2 absorbed, 3 lost by the tester, 4 too few sent"
@@ -298,6 +299,7 @@ def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
 PREFIXES: Mapping[str, str] = {
     "to_server_": "of the data to the server: ",
     "to_client_": "of the data to the client: ",
+    "next_": "of a message one byte longer: ",
     "receiver_": "said by the receiving probe: ",
     "sender_": "said by the sending probe: ",
     "client_": "said by the asking probe: ",

@@ -46,6 +46,7 @@ _VALUES = (
     *("clock_bound_ns", "clock_drift_ns"),
     *("payload_bytes", "path_mtu_bytes", "path_mtu_evidence", "interface_mtu_bytes"),
     *("captured", "capture_reason"),
+    *("next_passed", "next_client_ip_fragments_created", "next_server_ip_reassembled"),
     *("to_client_payload_bytes", "to_client_path_mtu_bytes", "to_client_path_mtu_evidence"),
     *(f"{end}_{mode}_ns" for end in ("client", "server") for mode in ("user", "system")),
     *(

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from netlab.config.echoes import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
@@ -112,6 +113,8 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else load_inventory(source).observing(matrix.observe)
+    if inventory is not None:
+        refuse_what_echoes_lack(matrix, inventory)
     pairs = {} if inventory is None else {each: inventory.pair(each) for each in pairings}
     ends = _ends(pairings, pairs)
     busy = {each: kept_busy(pair) for each, pair in pairs.items()}

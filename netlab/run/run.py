@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from netlab.config.echoes import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
@@ -91,6 +92,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
     inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
+    refuse_what_echoes_lack(matrix, inventory)
     chosen = chosen_of(cells, options.only)
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells), check=RUN_CHECK) as folder:

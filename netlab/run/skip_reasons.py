@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.feasibility import sent_by
+from netlab.experiment.feasibility import sent_by, untold
 from netlab.experiment.hosts import HostPair
-from netlab.experiment.kinds import Connect, RoundTrip
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.experiment.schedule import Trial
 from netlab.measure.ends import address_of
@@ -83,7 +83,8 @@ def _needs_agent(cell: Cell) -> str | None:
         return "it answers with as many bytes as it was sent"
     if setup.mirror_hold_s:
         return "it cannot be told to wait before it answers"
-    return None
+    unheard = [ROWS[name].key for name, _level in untold(setup)]
+    return f"it cannot be told {', '.join(unheard)}" if unheard else None
 
 
 def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:

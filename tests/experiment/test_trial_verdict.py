@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.rate_search import TryVerdict
-from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
+from netlab.experiment.trial_verdict import (
+    Counts,
+    Criteria,
+    forwarded_share,
+    judge,
+    least,
+    shared_drops,
+    worst,
+)
 
 SECOND_NS = 10**9
 
@@ -140,3 +148,26 @@ def test_the_share_that_was_forwarded_is_the_slower_directions_and_unknown_with_
     fast, slow = counted(50_001), counted(25_001)
     assert forwarded_share([fast, slow], criteria) == 0.25
     assert forwarded_share([fast, counted(25_001, received=1)], criteria) is None
+
+
+FRAMES = st.integers(0, 1000)
+
+
+@given(st.lists(st.tuples(FRAMES, FRAMES), min_size=1, max_size=2))
+def test_drops_of_one_direction_never_excuse_what_the_device_lost_of_the_other(
+    ways: list[tuple[int, int]],
+) -> None:
+    """Of each direction what the device lost, and what our own hosts dropped."""
+    lost, shared = [device + own for device, own in ways], sum(own for _, own in ways)
+    excused = shared_drops(lost, shared)
+    assert sum(excused) <= shared
+    for (device, _), frames, ours in zip(ways, lost, excused, strict=True):
+        assert not device or ours < frames
+    if not any(device for device, _ in ways):
+        assert [*excused] == lost
+
+
+def test_drops_that_cost_nothing_stand_all_the_same() -> None:
+    assert shared_drops([0, 0], 7) == (7, 0)
+    assert shared_drops([5], 3) == (3,)
+    assert shared_drops([100, 50], 100) == (50, 0)

@@ -282,6 +282,54 @@ def test_a_server_without_an_agent_is_not_searched() -> None:
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
 
 
+COUNTS = {"ip_fragments_created": 2, "ip_reassembled": 1}
+
+
+def cutting_path(payload: int, *, passes: bool = True) -> Answer:
+    """A path that cuts up what it may, and whether what is cut up passes."""
+
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        if verb != "ask":
+            return None
+        cut = keys["message"] > payload
+        if cut and "dont_fragment" in keys:
+            return {"type": "error", "error": "message-too-long", "path_mtu_bytes": payload + 28}
+        return LOST if cut and not passes else {"type": "result", **RESULT["ask"], **COUNTS}
+
+    return answer
+
+
+def test_fragments_are_counted_where_a_message_may_be_cut_up_and_not_where_it_may_not() -> None:
+    path = cutting_path(1472)
+    record, asked, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
+    values = record.values
+    assert values["next_passed"] is True
+    assert values["next_client_ip_fragments_created"] == 2
+    assert values["to_client_next_passed"] is True
+    assert not any(name.startswith("client_ip_") for name in values)
+    longer = [keys for _, verb, keys in asked if verb == "ask" and "dont_fragment" not in keys]
+    assert [keys["message"] for keys in longer] == [1473, 1473]
+
+
+def test_fragments_that_do_not_arrive_are_said_not_to_pass() -> None:
+    path = cutting_path(1472, passes=False)
+    record, _, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
+    assert record.values["next_passed"] is False
+    assert record.values["payload_bytes"] == 1472
+
+
+def test_a_fault_of_another_kind_leaves_open_whether_fragments_pass() -> None:
+    path = cutting_path(1472)
+
+    def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
+        if verb == "ask" and "dont_fragment" not in keys:
+            return {"type": "error", "error": "no-peer"}
+        return path(verb, keys)
+
+    record, _, _ = run(trial_of(), client={"answer": answer}, server={"answer": path})
+    assert "next_passed" not in record.values
+
+
 @given(st.integers(576, 9000), st.sampled_from([4, 6]))
 def test_the_second_tooth_stands_where_a_third_frame_begins(mtu: int, version: Any) -> None:
     mtu = max(mtu, 1280) if version == 6 else mtu

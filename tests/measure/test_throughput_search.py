@@ -210,6 +210,7 @@ def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() 
     assert record.status is Status.OK, record.detail
     values: Any = record.values
     assert values["limit"] == "device"
+    _check_settings(values)
     _check_loads(values)
     _check_drops(values)
     _check_latency(values)
@@ -218,6 +219,14 @@ def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() 
     # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
     # frames through at once.
     assert 0.6 * values["back_to_back_frames"] == pytest.approx(22, abs=4)
+
+
+def _check_settings(values: Any) -> None:
+    """What they came to at both ends: buffers as read back, and how frames were sent."""
+    assert values["sender_send_buffer_bytes"] > 0
+    assert values["receiver_receive_buffer_bytes"] > 0
+    assert values["sender_send_method"] == "plain"
+    assert values["receiver_receive_method"] == "blocking"
 
 
 def _check_loads(values: Any) -> None:

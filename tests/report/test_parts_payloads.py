@@ -55,6 +55,27 @@ def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
     assert "frames seen" not in plain.columns
 
 
+def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make) -> None:
+    cells = [planned("payload_search", ip_version=version) for version in (4, 6)]
+    counted: dict[str, Any] = {
+        "payload_bytes": 1472,
+        "next_passed": True,
+        "next_client_ip_fragments_created": 6,
+        "next_server_ip_reassembled": 3,
+    }
+    records = [
+        result(cells[0], 1, counted),
+        result(cells[1], 1, {"payload_bytes": 1452, "next_passed": False}),
+    ]
+    (sheet,) = part_of(make(plan_of(cells, 1), records), "payload").sheets
+    first, second = (line.label for line in sheet.lines)
+    assert place(sheet, first, "fragments of one byte more").value == 6
+    assert place(sheet, first, "put together from them").value == 3
+    assert "did not arrive" in why(sheet, place(sheet, second, "put together from them"))
+    (plain,) = part_of(make(*payload_run()), "payload").sheets
+    assert "put together from them" not in plain.columns
+
+
 def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
     plan, records = payload_run()
     values = {**records[0].values, "sweep_failed_message_bytes": [2944, 2945]}

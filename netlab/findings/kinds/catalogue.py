@@ -9,6 +9,7 @@ from netlab.findings.kinds import (
     mesh,
     over_time,
     round_trips,
+    searches,
     tcp_series,
     traffic,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "missing",
     "over_time",
     "round_trips",
+    "searches",
     "tcp_series",
     "traffic",
 ]

@@ -10,14 +10,15 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import Stream, ThroughputSearch
-from netlab.experiment.trial_verdict import Counts
+from netlab.experiment.records import Value
+from netlab.experiment.trial_verdict import Counts, shared_drops
 from netlab.measure.common_window import START_AHEAD_S
 from netlab.measure.conversation import (
     Conversation,
@@ -69,6 +70,8 @@ class Offered:
     """Of each direction."""
     hosts: Mapping[str, Watched]
     """``client``, ``server``, ``observed_1`` … → what it counted."""
+    effective: Mapping[str, Value] = field(default_factory=dict)
+    """What the settings came to at both ends of each direction, by the names of a record."""
 
 
 def _nothing() -> None:
@@ -138,7 +141,7 @@ def offer(
         if flows[0].sender.result is None:
             raise
     hosts = watch.end(_results(flows, ends))
-    return Offered(tuple(_account(flow, hosts) for flow in flows), hosts)
+    return Offered(_accounts(flows, hosts), hosts, _effective(flows))
 
 
 def flows_of(
@@ -232,13 +235,46 @@ def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mappin
     }
 
 
-def _account(flow: Flow, hosts: Mapping[str, Watched]) -> Counts:
+def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Counts, ...]:
+    accounts = [_account(flow) for flow in flows]
+    # An interface and a backlog count for both directions.
+    shared = shared_drops(
+        [max(0, each.lost - each.own_drops) for each in accounts],
+        sum(hosts[whose].dropped_on_the_way for whose in WHOSE),
+    )
+    return tuple(
+        replace(each, own_drops=each.own_drops + own)
+        for each, own in zip(accounts, shared, strict=True)
+    )
+
+
+def _account(flow: Flow) -> Counts:
+    """One direction, with what its receiving socket dropped."""
     sent, received = flow.sender.result or {}, flow.receiver.result or {}
     return Counts(
         sent=sent["sent_messages"],
         received=received.get("total_messages", 0),
         sent_span_ns=max(0, sent["last_send_ns"] - sent["first_send_ns"]),
         received_span_ns=received.get("elapsed_ns", 0),
-        own_drops=sum(hosts[whose].dropped_on_the_way for whose in WHOSE)
-        + (dropped_at_socket([received]) or 0),
+        own_drops=dropped_at_socket([received]) or 0,
     )
+
+
+_IN_EFFECT = {
+    "sender_": ("send_buffer", "send_method"),
+    "receiver_": ("receive_buffer", "receive_method", "receive_steering"),
+}
+"""End of a direction → what the names begin with of what it says that its settings came to."""
+
+
+def _effective(flows: Sequence[Flow]) -> dict[str, Value]:
+    ways = dict(zip(WHOSE, ("to_server_", "to_client_"), strict=True)) if len(flows) > 1 else {}
+    values: dict[str, Value] = {}
+    for flow, way in zip(flows, ways.values() or ("",), strict=True):
+        for end, said in (("sender_", flow.sender.result), ("receiver_", flow.receiver.result)):
+            values |= {
+                f"{way}{end}{name}": value
+                for name, value in (said or {}).items()
+                if name.startswith(_IN_EFFECT[end])
+            }
+    return values

@@ -52,7 +52,8 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         )
     values = _of_result(asked, grid, line, tried) | of_tries("trial_", line.frames_per_s, tried)
     values |= of_hosts(tried, _confirming(asked, grid, tried), ends) | _of_limiting(limiting)
-    if not runner.link_paces:
+    values |= tried[-1].effective
+    if runner.other_link:
         values["link_paced"] = False
     if setup.together:
         values["pairs"] = len(tried[-1].said)

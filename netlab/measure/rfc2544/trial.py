@@ -17,7 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import NextRate, RateTry, TryVerdict
-from netlab.experiment.records import REASONS, reason_of
+from netlab.experiment.records import REASONS, Value, reason_of
 from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measure.conversation import ConversationEnd
@@ -61,8 +61,12 @@ class PairResult:
     verdict: TryVerdict
     forwarded_share: float | None
     """Of its line rate, at which frames came out; ``None``: not known."""
+    effective: Mapping[str, Value]
+    """What the settings came to at both ends, by the names of a record."""
     outran: bool
-    """Whether frames went out faster than its line carries them, beyond what a socket holds."""
+    """Whether frames were handed over faster than its line carries them."""
+    other_link: bool
+    """Whether they were so beyond what a socket holds: the link is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,11 @@ class TrialResult:
     def hosts(self) -> Mapping[str, Watched]:
         """Key of a host of this pair → what it counted."""
         return self.said[0].hosts
+
+    @property
+    def effective(self) -> Mapping[str, Value]:
+        """What this pair's settings came to."""
+        return self.said[0].effective
 
     @property
     def verdict(self) -> TryVerdict:
@@ -146,7 +155,10 @@ class TrialRunner:
     line: LineRate
     link_paces: bool = True
     """Whether a sender without a schedule is as fast as the line: no schedule keeps its pace as the
-    link itself does. False once it was faster: then the line rate is that of another link."""
+    link itself does. False once it was faster, into its own queue or because the line rate is that
+    of another link."""
+    other_link: bool = False
+    """Whether the sender's link is known to be faster than the line rate."""
     participant: Participant = field(default_factory=alone)
     """Its place among the pairs that search together."""
 
@@ -167,6 +179,7 @@ class TrialRunner:
             said = tuple(each for each in told if isinstance(each, PairResult))
             if load.frames_per_s is None and any(each.outran for each in said):
                 self.link_paces = False
+                self.other_link = any(each.other_link for each in said)
                 return self.trial(share, full=full)
             return TrialResult(share, full, load, said)
         raise AssertionError("unreachable")
@@ -217,9 +230,11 @@ class TrialRunner:
         return PairResult(
             accounts=found.accounts,
             hosts=found.hosts,
+            effective=found.effective,
             verdict=judge(found.accounts, criteria),
             forwarded_share=forwarded_share(found.accounts, criteria),
-            outran=self._outran(found.accounts),
+            outran=(outran := self._outran(found.accounts)),
+            other_link=outran and self._beyond_socket(found),
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
@@ -250,6 +265,20 @@ class TrialRunner:
         return load, criteria
 
     def _outran(self, accounts: tuple[Counts, ...]) -> bool:
-        """Whether frames went out faster than the line carries them, beyond what a socket holds."""
+        """Whether frames were handed over faster than the line carries them, so that a schedule
+        must keep the pace: to its link, or to what its socket and the queue behind it hold.
+        """
         per_s = OUTRUN * self.line.frames_per_s
         return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)
+
+    def _beyond_socket(self, found: Offered) -> bool:
+        """Whether that shows another link: more frames than the sender's buffer holds. Until a
+        frame is on the link it takes room there.
+        """
+        sizes = [
+            int(str(size))
+            for name, size in found.effective.items()
+            if name.endswith("sender_send_buffer_bytes")
+        ]
+        held = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
+        return any(held < counts.sent * (1 - 1 / OUTRUN) for counts in found.accounts)

@@ -25,6 +25,11 @@ _FRAMES = {
     _("frames seen, one byte more"): "captured_next_frame_bytes",
 }
 """Column → the lengths of captured frames."""
+_CUT_UP = {
+    _("fragments of one byte more"): "next_client_ip_fragments_created",
+    _("put together from them"): "next_server_ip_reassembled",
+}
+"""Column → what the hosts count of messages that are cut up; there are a few of them."""
 _EVIDENCE = {
     "emsgsize": _("the sender’s system"),
     "icmp": _("a router’s message (ICMP)"),
@@ -54,6 +59,7 @@ def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
 def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
     notes = Notes()
     captured = any("captured" in reading.values for reading in readings)
+    cut_up = any("next_passed" in reading.values for reading in readings)
     lines = []
     for cell in dict.fromkeys(reading.cell for reading in readings):
         trials = [reading for reading in readings if reading.cell == cell]
@@ -65,6 +71,8 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
         letters = (*letters, *notes(_unswept(measured)))
         tried = [float(len(reading.series("probed_message_bytes"))) for reading in measured]
         places.append(_numbers(tried, letters))
+        if cut_up:
+            places += [_pieces(measured, name, notes) for name in _CUT_UP.values()]
         if captured:
             places += [_frames(measured, name, notes) for name in _FRAMES.values()]
         label = joined(" ", [trials[0].pairing, names[cell]])
@@ -72,7 +80,7 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
     return Table(
         title=_("The most payload that travels in one frame, bytes"),
         corner=_("cell"),
-        columns=(*_COLUMNS, *(_FRAMES if captured else ())),
+        columns=(*_COLUMNS, *(_CUT_UP if cut_up else ()), *(_FRAMES if captured else ())),
         lines=tuple(lines),
         footnotes=notes.footnotes,
     )
@@ -91,6 +99,16 @@ def _values(
         words = dict.fromkeys(_EVIDENCE.get(str(each), str(each)) for each in found)
         return TableCell(joined("; ", words))
     return _numbers([float(each) for each in found], ())
+
+
+def _pieces(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:
+    """Empty where nothing can be cut up: TCP makes segments."""
+    tried = [reading for reading in measured if "next_passed" in reading.values]
+    if any(reading.values["next_passed"] is False for reading in tried):
+        return TableCell(notes=notes([_("messages that are cut up did not arrive.")]))
+    found = [value for reading in tried if (value := reading.number(name)) is not None]
+    text = joined(", ", [f"{value:.0f}" for value in sorted(set(found))])
+    return TableCell(text, found[0] if len(set(found)) == 1 else None, "")
 
 
 def _frames(measured: Sequence[Reading], name: str, notes: Notes) -> TableCell:

@@ -1,0 +1,189 @@
+"""Beyond the rate found: what a device does with more than it forwards, and with bursts. Pure.
+
+The frame loss rate (RFC 2544, 26.3) and back-to-back frames (26.4; RFC 9004) of each search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.searches.sample import RateSample, SizeGroup, SizeSample, groups_of
+from netlab.findings.searches.words import cells_of, of_sizes, trials_of
+from netlab.messages import Message, _, joined
+from netlab.units import format_share
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+SLOWED = 0.9
+"""Share of the rate found below which a device that is offered more is slowed by it."""
+
+MORE = 1.1
+"""So many times the rate found must have been sent: less is scatter about the limit."""
+
+_OWN = ("tester-loss", "generator-bound")
+
+_NO_BURST = {
+    "generator-bound": _("our own sender sent no burst at line rate"),
+    "receiver-bound": _("our own receiver dropped frames of it"),
+    "failed": _("its trials came to nothing"),
+}
+
+
+def beyond(run: Run) -> Iterator[Finding]:
+    """What was measured beside the rate of each search."""
+    for group in () if run.plan.source is not None else groups_of(run):
+        yield from _losses(group)
+        yield from _bursts(group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Overload:
+    """The most that was sent beyond the rate found, of the trials that the device lost frames in,
+    or the one of which least came out; frames a second each way.
+    """
+
+    sent_per_s: float
+    out_per_s: float
+    found_per_s: float
+
+    @property
+    def out_share(self) -> float:
+        """What came out, as a share of what passes without loss."""
+        return self.out_per_s / self.found_per_s
+
+    @property
+    def lost_share(self) -> float:
+        """Of the frames sent."""
+        return max(0.0, 1 - self.out_per_s / self.sent_per_s)
+
+    @property
+    def slows(self) -> bool:
+        """Whether less comes out than passes without loss."""
+        return self.out_share < SLOWED
+
+
+def _losses(group: SizeGroup) -> Iterator[Finding]:
+    every = [each for size in group.sizes for each in size]
+    known = {each.key: found for each in every if (found := _overload(each)) is not None}
+    slowed = group.where(each for each in every if each.key in known and known[each.key].slows)
+    if slowed:
+        parts = {"overloads": _listed(slowed, known, _came_out)}
+        least = min(known[each.key].out_share for size in slowed for each in size.trials)
+        yield _of(Kind.SEARCH_OVERLOAD, group, slowed, parts, {"least_forwarded_share": least})
+    steady = group.where(each for each in every if each.key in known and not known[each.key].slows)
+    if steady:
+        parts = {"losses": _listed(steady, known, _was_lost)}
+        most = max(known[each.key].lost_share for size in steady for each in size.trials)
+        yield _of(Kind.SEARCH_LOSS, group, steady, parts, {"most_lost_share": most})
+    own = group.where(each for each in every if set(_OWN) & set(each.losses.verdicts))
+    if own:
+        shares = sorted({share for size in own for each in size.trials for share in _own(each)})
+        said = joined(", ", [format_share(each) for each in shares])
+        yield _of(Kind.SEARCH_LOSS_OWN, group, own, {"shares": said})
+
+
+def _own(sample: RateSample) -> Iterable[float]:
+    tried = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
+    return [share for share, verdict in tried if verdict in _OWN]
+
+
+def _overload(sample: RateSample) -> _Overload | None:
+    losses = sample.losses
+    if sample.per_s is None:
+        return None
+    tried = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
+    found = [
+        _Overload(sent / each_s, received / each_s, sample.per_s)
+        for verdict, sent, received, duration_s in tried
+        if verdict == "lost" and (each_s := duration_s * sample.ways) > 0
+    ]
+    more = [each for each in found if each.sent_per_s >= MORE * sample.per_s]
+    slowed = [each for each in more if each.slows]
+    if slowed:
+        return min(slowed, key=lambda each: each.out_per_s)
+    return max(more, key=lambda each: each.sent_per_s, default=None)
+
+
+def _listed(
+    shown: Iterable[SizeSample],
+    known: Mapping[tuple[str, int], _Overload],
+    form: Callable[[int, _Overload], Message],
+) -> Message:
+    """Of each size, by the medians over its trials."""
+    parts = []
+    for size in shown:
+        each = [known[trial.key] for trial in size.trials]
+        middle = _Overload(
+            median(one.sent_per_s for one in each),
+            median(one.out_per_s for one in each),
+            median(one.found_per_s for one in each),
+        )
+        parts.append(form(size.frame_bytes, middle))
+    return joined(", ", parts)
+
+
+def _came_out(frame_bytes: int, load: _Overload) -> Message:
+    return _(
+        "{out}/s of {sent}/s at {size} bytes, where {found}/s pass without loss",
+        out=f"{load.out_per_s:,.0f}",
+        sent=f"{load.sent_per_s:,.0f}",
+        size=frame_bytes,
+        found=f"{load.found_per_s:,.0f}",
+    )
+
+
+def _was_lost(frame_bytes: int, load: _Overload) -> Message:
+    return _(
+        "{share} of {sent}/s at {size} bytes",
+        share=format_share(load.lost_share),
+        sent=f"{load.sent_per_s:,.0f}",
+        size=frame_bytes,
+    )
+
+
+def _bursts(group: SizeGroup) -> Iterator[Finding]:
+    every = [each for size in group.sizes for each in size]
+    device = group.where(
+        each
+        for each in every
+        if each.values.get("back_to_back_limit") == "device"
+        and number(each.values.get("back_to_back_frames")) is not None
+    )
+    if device:
+        bursts = joined(", ", [_burst(each) for each in device])
+        first = number(device[0].trials[0].values.get("back_to_back_frames"))
+        yield _of(Kind.SEARCH_BURST, group, device, {"bursts": bursts}, {"burst_frames": first})
+    for limit, because in _NO_BURST.items():
+        own = group.where(each for each in every if each.values.get("back_to_back_limit") == limit)
+        if own:
+            yield _of(Kind.SEARCH_BURST_OWN, group, own, {"because": because})
+
+
+def _burst(size: SizeSample) -> Message:
+    frames, waiting = (
+        median(number(each.values.get(name)) or 0.0 for each in size.trials)
+        for name in ("back_to_back_frames", "back_to_back_waiting_frames")
+    )
+    return _(
+        "{frames} frames of {size} bytes ({waiting} of them wait)",
+        frames=f"{frames:,.0f}",
+        size=size.frame_bytes,
+        waiting=f"{waiting:,.0f}",
+    )
+
+
+def _of(
+    kind: Kind,
+    group: SizeGroup,
+    shown: tuple[SizeSample, ...],
+    words: Mapping[str, str],
+    figures: Mapping[str, float | None] | None = None,
+) -> Finding:
+    said = {**of_sizes(shown, group), **words}
+    return finding(kind, group.group, cells_of(shown), figures, said, trials_of(shown))

@@ -1,0 +1,103 @@
+"""One byte more: what throughput loses above the payload that fills a frame, by the sweep. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.ethernet import IpVersion, ceiling_bit_per_s
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.searches.payloads import cells_of_payloads, group_of_payload, way_of
+from netlab.findings.stops.data_stopped import in_trials
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+BELOW, ABOVE = (-2, -1, 0), (1, 2)
+"""Sizes about the payload, as the sweep has them, that lie within 0.3 % of each other's ceiling."""
+
+SCATTER = 2
+"""The difference must exceed so many times what sizes on one side differ by."""
+
+LEAST = 0.01
+"""And this share of the rate: short streams scatter."""
+
+
+def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
+    """UDP messages that need a second frame; TCP cuts its own segments, whatever a message has."""
+    for records in cells_of_payloads(run):
+        steps = [step for each in records if (step := _step(each)) is not None]
+        if not steps or records[0].settings.get("protocol") != "UDP":
+            continue
+        found = [each for each in steps if _shows(each)]
+        if 2 * len(found) <= len(records):
+            continue
+        yield _finding(records, found, link)
+
+
+_Step = tuple[int, int, list[float], list[float]]
+"""Trial, payload, rates below, rates above."""
+
+
+def _step(record: Record) -> _Step | None:
+    """Of one trial; ``None`` where the sweep lacks a size."""
+    way = way_of(record, "")
+    sizes = record.values.get("sweep_message_bytes")
+    rates = record.values.get("sweep_throughput_bit_per_s")
+    if way is None or not isinstance(sizes, list) or not isinstance(rates, list):
+        return None
+    known = dict(zip(sizes, rates, strict=False))
+    below, above = (
+        [known[size] for step in steps if (size := way.payload_bytes + step) in known]
+        for steps in (BELOW, ABOVE)
+    )
+    if len(below) < len(BELOW) or len(above) < len(ABOVE):
+        return None
+    return way.trial, way.payload_bytes, below, above
+
+
+def _shows(step: _Step) -> bool:
+    _trial, _payload, below, above = step
+    falls = median(below) - median(above)
+    spread = max(max(each) - min(each) for each in (below, above))
+    return falls > LEAST * median(below) and falls > SCATTER * spread
+
+
+def _finding(records: Sequence[Record], found: Sequence[_Step], link: Link | None) -> Finding:
+    cell, payload_bytes = records[0].cell, found[0][1]
+    below = median(median(each[2]) for each in found)
+    above = median(median(each[3]) for each in found)
+    wire = [_ceiling(records[0], payload_bytes + more, link) for more in (0, 1)]
+    figures = {
+        "payload_message_bytes": payload_bytes,
+        "next_message_bytes": payload_bytes + 1,
+        "whole_bit_per_s": below,
+        "next_bit_per_s": above,
+        "cost_share": 1 - above / below,
+        "wire_cost_share": 1 - wire[1] / wire[0] if wire[0] and wire[1] else None,
+    }
+    words = in_trials(len(found), len(records)) if len(found) < len(records) else {}
+    trials = tuple((cell, each[0]) for each in found)
+    group = group_of_payload(records[0])
+    return finding(Kind.BYTE_MORE, group, (cell,), figures, words, trials)
+
+
+def _ceiling(record: Record, message_bytes: int, link: Link | None) -> float | None:
+    way = way_of(record, "")
+    if link is None or way is None or way.path_mtu_bytes is None:
+        return None
+    version: IpVersion = 6 if record.settings.get("ip_version") == 6 else 4
+    try:
+        return ceiling_bit_per_s(
+            link.rate_bit_per_s,
+            "UDP",
+            message_bytes,
+            min(way.path_mtu_bytes, link.mtu_bytes),
+            ip_version=version,
+            vlan=link.vlan,
+        )
+    except ValueError:
+        return None

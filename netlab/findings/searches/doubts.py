@@ -1,0 +1,79 @@
+"""Doubts about searches for the highest rate: what makes it not to be believed as it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from netlab.experiment.records import Value
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.searches.sample import SizeGroup, SizeSample, groups_of
+from netlab.findings.searches.words import cells_of, of_sizes, trials_of
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+
+def doubts(run: Run) -> Iterator[Finding]:
+    """No sharp limit, another line than the one stated, buffers that were not given."""
+    for group in () if run.plan.source is not None else groups_of(run):
+        yield from _jumps(group)
+        yield from _outrun(group)
+        yield from _capped(group)
+
+
+def _jumps(group: SizeGroup) -> Iterator[Finding]:
+    jumps = group.where(each for size in group.sizes for each in size if each.jumps)
+    if jumps:
+        yield _of(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
+
+
+def _outrun(group: SizeGroup) -> Iterator[Finding]:
+    """Where the sender's buffer is on record: without it, what it held was taken for sent."""
+    faster = group.where(
+        each
+        for size in group.sizes
+        for each in size
+        if not each.link_paced
+        and any(name.endswith("sender_send_buffer_bytes") for name in each.values)
+    )
+    if faster:
+        line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
+        yield _of(Kind.SEARCH_OUTRUN, group, faster, line)
+
+
+def _capped(group: SizeGroup) -> Iterator[Finding]:
+    """Buffers that came to less than was asked for."""
+    those = {
+        each.key: sizes
+        for size in group.sizes
+        for each in size
+        if (sizes := _capped_bytes(each.values))
+    }
+    shown = group.where(each for size in group.sizes for each in size if each.key in those)
+    if shown:
+        asked, given = zip(*(pair for pairs in those.values() for pair in pairs), strict=True)
+        figures = {"asked_buffer_bytes": max(asked), "least_buffer_bytes": min(given)}
+        yield _of(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
+
+
+def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
+    """Asked for and given, of each end that got less."""
+    names = [name.removesuffix("_capped") for name in values if name.endswith("_buffer_capped")]
+    pairs = [
+        (number(values.get(f"{name}_requested_bytes")), number(values.get(f"{name}_bytes")))
+        for name in names
+        if values[f"{name}_capped"] == 1
+    ]
+    return [(asked, given) for asked, given in pairs if asked is not None and given is not None]
+
+
+def _of(
+    kind: Kind,
+    group: SizeGroup,
+    shown: tuple[SizeSample, ...],
+    figures: Mapping[str, float | None],
+) -> Finding:
+    said = of_sizes(shown, group)
+    return finding(kind, group.group, cells_of(shown), figures, said, trials_of(shown))

@@ -1,0 +1,237 @@
+"""Payloads: what searches for the longest message in one frame found, each way. Pure.
+
+What stopped it is in the record: the sender's own system (``emsgsize``), a router that told it so
+(``icmp``, RFC 1191 and RFC 8201), silence (``timeout``: a black hole, RFC 2923), the segments that
+TCP agreed on (``mss``), an interface that drops what its system let out (``dropped``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.stops.data_stopped import in_trials
+from netlab.messages import Message, _
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+OVER = 4
+"""Bytes that a packet may be longer than the MTU of the interface that takes it in: a virtual cable
+has room for a VLAN tag."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayFound:
+    """What one direction of a path was found to carry in one trial; ``None`` is not known."""
+
+    trial: int
+    payload_bytes: int
+    path_mtu_bytes: int | None
+    evidence: str
+    interface_mtu_bytes: int | None
+    """Of the asking end's interface."""
+    other_mtu_bytes: int | None
+    """Of the other end's."""
+    lost_probes: int
+    """Messages lost of sizes that pass."""
+
+
+_WAYS: Mapping[str, tuple[str, Message]] = {
+    "": ("to_client_", _("to the server")),
+    "to_client_": ("", _("to the client")),
+}
+"""Prefix of a direction's values → that of the other's, and how it is called."""
+
+_KNOWN_BY: Mapping[str, Message] = {
+    "emsgsize": _("the sender’s own system takes no more"),
+    "icmp": _("a router told the sender so (ICMP)"),
+    "timeout": _("longer packets vanish without a word"),
+    "dropped": _("an interface of the sender drops longer ones"),
+    "mss": _("TCP agreed on such segments"),
+    "protocol": _("no message is longer"),
+}
+
+
+def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
+    """The answer of each search, and where the path carries less than it should."""
+    for records in cells_of_payloads(run):
+        yield from _answers(records)
+        for way in _WAYS:
+            yield from _narrow(records, way, link)
+            yield from _fragments_lost(records, way)
+
+
+def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
+    """The records of each cell that searched for a payload over a wire and have a result."""
+    cells: dict[str, list[Record]] = {}
+    for cell, _trial, record in run.stored.trials():
+        if (
+            cell.test == "payload_search"
+            and record is not None
+            and record.status is Status.OK
+            and record.values.get("same_host") is not True
+        ):
+            cells.setdefault(cell.key, []).append(record)
+    if run.plan.source is None:
+        yield from cells.values()
+
+
+def group_of_payload(record: Record) -> Group:
+    """Its pairing and protocol, with the version of IP."""
+    version = record.settings.get("ip_version")
+    conditions = (("ip_version", version),) if isinstance(version, int) else ()
+    return Group(record.pairing, str(record.settings.get("protocol", "")), conditions=conditions)
+
+
+def way_of(record: Record, prefix: str) -> WayFound | None:
+    """One direction of one trial; ``None`` where it says no payload."""
+    values, other = record.values, _WAYS[prefix][0]
+    payload = _whole(values.get(prefix + "payload_bytes"))
+    if payload is None:
+        return None
+    return WayFound(
+        trial=record.trial,
+        payload_bytes=payload,
+        path_mtu_bytes=_whole(values.get(prefix + "path_mtu_bytes")),
+        evidence=str(values.get(prefix + "path_mtu_evidence", "")),
+        interface_mtu_bytes=_whole(values.get(prefix + "interface_mtu_bytes")),
+        other_mtu_bytes=_whole(values.get(other + "interface_mtu_bytes")),
+        lost_probes=_whole(values.get(prefix + "lost_probes")) or 0,
+    )
+
+
+# ---- the answer ----------------------------------------------------------------------------------
+
+
+def _answers(records: Sequence[Record]) -> Iterator[Finding]:
+    """One sentence where both ways are alike, else one a way; for each answer of the trials."""
+    found: dict[tuple[str, _Answer], list[int]] = {}
+    for record in records:
+        ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
+        answers = {prefix: _answer(way) for prefix, way in ways.items() if way is not None}
+        if len(answers) == len(_WAYS) and len(set(answers.values())) == 1:
+            answers = {_BOTH: answers[""]}
+        for prefix, answer in answers.items():
+            found.setdefault((prefix, answer), []).append(record.trial)
+    for (prefix, answer), trials in found.items():
+        payload_bytes, mtu_bytes, evidence = answer
+        where = "" if prefix == _BOTH else _WAYS[prefix][1]
+        words = {
+            "way": _way_and_trials(where, len(trials), len(records)),
+            "known_by": _KNOWN_BY.get(evidence, ""),
+        }
+        figures = {"payload_message_bytes": payload_bytes, "path_mtu_bytes": mtu_bytes}
+        yield _of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
+
+
+_BOTH = "both"
+_Answer = tuple[int, int | None, str]
+"""Payload, path MTU, evidence."""
+
+
+def _answer(way: WayFound) -> _Answer:
+    return way.payload_bytes, way.path_mtu_bytes, way.evidence
+
+
+# ---- less than the interface takes ---------------------------------------------------------------
+
+
+def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
+    """The path carries less than the sender's interface, or the link, takes."""
+    found: dict[tuple[int, str, str], list[int]] = {}
+    figures: dict[tuple[int, str, str], dict[str, float | None]] = {}
+    for record in records:
+        way = way_of(record, prefix)
+        kind = None if way is None else _narrow_kind(way, link)
+        if way is None or kind is None or way.path_mtu_bytes is None:
+            continue
+        place = _place(way, record, prefix)
+        key = (way.path_mtu_bytes, kind, place)
+        found.setdefault(key, []).append(way.trial)
+        figures[key] = {
+            "path_mtu_bytes": way.path_mtu_bytes,
+            "interface_mtu_bytes": way.interface_mtu_bytes,
+            "link_mtu_bytes": None if link is None else link.mtu_bytes,
+            "payload_message_bytes": way.payload_bytes,
+        }
+    for key, trials in found.items():
+        _mtu_bytes, kind, place = key
+        words = {
+            "way": _way_and_trials(_WAYS[prefix][1], len(trials), len(records)),
+            "narrow_host": place,
+        }
+        if kind != "timeout":
+            words["known_by"] = _KNOWN_BY[kind]
+        named = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
+        yield _of(named, records, trials, figures[key], words)
+
+
+def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
+    """The evidence where it says that the path carries less; ``None`` where it does not."""
+    mtu, own = way.path_mtu_bytes, way.interface_mtu_bytes
+    if mtu is None:
+        return None
+    if way.evidence == "timeout":
+        return "timeout" if own is None or mtu < own else None
+    if way.evidence in ("icmp", "dropped"):
+        return way.evidence if own is None or mtu < own else None
+    if way.evidence == "mss":
+        return "mss" if link is not None and mtu < link.mtu_bytes else None
+    return None
+
+
+def _place(way: WayFound, record: Record, prefix: str) -> str:
+    """The host whose interface has that MTU; empty where it is neither: somewhere between."""
+    other, mtu = way.other_mtu_bytes, way.path_mtu_bytes
+    if other is None or mtu is None or not other <= mtu <= other + OVER:
+        return ""
+    return record.client if prefix else record.server
+
+
+def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
+    """One byte more is cut up by the sender, which knows the path, and yet it does not arrive."""
+    ways = [
+        way
+        for each in records
+        if each.values.get(prefix + "next_passed") is False
+        and (way := way_of(each, prefix)) is not None
+        and way.evidence in ("emsgsize", "icmp")
+    ]
+    if ways:
+        figures = {"next_message_bytes": ways[0].payload_bytes + 1}
+        words = {"way": _way_and_trials(_WAYS[prefix][1], len(ways), len(records))}
+        yield _of(Kind.FRAGMENTS_LOST, records, [each.trial for each in ways], figures, words)
+
+
+# ---- what they have in common --------------------------------------------------------------------
+
+
+def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message | str:
+    said = in_trials(times, number_of).get("in_trials")
+    if said is None:
+        return way or _("both ways")
+    return _("{way}, {trials}", way=way or _("both ways"), trials=said)
+
+
+def _of(
+    kind: Kind,
+    records: Sequence[Record],
+    trials: Iterable[int],
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str],
+) -> Finding:
+    cell = records[0].cell
+    judged = tuple((cell, trial) for trial in dict.fromkeys(trials))
+    kept = {name: word for name, word in words.items() if word}
+    return finding(kind, group_of_payload(records[0]), (cell,), figures, kept, judged)
+
+
+def _whole(value: Value | None) -> int | None:
+    known = number(value)
+    return None if known is None else round(known)

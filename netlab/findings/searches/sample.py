@@ -1,0 +1,287 @@
+"""Samples of searches: what one trial of a ``throughput_search`` found, and what stopped it. Pure.
+
+records → a sample a trial, in groups of cells that differ in their frame size alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.experiment.host_counters import HOSTS, PLACES
+from netlab.experiment.rate_search import VERDICTS
+from netlab.experiment.records import Record, Status, Value
+from netlab.findings.evidence import number
+from netlab.findings.finding import Group
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+NO_RATE = "no-rate"
+"""Word for a search in which not even the lowest rate of the grid passed."""
+
+OWN_LIMITS = ("generator-bound", "receiver-bound")
+"""Words of a search for a limit that is our own hosts'."""
+
+
+_WHOLE = 0.95
+"""A trial of this share of the full length is one: its frames are whole numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tries:
+    """Trials of one search or of its loss rate, in their order; a place each in every list."""
+
+    line_share: tuple[float, ...] = ()
+    duration_s: tuple[float, ...] = ()
+    sent: tuple[float, ...] = ()
+    received: tuple[float, ...] = ()
+    queue_ns: tuple[float, ...] = ()
+    """By how much longer the frames took to come out than to go in."""
+    verdicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateSample:
+    """What one trial of a search for the highest rate found; ``None`` is not known."""
+
+    cell: str
+    trial: int
+    frame_bytes: int
+    """Header and FCS counted."""
+    ways: int
+    """Directions that frames went at once."""
+    limit: str
+    """What ended it, as the record has it; ``NO_RATE`` where no rate passed at all for the device.
+    Empty: not told."""
+    found: bool = True
+    """Whether a rate was found."""
+    line_per_s: float | None = None
+    """Frames a second that the line carries."""
+    line_bit_per_s: float | None = None
+    per_s: float | None = None
+    """The highest rate that passed, frames a second each way."""
+    upper_per_s: float | None = None
+    """The lowest rate above it that did not."""
+    limit_host: str = ""
+    core_share: float | None = None
+    """Of the limiting host's busiest core, in the trials that failed for it."""
+    one_machine: bool = False
+    """Some of the hosts are one machine: shares of CPUs are those of all of them."""
+    step_share: float | None = None
+    """Of the rates tried, as a share of the line rate."""
+    full_s: float | None = None
+    """Length of a trial that counts."""
+    monotone: bool = True
+    link_paced: bool = True
+    """False: the sender was faster than the line rate stated."""
+    tries: Tries = Tries()
+    losses: Tries = Tries()
+    dropped: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
+    """Key of a host and place → frames it dropped, in each of the ``tries``; those that dropped
+    none are absent."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Key of a host → its name."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+    @cached_property
+    def line_share(self) -> float | None:
+        """The rate found, as a share of the line's."""
+        return None if self.per_s is None or not self.line_per_s else self.per_s / self.line_per_s
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Cell and trial."""
+        return self.cell, self.trial
+
+    @property
+    def jumps(self) -> bool:
+        """Whether a rate passed at full length, or failed, on the wrong side of the one found by
+        more than one step: less is the scatter of trials at the limit.
+        """
+        found, step, tries = self.line_share, self.step_share, self.tries
+        if self.monotone or found is None or step is None or self.full_s is None:
+            return False
+        least_s = _WHOLE * self.full_s
+        return any(
+            (verdict == "passed" and at > found + 1.5 * step and length_s >= least_s)
+            or (verdict in ("lost", "absorbed") and at < found - 0.5 * step)
+            for at, length_s, verdict in zip(
+                tries.line_share, tries.duration_s, tries.verdicts, strict=True
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeSample:
+    """Trials of one cell, and so of one frame size, that show the same."""
+
+    frame_bytes: int
+    trials: tuple[RateSample, ...]
+    of_trials: int
+    """Trials of the cell that came to an end, whatever they show."""
+
+    @property
+    def cell(self) -> str:
+        """Its key."""
+        return self.trials[0].cell
+
+    @cached_property
+    def per_s(self) -> float | None:
+        """Median of the rates found; ``None`` where some trial has none."""
+        return _middle(each.per_s for each in self.trials)
+
+    @cached_property
+    def upper_per_s(self) -> float | None:
+        """Median of the rates that did not pass."""
+        return _middle(each.upper_per_s for each in self.trials)
+
+    @cached_property
+    def line_per_s(self) -> float | None:
+        """Frames a second that the line carries."""
+        return _middle(each.line_per_s for each in self.trials)
+
+    @cached_property
+    def line_share(self) -> float | None:
+        """The rate found, as a share of the line's."""
+        return _middle(each.line_share for each in self.trials)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeGroup:
+    """Searches that differ in their frame size alone, the smallest first."""
+
+    group: Group
+    sizes: tuple[tuple[RateSample, ...], ...]
+    """The trials of each size that came to an end."""
+
+    def showing(self, *limits: str) -> tuple[SizeSample, ...]:
+        """The sizes of which some trial was ended by one of these limits, with those trials."""
+        return self.where([each for size in self.sizes for each in size if each.limit in limits])
+
+    def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
+        """The sizes of some trials, with these."""
+        those = {each.key for each in trials}
+        return tuple(
+            SizeSample(frame_bytes=size[0].frame_bytes, trials=shown, of_trials=len(size))
+            for size in self.sizes
+            if (shown := tuple(each for each in size if each.key in those))
+        )
+
+
+def groups_of(run: Run) -> tuple[SizeGroup, ...]:
+    """All searches of a run that touched a wire, in the plan's order."""
+    cells = [cell for cell in run.plan.cells if cell.test == "throughput_search"]
+    varying = [
+        name
+        for name in dict.fromkeys(name for cell in cells for name in cell.settings)
+        if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
+    ]
+    found: dict[Group, dict[int, list[RateSample]]] = {}
+    for cell, _, record in run.stored.trials():
+        sample = None if record is None else sample_of(record)
+        if cell.test != "throughput_search" or sample is None:
+            continue
+        settings = tuple((name, _plain(cell.settings.get(name))) for name in varying)
+        by_size = found.setdefault(Group(cell.pairing, conditions=settings), {})
+        by_size.setdefault(sample.frame_bytes, []).append(sample)
+    return tuple(
+        SizeGroup(group=group, sizes=tuple(tuple(each) for _, each in sorted(by_size.items())))
+        for group, by_size in found.items()
+    )
+
+
+_IN_GROUP = frozenset({"frame_bytes", "protocol"})
+
+
+def sample_of(record: Record) -> RateSample | None:
+    """One trial; ``None`` where it came to nothing that says anything of the hosts or the path."""
+    values, size = record.values, record.settings.get("frame_bytes")
+    if not isinstance(size, int) or values.get("same_host") is True:
+        return None
+    ways = 2 if record.settings.get("direction") == "both" else 1
+    if record.status is not Status.OK:
+        limit = next((word for word in OWN_LIMITS if word in (record.detail or "")), "")
+        if record.reason != "tester-bound" or not limit:
+            return None
+        return RateSample(
+            cell=record.cell,
+            trial=record.trial,
+            frame_bytes=size,
+            ways=ways,
+            limit=limit,
+            found=False,
+            names={"client": record.client, "server": record.server},
+        )
+    per_s, limit = number(values.get("frames_per_s")), str(values.get("limit", ""))
+    names = {key: str(values[f"{key}_host"]) for key in HOSTS if f"{key}_host" in values}
+    return RateSample(
+        cell=record.cell,
+        trial=record.trial,
+        frame_bytes=size,
+        ways=ways,
+        limit=NO_RATE if per_s is None and limit == "device" else limit,
+        found=per_s is not None,
+        line_per_s=number(values.get("line_frames_per_s")),
+        line_bit_per_s=number(values.get("line_rate_bit_per_s")),
+        per_s=per_s,
+        upper_per_s=number(values.get("upper_frames_per_s")),
+        limit_host=str(values.get("limit_host", "")),
+        core_share=number(values.get("limit_core_share")),
+        one_machine=values.get("one_machine") is True,
+        step_share=number(record.settings.get("resolution")),
+        full_s=number(record.settings.get("duration_s")),
+        monotone=values.get("monotone") is not False,
+        link_paced=values.get("link_paced") is not False,
+        tries=_tries(values, "trial_"),
+        losses=_tries(values, "loss_"),
+        dropped=_dropped(values),
+        names={"client": record.client, "server": record.server, **names},
+        values=values,
+    )
+
+
+def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
+    """Empty where a list is missing or they are not of one length."""
+    names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
+    lists = [_series(values.get(prefix + name)) for name in names]
+    if len({len(each) for each in lists}) != 1:
+        return Tries()
+    words = tuple(VERDICTS[int(each)] for each in lists[-1] if 0 <= each < len(VERDICTS))
+    if len(words) != len(lists[-1]):
+        return Tries()
+    share, duration_s, sent, received, queue_ns = lists[:-1]
+    return Tries(
+        line_share=share,
+        duration_s=duration_s,
+        sent=sent,
+        received=received,
+        queue_ns=queue_ns,
+        verdicts=words,
+    )
+
+
+def _dropped(values: Mapping[str, Value]) -> dict[tuple[str, str], tuple[float, ...]]:
+    found = {
+        (key, place): _series(values.get(f"trial_{key}_{place}_dropped_frames"))
+        for key in HOSTS
+        for place in PLACES
+    }
+    return {where: frames for where, frames in found.items() if frames}
+
+
+def _series(value: Value | None) -> tuple[float, ...]:
+    return tuple(float(each) for each in value) if isinstance(value, list) else ()
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    known: Sequence[float | None] = tuple(values)
+    found = [each for each in known if each is not None]
+    return median(found) if found and len(found) == len(known) else None
+
+
+def _plain(value: Value | None) -> str | int | float | bool | None:
+    return str(value) if isinstance(value, list) else value

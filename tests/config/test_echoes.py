@@ -1,0 +1,90 @@
+"""Axes that an echo cannot have are refused where they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netlab.config.echoes import refuse_what_echoes_lack
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import MatrixError
+
+HEAD = """\
+title: an echo
+hosts:
+  board: {os: X, mirror: {address: 127.0.0.1, port: 7}}
+  client: {os: L, local: true, addresses: {test: [127.0.0.1]}}
+  other: {os: L, local: true, addresses: {test: [127.0.0.1]}}
+pairings: [XL, LL]
+"""
+AXES = {
+    "server_receive": "[blocking, spinning]",
+    "server_cpu": "1",
+    "udp_checksum": "[true, false]",
+}
+
+
+def refused(folder: Path, tests: str, overrides: dict[str, str] | None = None) -> list[str]:
+    path = folder / "matrix.yaml"
+    path.write_text(HEAD + tests)
+    try:
+        refuse_what_echoes_lack(load_matrix(path, overrides), load_inventory(path))
+    except MatrixError as error:
+        return [line.removeprefix(f"{path}:") for line in str(error).splitlines()]
+    return []
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_an_axis_that_an_echo_does_not_have_is_refused_at_its_line_and_column(
+    tmp_path: Path, name: str
+) -> None:
+    tests = f"""\
+tests:
+  - test: round_trip
+    protocol: UDP
+    message_size: 64
+    {name}: {AXES[name]}
+"""
+    (fault,) = refused(tmp_path, tests)
+    column = 7 + len(name) + (AXES[name].rfind(",") + 2 if "," in AXES[name] else 0)
+    assert fault.startswith(f"11:{column}: ")
+    assert f"board echoes and runs no probe, and cannot be told {name}: " in fault
+    assert "`exclude` it for pairing XL" in fault
+
+
+def test_what_is_excluded_for_the_echo_is_measured_with_the_others(tmp_path: Path) -> None:
+    tests = """\
+tests:
+  - test: round_trip
+    protocol: UDP
+    message_size: 64
+    server_receive: [blocking, spinning]
+    exclude:
+      - {pairing: XL, server_receive: spinning}
+"""
+    assert refused(tmp_path, tests) == []
+
+
+def test_defaults_are_refused_where_they_are_written(tmp_path: Path) -> None:
+    tests = """\
+defaults: {server_receive: spinning}
+tests:
+  - {test: round_trip, protocol: TCP, message_size: 64}
+  - {test: connect, message_size: 64}
+"""
+    faults = refused(tmp_path, tests)
+    assert faults
+    assert all(each.startswith("7:28: ") for each in faults)
+
+
+def test_what_is_set_over_the_file_is_refused_with_its_test(tmp_path: Path) -> None:
+    tests = "tests:\n  - {test: round_trip, protocol: TCP, message_size: 64}\n"
+    (fault,) = refused(tmp_path, tests, {"server_receive": "spinning"})
+    assert fault.startswith("8:5: ")
+
+
+def test_what_nobody_asks_for_is_no_fault(tmp_path: Path) -> None:
+    tests = "tests:\n  - {test: round_trip, protocol: [TCP, UDP], message_size: 64}\n"
+    assert refused(tmp_path, tests) == []

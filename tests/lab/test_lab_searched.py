@@ -1,0 +1,99 @@
+"""A search recorded through the lab's router, with a limit of frames a second planted in it: the
+page says what the seed document concludes, the device at small frames, the link at large ones.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from labs import needs_a_lab
+
+import netlab
+from netlab import lab
+from netlab.ethernet import frames_per_s
+from netlab.findings.finding import Kind
+from netlab.lab import programs
+from netlab.lab.options import LabOptions
+from netlab.report.text.findings import sentence
+from netlab.report.text.run_index import RunIndex
+
+NAME = f"q{os.getpid()}"
+CABLE_BIT_PER_S = 2e6
+LIMIT_PER_S = 400
+BURST_FRAMES = 60
+"""What it lets pass beyond that at once: a busy machine catches up by bursts."""
+RULES = f"""
+table inet planted {{
+  chain forward {{
+    type filter hook forward priority 0;
+    meta l4proto udp limit rate over {LIMIT_PER_S}/second burst {BURST_FRAMES} packets drop
+  }}
+}}
+"""
+SIZES = [128, 256, 512, 1024]
+MATRIX = f"""\
+title: a router that forwards so many frames
+link: {{rate: 2Mbit, mtu: 1500, hops: 1}}
+pairings: [LL]
+observe: [router]
+tests:
+  - {{test: throughput_search, frame_size: {SIZES}, duration: 2s, burst: 50, resolution: 2 %,
+     settle: 0s, residual: 300ms, socket_buffer: 1MiB}}
+"""
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
+    hosts_file = tmp_path_factory.mktemp("searched") / "hosts.yaml"
+    options = LabOptions(
+        name=NAME, topology="router", rate=CABLE_BIT_PER_S, queue_frames=1000, hosts_file=hosts_file
+    )
+    try:
+        made = lab.up(options)
+        assert made.plan is not None
+        assert made.plan.router is not None
+        rules = hosts_file.parent / "rules.nft"
+        rules.write_text(RULES)
+        programs.run("ip", "netns", "exec", made.plan.router, "nft", "-f", str(rules))
+        yield made
+    finally:
+        lab.down(NAME)
+
+
+class TestLab:
+    """A lab that is up."""
+
+    pytestmark: ClassVar = needs_a_lab
+
+    def test_the_device_is_the_limit_at_small_frames_and_the_link_at_large_ones(
+        self, limited: lab.LabState, tmp_path: Path
+    ) -> None:
+        (tmp_path / "matrix.yaml").write_text(MATRIX)
+        command = ["run", "matrix.yaml", "--hosts", str(limited.hosts_file), "--into", "run"]
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        run = netlab.load(tmp_path / "run")
+        said = {each.kind: str(sentence(each, RunIndex(run))) for each in run.findings}
+        found = {each.kind: each for each in run.findings}
+        frames = found[Kind.SEARCH_FRAME_RATE]
+        # What it lets pass at once comes on top, over two seconds.
+        most = LIMIT_PER_S + BURST_FRAMES / 2
+        assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
+        assert "LL: one frame rate from 128 to 512 bytes" in said[Kind.SEARCH_FRAME_RATE]
+        assert "LL: line rate at 1024 bytes" in said[Kind.SEARCH_LINE_RATE]
+        assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
+        # All hosts are one machine: whose core was busy nobody can tell.
+        assert "busiest core" not in said[Kind.SEARCH_FRAME_RATE]
