@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from labs import needs_a_lab
 
-from benchmarks.truth.planted_truths import UNDISTURBED
 from netlab import lab
 from netlab.findings.analysis import findings, load
 from netlab.findings.finding import Finding, Kind
@@ -24,6 +23,8 @@ pytestmark = needs_a_lab
 NAME = f"o{os.getpid()}"
 RATE_BIT_PER_S, OTHERS_BIT_PER_S = 100e6, 30e6
 PORT = 4009
+UNDISTURBED = "quiet: {steal: 3 %, tries: 4}"
+"""What a hypervisor takes is no part of what is planted: such a trial is measured again."""
 
 SINK = """
 import socket, sys, time
