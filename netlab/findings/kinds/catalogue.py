@@ -3,26 +3,15 @@
 Rules are asked in the order of the rows that name them, and findings of one severity keep it.
 """
 
-from netlab.findings.kinds import limits
+from netlab.findings.kinds import limits, links
 from netlab.findings.kinds.kind import Kind, note, warning
 from netlab.messages import _
 
-__all__ = ["Kind", "limits"]
+__all__ = ["Kind", "limits", "links"]
 
 # A table: as few lines a row as it takes.
 # fmt: off
 
-warning(
-    "link-far-below",
-    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
-        "{link_rate_bit_per_s} carries, of which other pairings reach {others_ceiling_share}: "
-        "suspect a host, the cable or its duplex rather than what was varied"),
-    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
-        "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex rather than "
-        "what was varied"),
-    rule="link_checks:links", rank=2,
-    advice=_("look at speed, duplex, cable and driver at both ends, and at the rate stated for "
-        "the link"))
 warning(
     "facts-changed",
     _("its facts changed in the course of the run: {facts} and {more_facts} more"),
@@ -159,6 +148,9 @@ note(
         _("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}"),
         _("at the wire’s limit, {filled} and more of its ceiling, {in_cells}"),
         _("at the wire’s limit, {filled} and more of its ceiling")), rule=lambda limited: limited,
+    section="What limited a stream",
+    stated="throughput is 98 % of the ceiling and more, with data both ways 96 %. \"In every "
+        "cell\" is said where every trial of every cell shows it; else in which",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more in messages of this size"))
 warning(
