@@ -93,10 +93,14 @@ def wants_cpu(end: StreamEnd) -> bool:
 
 def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
     """Whether the time without a CPU is half of what throughput lacks, or more: to the ceiling, or
-    to the best that trials of the cell without such waits came to, where that is known and more.
+    to the best that trials of the cell without such waits came to, where that is known. What these
+    were hardly faster than, waits did not cost.
 
     A sixteenth of the time costs no nine tenths of the throughput.
     """
+    throughput = sample.throughput_bit_per_s
+    if best_bit_per_s is not None and throughput > (1 - WAITED) * best_bit_per_s:
+        return False
     return end.waited_share >= COSTS * _missing(sample, best_bit_per_s)
 
 

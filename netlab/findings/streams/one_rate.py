@@ -86,15 +86,19 @@ def fitted(
     level = max(_of_cells(pool, rates).values())
     top = max(rate for each in pool if (rate := rates[each.place]) <= (1 + SAME) * level)
     at = [each for each in pool if (1 - SAME) * top <= rates[each.place] <= (1 + SAME) * top]
-    faster = any(rate > (1 + SAME) * top for rate in _of_cells(every, rates).values())
+    beside = [*_of_cells(every, rates).values(), *(rates[each.place] for each in pool)]
+    faster = any(rate > (1 + SAME) * top for rate in beside)
     if len(at) < LEAST_TRIALS or faster:
         return None
     below = [each for each in pool if each not in at]
     udp = any(each.sample.protocol == "UDP" for each in at)
+    of_cells = {each.sample.cell for each in at}
     near, unexplained = [], []
     for each in below:
         missing = 1 - rates[each.place] / top
-        waits = max(end.waited_share for end in each.sample.ends) >= COSTS * missing
+        # What a whole cell stays below is no single trial's wait.
+        waited = max(end.waited_share for end in each.sample.ends)
+        waits = each.sample.cell in of_cells and waited >= COSTS * missing
         reason = waits or (udp and each.sample.protocol == "TCP")
         if missing <= TCP_BELOW and reason:
             near.append(each)
