@@ -135,18 +135,32 @@ def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) 
     return hurries or receiver_behind(sample) or ((closed or drops) and costly)
 
 
-def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Nothing else shows, and the receiver's waits are half of what is missing: over TCP alone,
-    where its window, or its queue, was shut for half of what is missing as well. UDP waits for
-    nobody: what a receiver does not take in time is lost.
+def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """The receiver's waits are half of what is missing, and so is the time in which its window, or
+    its queue, was shut.
     """
-    if sample.protocol != "TCP" or not costs(sample, sample.receiver, best_bit_per_s):
-        return False
+    shut = _shut_share(sample)
+    return (
+        shut is not None
+        and shut >= COSTS * _missing(sample, best_bit_per_s)
+        and costs(sample, sample.receiver, best_bit_per_s)
+    )
+
+
+def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """The receiver's waits are half of what is missing, and nobody knows whether it was shut. UDP
+    waits for nobody: what a receiver does not take in time is lost.
+    """
+    unknown = sample.protocol == "TCP" and _shut_share(sample) is None
+    return unknown and costs(sample, sample.receiver, best_bit_per_s)
+
+
+def _shut_share(sample: StreamSample) -> float | None:
+    """Share of the window in which TCP could hand the receiver nothing; ``None``: not known."""
     shut = sample.tcp_share(sample.tcp.rwnd_limited_us)
-    if shut is None or sample.streams > 1:
-        return True
-    shut = max(shut, sample.queue_full_share or 0)
-    return shut >= COSTS * _missing(sample, best_bit_per_s)
+    if sample.protocol != "TCP" or shut is None or sample.streams > 1:
+        return None
+    return max(shut, sample.queue_full_share or 0)
 
 
 def sender_on_cpu(sample: StreamSample) -> bool:

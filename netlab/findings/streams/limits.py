@@ -16,6 +16,7 @@ from netlab.findings.streams.host_limits import (
     costs,
     receiver_costs,
     receiver_on_cpu,
+    receiver_shut,
     robbed,
     sender_in_calls,
     sender_on_cpu,
@@ -76,6 +77,8 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.CONGESTION, _of(congested)),
     (Kind.PATH_LOSS, _of(path_loss)),
     (Kind.UNPLACED_LOSS, _of(unplaced_loss)),
+    (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and receiver_shut(it, best)),
+    (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_shut(it, best)),
 )
 """The first that is shown is the limit."""
 

@@ -54,7 +54,7 @@ class LinkLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class _OneWay:
+class _StoppedWay:
     """The rate at which one direction of a pairing stops."""
 
     kind: Kind
@@ -87,7 +87,7 @@ def link_limits(
         if all(end.judged for end in it.ends) and (it.cell, it.trial) not in occupied:
             key = (it.pairing, it.sender.host, it.receiver.host)
             ways.setdefault(key, []).append(Stopped(place, it, each.kind, by_waits=each.by_waits))
-    pairings: dict[str, list[_OneWay]] = {}
+    pairings: dict[str, list[_StoppedWay]] = {}
     for (pairing, _sender, _receiver), those in ways.items():
         found = _one_way(those)
         if found is not None:
@@ -99,7 +99,7 @@ def link_limits(
     )
 
 
-def _one_way(every: Sequence[Stopped]) -> _OneWay | None:
+def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
     """What all streams of one direction show of its link."""
     quiet = [each for each in every if not each.sample.paced and _is_open(each)]
     lossy = [each for each in every if not each.sample.paced and each.kind in _LOSSY]
@@ -112,7 +112,7 @@ def _one_way(every: Sequence[Stopped]) -> _OneWay | None:
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
             said = Kind.LINK_FAR_BELOW if step is not None else kind
             unpaced = sum(not each.sample.paced for each in every)
-            return _OneWay(said, fit, accounting, stated, step, unpaced)
+            return _StoppedWay(said, fit, accounting, stated, step, unpaced)
     return None
 
 
@@ -192,7 +192,7 @@ def _resent_share(sample: StreamSample) -> float:
 # ---- what is said --------------------------------------------------------------------------------
 
 
-def _alike(ways: Sequence[_OneWay]) -> Iterator[tuple[_OneWay, ...]]:
+def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
     """Both directions of a pairing at once, where they stop at one rate in the same way."""
     if len(ways) == 2:
         one, other = ways
@@ -205,7 +205,7 @@ def _alike(ways: Sequence[_OneWay]) -> Iterator[tuple[_OneWay, ...]]:
         yield (each,)
 
 
-def _said(ways: Sequence[_OneWay]) -> Finding:
+def _said(ways: Sequence[_StoppedWay]) -> Finding:
     first = ways[0]
     streams = [each for way in ways for each in way.streams]
     rates = [way.rate_bit_per_s for way in ways]
@@ -233,7 +233,7 @@ def _said(ways: Sequence[_OneWay]) -> Finding:
     )
 
 
-def _direction(ways: Sequence[_OneWay]) -> Message:
+def _direction(ways: Sequence[_StoppedWay]) -> Message:
     if len(ways) > 1:
         return _("both ways")
     one = ways[0].streams[0]

@@ -14,11 +14,15 @@ from netlab.findings.streams.host_limits import COSTS
 SAME = 0.005
 """Share by which rates differ that are the same."""
 
+FASTER = 0.02
+"""By what share one trial that has a limit of its own is above a rate that it cannot be held to."""
+
 TCP_BELOW = 0.03
 """By what share TCP may lie below UDP where both stop at one rate: it has to find it."""
 
-LEAST_TRIALS = 3
-"""Trials at one rate that show that it is none by chance."""
+LEAST_TRIALS, LEAST_AT = 3, 2
+"""Trials at one rate that show that it is none by chance; one of three may be up to 1 % below it
+where it had no CPU for twice as long as that."""
 
 CEILINGS, APART = 3, 0.05
 """Least different wire ceilings that tell one accounting from another, and by what share they
@@ -87,8 +91,10 @@ def fitted(
     top = max(rate for each in pool if (rate := rates[each.place]) <= (1 + SAME) * level)
     at = [each for each in pool if (1 - SAME) * top <= rates[each.place] <= (1 + SAME) * top]
     beside = [*_of_cells(every, rates).values(), *(rates[each.place] for each in pool)]
-    faster = any(rate > (1 + SAME) * top for rate in beside)
-    if len(at) < LEAST_TRIALS or faster:
+    faster = any(rate > (1 + SAME) * top for rate in beside) or any(
+        rates[each.place] > (1 + FASTER + each.sample.resolution_share) * top for each in every
+    )
+    if len(at) < LEAST_AT or faster:
         return None
     below = [each for each in pool if each not in at]
     udp = any(each.sample.protocol == "UDP" for each in at)
@@ -104,9 +110,10 @@ def fitted(
             near.append(each)
         elif not waits:
             unexplained.append(each)
+    counted = len(at) + sum(_is_held_up(each, rates[each.place] / top) for each in near)
     ceilings = _ceilings(at)
     few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at) + len(near)
-    if (unexplained and not few) or len(at) < len(near):
+    if (unexplained and not few) or counted < LEAST_TRIALS or len(at) < len(near):
         return None
     spreads = [(each, _spread(at, each)) for each in Accounting]
     return RateFit(
@@ -117,6 +124,12 @@ def fitted(
         spread=dict(spreads)[accounting],
         other_spreads=tuple((each, spread) for each, spread in spreads if each is not accounting),
     )
+
+
+def _is_held_up(each: Stopped, share: float) -> bool:
+    """Whether it is hardly below the rate, and had no CPU for far longer than it would take."""
+    waited = max(end.waited_share for end in each.sample.ends)
+    return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)
 
 
 def _of_cells(those: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:

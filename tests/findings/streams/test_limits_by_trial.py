@@ -108,8 +108,7 @@ def test_a_link_at_a_step_is_named_by_it_once() -> None:
     assert [each.kind for each in found] == [Kind.LINK_FAR_BELOW]
     assert "as much as a link of 10 Mbit/s carries" in statement(found[0])
     several = {size * KIB: [37.6] for size in (16, 32, 64)}
-    link = {"asked": asked_stream("TCP", 1448)}
-    run = measured(several, **link)
+    run = measured(several, asked=asked_stream("TCP", 1448))
     assert of_kind(findings(run), Kind.LINK_FAR_BELOW) == []
 
 
