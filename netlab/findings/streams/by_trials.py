@@ -36,17 +36,12 @@ _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
 """Kind of limit that is a wait for a CPU → the ends that waited."""
 
 
-def limits(
-    samples: Iterable[StreamSample], occupied: Collection[tuple[str, int]] = ()
-) -> tuple[Finding, ...]:
+def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     """What limited the streams: a finding a group of cells and limit, over the trials that show it,
     in the readings' order; one a direction of a pairing where its link is slower than stated.
-
-    ``occupied`` are the (cell, trial) in which something else used the link: these show nothing
-    of it.
     """
     shown = _with_packets(_without_vetoed(_of_trials(tuple(samples))))
-    of_links = link_limits(shown, occupied)
+    of_links = link_limits(shown)
     taken = frozenset(place for each in of_links for place in each.members)
     return (*(each.finding for each in of_links), *_grouped(shown, taken))
 

@@ -6,7 +6,7 @@ several of them share, by each way to count bytes → a finding, where none of i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -75,16 +75,14 @@ class _StoppedWay:
         return tuple(each.sample for each in self.fit.members)
 
 
-def link_limits(
-    shown: Sequence[JudgedStream], occupied: Collection[tuple[str, int]]
-) -> tuple[LinkLimit, ...]:
+def link_limits(shown: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
     """One a pairing, or a direction of it where these differ."""
     ways: dict[tuple[str, str, str], list[Stopped]] = {}
     for place, each in enumerate(shown):
         it = each.sample
         if it.framing is None or it.flow or it.same_host or it.imported or it.streams < 1:
             continue
-        if all(end.judged for end in it.ends) and (it.cell, it.trial) not in occupied:
+        if all(end.judged for end in it.ends):
             key = (it.pairing, it.sender.host, it.receiver.host)
             ways.setdefault(key, []).append(Stopped(place, it, each.kind, by_waits=each.by_waits))
     pairings: dict[str, list[_StoppedWay]] = {}
