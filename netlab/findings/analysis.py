@@ -17,7 +17,9 @@ from netlab.findings.kinds.kind import FindingRule
 from netlab.findings.mesh.throughput import slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
-from netlab.findings.streams.limits import limits
+from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.link_limits import OF_LINKS
+from netlab.findings.streams.trial_counts import cells_mostly
 from netlab.results.run import Run, read_checked
 from netlab.store.source_facts import Stated, stated_of
 
@@ -101,13 +103,19 @@ class RunEvidence:
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """The cells of which a limit says why they are below the ceiling."""
-        return frozenset(c for each in self.limited if each.kind.explains for c in each.cells)
+        """The cells of which a limit says why most of their trials are below the ceiling."""
+        return cells_mostly((each for each in self.limited if each.kind.explains), self.samples)
 
     @cached_property
     def of_hosts(self) -> frozenset[str]:
-        """The cells that a host limits, not the link."""
-        return frozenset(c for each in self.limited if each.kind.of_host for c in each.cells)
+        """The cells of which a host limits most trials, not the link."""
+        return cells_mostly((each for each in self.limited if each.kind.of_host), self.samples)
+
+    @cached_property
+    def slower_links(self) -> frozenset[str]:
+        """The pairings whose own streams show that their link is slower than stated."""
+        of_links = (each for each in self.limited if each.kind in OF_LINKS)
+        return frozenset(each.group.pairing for each in of_links)
 
     @cached_property
     def stated(self) -> Stated:

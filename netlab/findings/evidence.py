@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_number
+from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.traffic.interfaces import others_of
 from netlab.results.tcp_series import tcp_series_of
@@ -112,9 +113,11 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             send_buffer_bytes=said.whole("sender_send_buffer_bytes"),
             queue_looks=said.whole("receiver_queue_looks"),
             queue_full_share=said.number("receiver_queue_full_share"),
+            receive_calls=said.whole("receiver_receive_calls"),
+            empty_receives=said.whole("receiver_empty_receives"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
             tcp_series=tcp_series_of(values, prefix) if protocol == "TCP" else None,
-            losses=_losses(said) if protocol == "UDP" else Losses(),
+            losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
             others=() if imported else others_of(record, link),
             drops=_drops(said, record, server_sends=_server_sends(record, prefix)),
             congestion=said.text("sender_congestion"),
@@ -122,6 +125,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
             path_mtu_bytes=_path_mtu_bytes(said, protocol, settings),
             link_mtu_bytes=None if link is None else link.mtu_bytes,
+            framing=framing_of(settings, values, prefix, link),
         )
 
 
@@ -151,6 +155,7 @@ def _end(said: _Said, which: str, host: str, *, spins: bool) -> StreamEnd:
         run_queue_delay_ns=said.whole(f"{which}_run_queue_delay_ns"),
         quota_periods=said.whole(f"{which}_quota_periods"),
         throttled_periods=said.whole(f"{which}_quota_throttled_periods"),
+        throttled_ns=said.whole(f"{which}_quota_throttled_ns"),
         steal_share=said.number(f"{which}_host_steal_share"),
         busiest_core=said.whole(f"{which}_host_busiest_core"),
         busiest_core_share=said.number(f"{which}_host_busiest_core_share"),
@@ -187,6 +192,7 @@ def _account(said: _Said) -> TcpAccount:
         retransmissions=said.grown("total_retrans"),
         window_bytes=max((each for each in edges if each is not None), default=None),
         min_rtt_us=said.whole("sender_tcp_end_min_rtt_us"),
+        rtt_us=said.whole("sender_tcp_end_rtt_us"),
     )
 
 
@@ -196,10 +202,16 @@ def _losses(said: _Said) -> Losses:
         lost=said.whole("lost_messages"),
         receive_queue=said.whole("receiver_queue_drops"),
         local=said.whole("sender_local_drops"),
-        other_way=_Said(said.values, _OTHER_WAY[said.prefix]).whole("lost_messages") or 0
-        if said.prefix
-        else 0,
+        other_way=_other_way(said).whole("lost_messages") if said.prefix else 0,
     )
+
+
+def _sent_again_other_way(said: _Said) -> Losses:
+    return Losses(other_way=_other_way(said).grown("total_retrans") if said.prefix else 0)
+
+
+def _other_way(said: _Said) -> _Said:
+    return _Said(said.values, _OTHER_WAY[said.prefix])
 
 
 def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
@@ -213,6 +225,7 @@ def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
         sender_queue=of(sender, "queue"),
         receiver_interface=of(receiver, "interface"),
         receiver_backlog=of(receiver, "softnet"),
+        sender_backlog=of(sender, "softnet"),
         reassembly=said.whole("receiver_ip_reassembly_failures"),
         between_s=_between_readings_s(said, record.settings),
     )
@@ -296,6 +309,28 @@ def ceiling_of(
         )
     except ValueError:
         return None
+
+
+def framing_of(
+    settings: Mapping[str, Any], values: Mapping[str, Any], prefix: str, link: Link | None
+) -> Framing | None:
+    """What a message, or a segment, comes to on the link: what ``ceiling_of`` takes it for."""
+    size = settings.get("message_bytes")
+    ceiling = ceiling_of(settings, values, prefix, link)
+    if link is None or ceiling is None or not isinstance(size, int):
+        return None
+    said, version = _Said(values, prefix), _version(settings)
+    if settings.get("protocol") == "UDP":
+        mtu_bytes = _mtu(said, link) or link.mtu_bytes
+        packets = fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
+    else:
+        timestamps = values.get(prefix + "tcp_timestamps") is not False
+        most = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
+        mss_bytes = said.whole("mss_bytes")
+        size = most if mss_bytes is None or mss_bytes > most else mss_bytes
+        packets = (size + link.mtu_bytes - most,)
+    rate = link.rate_bit_per_s
+    return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
 
 
 def _version(settings: Mapping[str, Any]) -> IpVersion:

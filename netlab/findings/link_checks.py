@@ -11,11 +11,15 @@ from typing import Any
 from netlab.experiment.matrix import Link
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series
 
 FAR_BELOW = 0.11
 """Most of the ceiling that a pairing may reach to be called far below its link: links negotiate
 tenths of their rate, and a little of clocks goes on top."""
+
+SEVERAL = 3
+"""Cells at one rate that links negotiate; of different ceilings two will do."""
 
 LARGE_MESSAGE_BYTES = 700
 """Some message of a pairing must be half a frame or more: of small ones a host may send too few."""
@@ -40,12 +44,16 @@ Facts = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def links(
-    series: Iterable[Series], link: Link | None, of_hosts: Collection[str]
+    series: Iterable[Series],
+    link: Link | None,
+    of_hosts: Collection[str],
+    slower_links: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One finding a pairing that nowhere reaches more than a tenth of what its link carries.
+    """One finding a pairing that nowhere reaches more than a tenth of what its link carries, or
+    more than another link that is negotiated.
 
     ``of_hosts`` are the cells that a host's own speed limits: where the best is one of them the
-    link is under no suspicion.
+    link is under no suspicion. ``slower_links`` are pairings of which it is said already.
     """
     if link is None:
         return ()
@@ -63,7 +71,10 @@ def links(
     for pairing, those in pairings.items():
         _, at_best, _ = max(those, key=lambda each: each[0])
         large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in those)
-        if best[pairing] > FAR_BELOW or not large or at_best.cell in of_hosts:
+        if pairing in slower_links or not large or at_best.cell in of_hosts:
+            continue
+        step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
+        if best[pairing] > FAR_BELOW and not (step and _several(those, step, link)):
             continue
         others = [share for other, share in best.items() if other != pairing]
         found.append(
@@ -75,11 +86,23 @@ def links(
                     "throughput_bit_per_s": max(at_best.values),
                     "ceiling_share": best[pairing],
                     "link_rate_bit_per_s": link.rate_bit_per_s,
+                    "step_rate_bit_per_s": step,
                     "others_ceiling_share": max(others, default=None),
                 },
             )
         )
     return tuple(found)
+
+
+def _several(those: Iterable[tuple[float, Point, int]], step: float, link: Link) -> bool:
+    """Whether so many cells come to that rate that it is none by chance."""
+    at = [
+        point
+        for share, point, _ in those
+        if step_of(share * link.rate_bit_per_s, link.rate_bit_per_s) == step
+    ]
+    ceilings = {round(point.highest_ceiling or 0) for point in at}
+    return len(at) >= SEVERAL or (len(at) > 1 and len(ceilings) > 1)
 
 
 def hosts(

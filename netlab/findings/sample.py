@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netlab.findings.finding import Group
+from netlab.findings.framing import Framing
 from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
 
@@ -32,6 +33,8 @@ class StreamEnd:
     quota_periods: int | None = None
     """Periods of a CPU quota; 0: there is none."""
     throttled_periods: int | None = None
+    throttled_ns: int | None = None
+    """Time that a quota made it wait, all CPUs together."""
     steal_share: float | None = None
     """Of all CPUs' time, given to others by the hypervisor."""
     busiest_core: int | None = None
@@ -67,6 +70,15 @@ class StreamEnd:
             return None
         return self.throttled_periods / max(1, self.quota_periods)
 
+    @property
+    def waited_share(self) -> float:
+        """Share of the window that it had no CPU, whoever had it: these overlap, so that the
+        largest counts. 0 where none is known.
+        """
+        throttled = self._share(self.throttled_ns)
+        quota = self.throttled_share if throttled is None else min(1.0, throttled)
+        return max(self.run_queue_share or 0, self.steal_share or 0, quota or 0)
+
     def _share(self, ns: int | None) -> float | None:
         return None if ns is None or not self.window_ns else ns / self.window_ns
 
@@ -85,6 +97,8 @@ class TcpAccount:
     window_bytes: int | None = None
     """The receiver's window as last announced; the larger of both edges."""
     min_rtt_us: int | None = None
+    rtt_us: int | None = None
+    """Smoothed, at the end of the window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +111,8 @@ class Losses:
     """For which the receiving socket had no room."""
     local: int | None = None
     """That the sender's system refused or dropped; not counted as sent."""
-    other_way: int = 0
-    """Lost of those that went the other way at the same time."""
+    other_way: int | None = 0
+    """Lost of those that went the other way at the same time; over TCP, segments sent again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +125,8 @@ class OwnDrops:
     receiver_interface: int | None = None
     receiver_backlog: int | None = None
     """Of the CPUs behind it (softnet)."""
+    sender_backlog: int | None = None
+    """The same of the sender's: nothing that it sent, but whether its host counts all."""
     reassembly: int | None = None
     """Messages that the receiver's system could not put together."""
     between_s: float = 0.0
@@ -181,6 +197,10 @@ class StreamSample:
     """How often it was looked how full the receive queue was."""
     queue_full_share: float | None = None
     """Share of these looks that found it full to 80 % and more."""
+    receive_calls: int | None = None
+    """Receive calls that did not wait."""
+    empty_receives: int | None = None
+    """Those of them that found nothing."""
     tcp: TcpAccount = TcpAccount()
     tcp_series: TcpSeries | None = None
     """What the sender's TCP said of itself over its window."""
@@ -198,6 +218,8 @@ class StreamSample:
     path_mtu_bytes: int | None = None
     """What the sender's system takes for the largest packet to the receiver."""
     link_mtu_bytes: int | None = None
+    framing: Framing | None = None
+    """What its payload comes to on the link stated."""
 
     @property
     def group(self) -> Group:
@@ -282,6 +304,14 @@ class StreamSample:
         """Share of the messages sent over UDP that never arrived."""
         losses = self.losses
         return None if losses.lost is None or not losses.sent else losses.lost / losses.sent
+
+    @property
+    def useful_share(self) -> float | None:
+        """Share of the receive calls that found something; the others came too early."""
+        calls, empty = self.receive_calls, self.empty_receives
+        if calls is None or empty is None or calls < SAMPLES:
+            return None
+        return 1 - empty / calls
 
     def tcp_share(self, us: int | None) -> float | None:
         """A time of TCP's account, as a share of the sender's window."""

@@ -14,7 +14,8 @@ from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import robbed, starved, throttled
-from netlab.findings.streams.limits import findings_of, limit_of
+from netlab.findings.streams.limits import limit_of
+from netlab.findings.streams.majority import findings_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -14,6 +14,7 @@ from made_histograms import of_values, to_pairs
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import samples
+from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
@@ -184,6 +185,9 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
         packets_a_message=2,
         path_mtu_bytes=1400,
         link_mtu_bytes=1500,
+        framing=Framing(
+            payload_bytes=1400, packets=(1396, 52), vlan=False, link_rate_bit_per_s=1e8
+        ),
     )
 
 
@@ -217,6 +221,7 @@ def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> No
         packets_a_message=None,
         path_mtu_bytes=1500,
         link_mtu_bytes=1500,
+        framing=Framing(payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=1e8),
     )
 
 

@@ -11,8 +11,10 @@ from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.sample import Losses, StreamSample
+from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.figures import FIGURES, evidence
-from netlab.findings.streams.limits import fills_the_wire, findings_of, limit_of, limits
+from netlab.findings.streams.limits import fills_the_wire, limit_of
+from netlab.findings.streams.majority import findings_of
 
 # ---- the wire and what was offered ---------------------------------------------------------------
 

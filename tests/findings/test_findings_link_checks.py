@@ -150,6 +150,15 @@ def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
     assert len(suspected(best, point("WL", 1e6), of_hosts=[best[0].key])) == 1
 
 
+@pytest.mark.parametrize(("far", "step"), [(0.396, 1e9), (0.41, None), (0.35, None)])
+def test_several_cells_at_a_step_are_a_link_of_that_step(far: float, step: float | None) -> None:
+    link = Link(2.5e9, 1500)
+    cells = [point("LL", far * 25 * CEILING, buffer=at) for at in (1, 2, 3)]
+    found = suspected(*cells, link=link)
+    assert [each.evidence["step_rate_bit_per_s"] for each in found] == ([step] if step else [])
+    assert suspected(*cells[:2], link=link) == links(series(*cells), link, (), ["LL"]) == ()
+
+
 def test_of_a_link_that_nobody_stated_nothing_is_said() -> None:
     assert suspected(point("LL", 1e6), link=None) == ()
 

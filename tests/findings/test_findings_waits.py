@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
 
-from netlab.findings.sample import Losses, StreamEnd
+from netlab.findings.sample import Losses, StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import (
     costs,
     receiver_behind,
@@ -172,12 +172,23 @@ def in_socket(sent: int, lost: int, dropped: int | None) -> dict[str, Any]:
     return {"sent": sent, "lost": lost, "losses": losses}
 
 
+def closed(limited_us: int, waits: int) -> StreamSample:
+    """TCP at half of its ceiling, its receiver's window closed for so long."""
+    told = {
+        "tcp": replace(ACCOUNT, rwnd_limited_us=limited_us),
+        "receiver": end(run_queue_delay_ns=waits),
+    }
+    return tcp(throughput_bit_per_s=CEILING / 2, **told)
+
+
 @pytest.mark.parametrize(
     ("other", "held_up"),
     [
         (udp(), False),
         (tcp(), False),
-        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=500_000)), True),
+        (closed(500_000, waits=249 * MS), False),
+        (closed(500_000, waits=250 * MS), True),
+        (closed(499_999, waits=250 * MS), False),
         (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=499_999)), False),
         (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=None)), False),
         (udp(**in_socket(8_200, 4_200, 2_100)), True),

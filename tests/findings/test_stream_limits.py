@@ -13,7 +13,9 @@ from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, u
 
 from netlab.findings.finding import Kind
 from netlab.findings.sample import Losses, OtherTraffic, StreamEnd, StreamSample, TcpAccount
-from netlab.findings.streams.limits import limit_of, limits
+from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.limits import limit_of
+from netlab.findings.streams.link_limits import OF_LINKS
 from netlab.report.text.findings import statement
 from netlab.report.text.stream_findings import CALLED, shown_by
 
@@ -23,7 +25,9 @@ FILLED = OtherTraffic(host="a", receiving=True, bit_per_s=3e7, filled_share=0.99
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
-    Kind.RECEIVER_CPU_QUOTA: udp(receiver=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.RECEIVER_CPU_QUOTA: tcp(
+        receiver=replace(IDLE, quota_periods=10, throttled_periods=8), queue_full_share=0.9
+    ),
     Kind.SENDER_CPU_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
     Kind.STOLEN_CPU: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
     Kind.RECEIVER_STARVED: tcp(
@@ -34,7 +38,7 @@ PLANTED: Mapping[Kind, StreamSample] = {
         sender=replace(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
     ),
     Kind.SENDER_CPU: udp(sender=replace(IDLE, thread_ns=985_000_000)),
-    Kind.RECEIVER_CPU: tcp(queue_full_share=0.7),
+    Kind.RECEIVER_CPU: tcp(queue_full_share=0.7, receive_calls=900, empty_receives=9),
     Kind.SENDER_BUFFER: tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=600_000)),
     Kind.RECEIVE_QUEUE_DROPS: udp(sent=8_200, lost=4_200, losses=LOST_IN_SOCKET),
     Kind.SENDER_QUEUE_DROPS: udp(losses=Losses(sent=4_000, lost=0, receive_queue=0, local=400)),
@@ -74,7 +78,7 @@ def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
 
 
 def test_every_kind_of_limit_is_planted_here_or_beside() -> None:
-    beside = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE}
+    beside = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
     assert PLANTED.keys() | beside == CALLED.keys()
 
 
@@ -176,14 +180,34 @@ def test_a_neighbour_on_the_senders_cpu_is_named_though_a_little_was_stolen_as_w
 
 def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_missing() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
-    assert limit_of(udp(receiver=waits)) is Kind.NOT_DETERMINED
-    assert limit_of(udp(sent=7_000, receiver=waits)) is Kind.RECEIVER_STARVED
+    assert limit_of(udp(sender=waits)) is Kind.NOT_DETERMINED
     assert limit_of(udp(sent=7_000, sender=waits)) is Kind.SENDER_STARVED
     stolen = replace(IDLE, steal_share=0.06)
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
+
+
+def test_a_receivers_wait_costs_tcp_as_long_as_its_window_was_shut_and_udp_what_it_lost() -> None:
+    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
-    assert limit_of(udp(sent=7_000, receiver=throttled)) is Kind.RECEIVER_CPU_QUOTA
-    assert limit_of(udp(receiver=throttled)) is Kind.NOT_DETERMINED
+    shut = replace(ACCOUNT, rwnd_limited_us=80_000)
+    for kind, end in ((Kind.RECEIVER_STARVED, waits), (Kind.RECEIVER_CPU_QUOTA, throttled)):
+        assert limit_of(tcp(sent=7_000, receiver=end, tcp=shut)) is kind
+        assert limit_of(tcp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
+        assert limit_of(udp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
+        assert limit_of(tcp(receiver=end, tcp=shut)) is Kind.NOT_DETERMINED
+    unknown = replace(ACCOUNT, rwnd_limited_us=None)
+    assert limit_of(tcp(sent=7_000, receiver=waits, tcp=unknown)) is Kind.RECEIVER_STARVED
+
+
+def test_a_receiver_whose_calls_always_find_something_is_on_its_cpu() -> None:
+    busy = replace(IDLE, thread_ns=900_000_000)
+    polls = {"receive_calls": 1_000, "empty_receives": 50, "receiver": busy}
+    assert limit_of(tcp(**polls)) is Kind.RECEIVER_CPU
+    assert limit_of(tcp(**{**polls, "empty_receives": 51})) is Kind.NOT_DETERMINED
+    assert limit_of(tcp(**{**polls, "receiver": IDLE})) is Kind.NOT_DETERMINED
+    assert limit_of(tcp(**{**polls, "receive_calls": 49, "empty_receives": 0})) is (
+        Kind.NOT_DETERMINED
+    )
 
 
 def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:

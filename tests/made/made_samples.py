@@ -20,7 +20,12 @@ IDLE = StreamEnd(
     busiest_core_share=0.4,
 )
 NONE_DROPPED = OwnDrops(
-    sender_interface=0, sender_queue=0, receiver_interface=0, receiver_backlog=0, reassembly=0
+    sender_interface=0,
+    sender_queue=0,
+    sender_backlog=0,
+    receiver_interface=0,
+    receiver_backlog=0,
+    reassembly=0,
 )
 ACCOUNT = TcpAccount(
     busy_us=900_000,

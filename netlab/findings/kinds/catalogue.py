@@ -6,6 +6,7 @@ Rules are asked in the order of the rows that name them, and findings of one sev
 from netlab.findings.kinds import (
     distance,
     limits,
+    links,
     mesh,
     over_time,
     round_trips,
@@ -20,6 +21,7 @@ __all__ = [
     "Kind",
     "distance",
     "limits",
+    "links",
     "mesh",
     "missing",
     "over_time",
@@ -35,20 +37,6 @@ DOUBTFUL = "What makes a stream's figure doubtful"
 # A table: as few lines a row as it takes.
 # fmt: off
 
-warning(
-    "link-far-below",
-    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
-        "{link_rate_bit_per_s} carries, of which other pairings reach {others_ceiling_share}: "
-        "suspect a host, the cable or its duplex rather than what was varied"),
-    _("nowhere more than {throughput_bit_per_s}, {ceiling_share} of what the link of "
-        "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex rather than "
-        "what was varied"),
-    rule="link_checks:links", rank=2,
-    advice=_("look at speed, duplex, cable and driver at both ends, and at the rate stated for "
-        "the link"),
-    section=RUN, stated="a pairing reaches at most 11 % of the ceiling in its best unpaced cell "
-        "(links negotiate tenths), with messages of half a frame and more among them, and no "
-        "host's own limit explains it")
 warning(
     "facts-changed",
     _("its facts changed in the course of the run: {facts} and {more_facts} more"),
@@ -231,10 +219,11 @@ note(
         _("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}"),
         _("at the wire’s limit, {filled} and more of its ceiling, {in_cells}"),
         _("at the wire’s limit, {filled} and more of its ceiling")), rule=lambda limited: limited,
-    rank=61, limit=_("the wire"), explains=False,
-    advice=_("the link carries no more in messages of this size"),
     section="What limited a stream",
-    stated="throughput is 98 % of the ceiling and more, both ways 96 %")
+    stated="throughput is 98 % of the ceiling and more, with data both ways 96 %. \"In every "
+        "cell\" is said where every trial of every cell shows it; else in which",
+    rank=61, limit=_("the wire"), explains=False,
+    advice=_("the link carries no more in messages of this size"))
 warning(
     "above-ceiling",
     _("{excess} above the wire’s ceiling of {highest_ceiling_bit_per_s}: the link’s rate is not "

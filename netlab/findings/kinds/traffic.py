@@ -20,7 +20,7 @@ warning(
     _("they use {other_bit_per_s} of the link; with this stream {link_filled_share} of it"),
     limit=_("others on the same link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("end what else uses that interface, or measure on a link of its own"),
-    section="What limits a stream",
+    section="What limited a stream",
     stated=_STATED + "and with ours it fills 98 % of the link and more (IEEE 802.3 framing)")
 note(
     "other-traffic-beside",
@@ -29,5 +29,5 @@ note(
     rule="traffic.beside:beside", rank=72, leads=False,
     advice=_("the link was not full: the figures are the streams' own, but others' traffic may "
         "delay them"),
-    section="Hosts and links",
+    section="What limited a stream",
     stated=_STATED + "and the link has room left; one finding a host and direction")

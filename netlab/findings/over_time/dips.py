@@ -11,7 +11,8 @@ from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.sample import StreamSample
-from netlab.findings.stops.data_stopped import group_of, in_trials
+from netlab.findings.stops.data_stopped import group_of
+from netlab.findings.trial_words import in_trials
 from netlab.stats import median
 from netlab.stats.periodic import PeriodicDips, periodic_dips
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.round_trips.trips import ENDS, TripCell, TripTrial, trip_cells
 from netlab.findings.series import Series
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 from netlab.stats.histogram import middle_of
 
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)

@@ -10,7 +10,7 @@ from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import WHAT, TripCell, TripTrial, median_of, trip_cells
 from netlab.findings.series import Series
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.units import format_rate
 

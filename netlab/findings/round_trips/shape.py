@@ -14,7 +14,7 @@ from netlab.findings.round_trips.connections import first_packets
 from netlab.findings.round_trips.trips import ENDS, WHAT, TripCell, TripTrial, trip_cells
 from netlab.findings.round_trips.waits import waiting, waiting_of
 from netlab.findings.series import Series
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.stats.histogram import middle_of
 from netlab.stats.modes import Modes, two_modes

@@ -16,7 +16,8 @@ from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.round_trips.trips import ENDS, TripCell, TripTrial, trip_cells
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import Series
-from netlab.findings.stops.data_stopped import CAUSES, in_trials
+from netlab.findings.stops.data_stopped import CAUSES
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 

@@ -11,7 +11,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.searches.payloads import cells_of_payloads, group_of_payload, way_of
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

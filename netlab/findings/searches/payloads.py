@@ -15,7 +15,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.findings.searches.sample import SizeGroup, SizeSample
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _, joined
 from netlab.units import format_share
 

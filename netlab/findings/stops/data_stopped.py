@@ -14,7 +14,8 @@ from netlab.experiment.interruptions import Cause, Interruption, interruptions, 
 from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.messages import Message, _, counted
+from netlab.findings.trial_words import in_trials
+from netlab.messages import Message, _
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -125,17 +126,6 @@ def _finding(
             figures[f"attempt_{place}_{name}"] = number(each.values.get(stop.flow + name))
     words = {"cause": _in_words(stop), **in_trials(trials, len(every[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
-
-
-def in_trials(those: int, number: int) -> dict[str, str]:
-    """In how many trials of a cell, in words; of a cell with one trial there is nothing to say."""
-    if number < 2:
-        return {}
-    return {
-        "in_trials": counted(
-            "in {those} of {number} trial", "in {those} of {number} trials", number, those=those
-        )
-    }
 
 
 def _in_words(stop: Interruption) -> Message:

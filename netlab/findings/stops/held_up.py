@@ -17,9 +17,10 @@ from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.sample import WINDOW_NS
-from netlab.findings.stops.data_stopped import CAUSES, group_of, in_trials
+from netlab.findings.stops.data_stopped import CAUSES, group_of
 from netlab.findings.streams.host_limits import STARVED
 from netlab.findings.streams.limits import FILLED, OFFERED
+from netlab.findings.trial_words import in_trials
 
 if TYPE_CHECKING:
     from netlab.experiment.matrix import Link

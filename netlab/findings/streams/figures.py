@@ -17,7 +17,7 @@ _SAME = (
     *("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share", "highest_ceiling_bit_per_s"),
     *("offered_bit_per_s", "calls_per_s", "in_calls_share", "in_ordinary_calls_share"),
     *("queue_full_share", "window_limit_bit_per_s", "send_buffer_bytes", "lost_share"),
-    *("path_mtu_bytes", "link_mtu_bytes"),
+    *("path_mtu_bytes", "link_mtu_bytes", "useful_share"),
 )
 _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_share")
 

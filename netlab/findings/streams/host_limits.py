@@ -31,6 +31,9 @@ WORK_PER_S, FRAME_BYTES = 10_000, 1500
 CLOSED = 0.5
 """Share of the window that the receiver's window must have held TCP back."""
 
+LOST_MUCH = 0.2
+"""Share of the messages whose loss limits throughput whatever else is missing."""
+
 COVERED = 0.5
 """Share of what was lost from which on one place accounts for it."""
 
@@ -40,6 +43,10 @@ by itself."""
 
 QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
 """Least looks at a receive queue, and the share of them above which it is full most of the time."""
+
+USEFUL, HURRIES = 0.95, 0.8
+"""Share of the receive calls that found something from which on the receiver never waits; and the
+share of the window that it must be on a CPU then: one that sleeps long finds something as well."""
 
 IN_CALLS = 0.8
 """Share of the window that send calls must fill."""
@@ -84,21 +91,76 @@ def wants_cpu(end: StreamEnd) -> bool:
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
-def costs(sample: StreamSample, end: StreamEnd) -> bool:
-    """Whether the time without a CPU is half of what throughput lacks to the ceiling, or more.
+def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
+    """Whether the time without a CPU is half of what throughput lacks, or more: to the ceiling, or
+    to the best that trials of the cell without such waits came to, where that is known. What these
+    were hardly faster than, waits did not cost.
 
     A sixteenth of the time costs no nine tenths of the throughput.
     """
-    lost = max(end.run_queue_share or 0, end.steal_share or 0, end.throttled_share or 0)
-    return lost >= COSTS * (1 - (sample.ceiling_share or 0))
+    throughput = sample.throughput_bit_per_s
+    if best_bit_per_s is not None and throughput > (1 - WAITED) * best_bit_per_s:
+        return False
+    return end.waited_share >= COSTS * _missing(sample, best_bit_per_s)
 
 
-def receiver_held_up(sample: StreamSample) -> bool:
-    """The receiver fell behind: a wait for its CPU alone costs nothing while its queue has room."""
+def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
+    """Whether it had no CPU for as long as accounts for what is missing: by its share of the time,
+    or because it waited for nothing else, so that the rest is what its CPU does.
+    """
+    busy = (end.thread_share or 0) + end.waited_share >= ON_CPU
+    return (busy and not end.spins) or costs(sample, end, best_bit_per_s)
+
+
+def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
+    """Share of what it might have come to; 1 where nothing says what that is."""
+    throughput = sample.throughput_bit_per_s
+    known = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
+    wanted = min((each for each in known if each), default=None)
+    lacks = 1.0 if wanted is None else 1 - throughput / wanted
+    if best_bit_per_s is None or best_bit_per_s <= throughput:
+        return lacks
+    return min(lacks, 1 - throughput / best_bit_per_s)
+
+
+def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """The receiver fell behind, and its waits account for what is missing: a wait for its CPU
+    alone costs nothing while its queue has room.
+    """
     closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
     hurries = not sample.receiver.spins and wants_cpu(sample.receiver)
-    return closed or drops or hurries or receiver_behind(sample)
+    # What its socket dropped is what the receiver lacks, whatever the wire might carry.
+    costly = drops or takes(sample, sample.receiver, best_bit_per_s)
+    return hurries or receiver_behind(sample) or ((closed or drops) and costly)
+
+
+def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """The receiver's waits are half of what is missing, and so is the time in which its window, or
+    its queue, was shut.
+    """
+    shut = _shut_share(sample)
+    return (
+        shut is not None
+        and shut >= COSTS * _missing(sample, best_bit_per_s)
+        and costs(sample, sample.receiver, best_bit_per_s)
+    )
+
+
+def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """The receiver's waits are half of what is missing, and nobody knows whether it was shut. UDP
+    waits for nobody: what a receiver does not take in time is lost.
+    """
+    unknown = sample.protocol == "TCP" and _shut_share(sample) is None
+    return unknown and costs(sample, sample.receiver, best_bit_per_s)
+
+
+def _shut_share(sample: StreamSample) -> float | None:
+    """Share of the window in which TCP could hand the receiver nothing; ``None``: not known."""
+    shut = sample.tcp_share(sample.tcp.rwnd_limited_us)
+    if sample.protocol != "TCP" or shut is None or sample.streams > 1:
+        return None
+    return max(shut, sample.queue_full_share or 0)
 
 
 def sender_on_cpu(sample: StreamSample) -> bool:
@@ -121,6 +183,15 @@ def receiver_behind(sample: StreamSample) -> bool:
         and full is not None
         and full > QUEUE_FULL
     )
+
+
+def receiver_on_cpu(sample: StreamSample) -> bool:
+    """The receiver did not keep up: its queue was full, or hardly a call found nothing in it and
+    its thread was on a CPU for most of the window.
+    """
+    useful, on_cpu = sample.useful_share, sample.receiver.thread_share
+    hurries = useful is not None and useful >= USEFUL and (on_cpu or 0) >= HURRIES
+    return receiver_behind(sample) or (sample.receiver.judged and hurries)
 
 
 def core_saturated(sample: StreamSample) -> bool:
@@ -200,6 +271,13 @@ def loses(sample: StreamSample) -> bool:
     if sample.protocol != "UDP" or share is None:
         return False
     return share > (0 if sent_enough(sample) else 1 - DELIVERED)
+
+
+def loses_most(sample: StreamSample) -> bool:
+    """Whether loss is the limit and half of what is missing to the ceiling, or a fifth of all."""
+    share = sample.lost_share or 0
+    most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))
+    return loses(sample) and (most or sent_enough(sample))
 
 
 def share_lost_in_receive_queue(sample: StreamSample) -> float | None:

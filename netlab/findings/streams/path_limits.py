@@ -16,6 +16,7 @@ from netlab.findings.streams.host_limits import (
     COVERED,
     DELIVERED,
     loses,
+    loses_most,
     receiver_behind,
     share_lost_in_receive_queue,
 )
@@ -96,17 +97,17 @@ def receive_queue_drops(sample: StreamSample) -> bool:
 
 def host_drops(sample: StreamSample) -> bool:
     """Loss is the limit, and one of the two hosts dropped most of it outside of a socket."""
-    return loses(sample) and _place(sample) in _IN_HOSTS
+    return loses_most(sample) and _place(sample) in _IN_HOSTS
 
 
 def path_loss(sample: StreamSample) -> bool:
     """Loss is the limit, and both hosts are known to have dropped nothing."""
-    return loses(sample) and _place(sample) is Kind.LOST_ON_PATH
+    return loses_most(sample) and _place(sample) is Kind.LOST_ON_PATH
 
 
 def unplaced_loss(sample: StreamSample) -> bool:
     """Loss is the limit, and what the hosts count does not show where it was."""
-    return loses(sample) and _place(sample) is Kind.LOSS_NOT_PLACED
+    return loses_most(sample) and _place(sample) is Kind.LOSS_NOT_PLACED
 
 
 _IN_HOSTS = frozenset({Kind.LOST_IN_BACKLOG, Kind.LOST_AT_INTERFACE, Kind.LOST_IN_QUEUE})

@@ -73,9 +73,10 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     unknown = next((place for place, count in counts.items() if count is None), None)
     # Few lost messages may be among the few frames that nobody can tell from those of others.
     clean = ours == 0 and dropped < COVERED * lost and _is_put_together(sample)
-    if clean and unknown is None and not sample.same_host:
+    all_read = unknown is None and sample.drops.sender_backlog is not None
+    if clean and all_read and not sample.same_host:
         return PlacedLoss(Kind.LOST_ON_PATH, "", lost, dropped)
-    host = ""
+    host = "" if all_read else sample.sender.host
     if unknown is not None:
         host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
     return PlacedLoss(Kind.LOSS_NOT_PLACED, host, lost, dropped)
@@ -138,9 +139,15 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
 
 
 def _doubt(place: str, sample: StreamSample) -> int:
-    """How many of the frames dropped in a place may have gone the other way, or been no message."""
-    back = 0 if place == "socket" else sample.losses.other_way * (sample.packets_a_message or 1)
-    return back + _unhandled(place, sample)
+    """How many of the frames dropped in a place may have gone the other way, or been no message;
+    all of them, where nobody knows what the other way lost.
+    """
+    if place == "socket":
+        return 0
+    other_way = sample.losses.other_way
+    if other_way is None:
+        return _counts(sample)[place] or 0
+    return other_way * (sample.packets_a_message or 1) + _unhandled(place, sample)
 
 
 def _unhandled(place: str, sample: StreamSample) -> int:

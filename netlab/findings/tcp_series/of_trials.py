@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
-from netlab.findings.stops.data_stopped import in_trials
+from netlab.findings.trial_words import in_trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import DELIVERED
-from netlab.messages import _, joined, sentence_case
+from netlab.findings.trial_words import in_trials
+from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text import summary
 from netlab.report.text.stream_findings import CALLED, shown_by
@@ -42,12 +43,30 @@ class _LimitRow:
     samples: tuple[StreamSample, ...]
     of_cells: int
     """How many cells that have a result these groups have."""
+    of_trials: int
+    """And how many trials."""
+    beside: int
+    """How many of these are of the cells that it is said of."""
     finding: Finding | None
 
     @property
     def cells(self) -> int:
         """How many of them it is said of."""
         return len({sample.cell for sample in self.samples})
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is said of every trial of every cell."""
+        return self.cells == self.of_cells and len(self.samples) == self.of_trials
+
+    @property
+    def counted(self) -> Message:
+        """Of how many cells it is said, and of how many of their trials where it is not all."""
+        cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
+        if len(self.samples) == self.beside:
+            return cells
+        trials = in_trials(len(self.samples), self.beside)["in_trials"]
+        return joined(", ", (cells, trials))
 
     @property
     def label(self) -> str:
@@ -64,8 +83,8 @@ class _LimitRow:
             self.kind is other.kind
             and self.kind in (None, Kind.WIRE_CEILING)
             and (mine.pairing, mine.protocol, mine.flow) == (its.pairing, its.protocol, its.flow)
-            and self.cells == self.of_cells
-            and other.cells == other.of_cells
+            and self.whole
+            and other.whole
         )
 
 
@@ -79,7 +98,8 @@ def parts(run: Analysis) -> tuple[Part, ...]:
 
 def _limited(run: Analysis) -> Part | None:
     unpaced = [sample for sample in run.samples if not sample.paced]
-    found = [each for each in run.findings if each.kind in CALLED and each.kind is not Kind.PACING]
+    limits = [each for each in run.findings if each.kind in CALLED and each.trials]
+    found = [each for each in limits if each.kind is not Kind.PACING]
     if not found:
         return None
     sheet = Table(
@@ -98,20 +118,46 @@ def _rows(unpaced: Sequence[StreamSample], found: Iterable[Finding]) -> list[_Li
     groups: dict[Group, list[StreamSample]] = {}
     for each in unpaced:
         groups.setdefault(each.group, []).append(each)
-    by_group: dict[Group, list[Finding]] = {}
-    for finding in found:
-        by_group.setdefault(finding.group, []).append(finding)
+    limits = [(each, frozenset(each.trials)) for each in found]
     rows: list[_LimitRow] = []
     for group, those in groups.items():
-        of_cells = len({each.cell for each in those})
-        for finding in by_group.get(group, ()):
-            its = tuple(each for each in those if each.cell in finding.cells)
-            _add(rows, _LimitRow((group,), finding.kind, its, of_cells, finding))
-        shown = {cell for finding in by_group.get(group, ()) for cell in finding.cells}
-        rest = tuple(each for each in those if each.cell not in shown)
+        rest = those
+        for finding, trials in limits:
+            its = [each for each in rest if (each.cell, each.trial) in trials]
+            if its and _is_about(finding.group, group):
+                _add(rows, _row(group, those, its, finding))
+                rest = [each for each in rest if (each.cell, each.trial) not in trials]
         if rest:
-            _add(rows, _LimitRow((group,), None, rest, of_cells, None))
+            _add(rows, _row(group, those, rest, None))
     return rows
+
+
+def _is_about(broad: Group, group: Group) -> bool:
+    """Whether what is found of a group, or of several at once, is of this one as well."""
+    return (
+        broad.pairing == group.pairing
+        and broad.flow == group.flow
+        and broad.protocol in ("", group.protocol)
+        and broad.message_bytes in (None, group.message_bytes)
+    )
+
+
+def _row(
+    group: Group,
+    those: Sequence[StreamSample],
+    its: Sequence[StreamSample],
+    finding: Finding | None,
+) -> _LimitRow:
+    cells = {each.cell for each in its}
+    return _LimitRow(
+        (group,),
+        None if finding is None else finding.kind,
+        tuple(its),
+        len({each.cell for each in those}),
+        len(those),
+        sum(each.cell in cells for each in those),
+        finding,
+    )
 
 
 def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
@@ -122,6 +168,8 @@ def _add(rows: list[_LimitRow], row: _LimitRow) -> None:
             row.kind,
             (*last.samples, *row.samples),
             last.of_cells + row.of_cells,
+            last.of_trials + row.of_trials,
+            last.beside + row.beside,
             None,
         )
     rows.append(row)
@@ -133,7 +181,7 @@ def _line(row: _LimitRow) -> TableLine:
         row.label,
         (
             TableCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-            TableCell(_("{some} of {all}", some=row.cells, all=row.of_cells), row.cells, "cells"),
+            TableCell(row.counted, row.cells, "cells"),
             TableCell(_span(shares)),
             TableCell(_evidence(row)),
         ),

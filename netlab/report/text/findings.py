@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from netlab.experiment.records import REASONS
 from netlab.findings.finding import Finding, Group
@@ -29,7 +29,11 @@ def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     """What it states, without its group; without ``index`` nothing is known of other cells."""
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
-    return _filled(templates, finding, index) or _(kind.replace("-", " "))
+    said = _filled(templates, finding, index) or _(kind.replace("-", " "))
+    some = finding.words.get("in_trials")
+    if kind.limit is None or some is None or "{in_cells}" in templates[0].id:
+        return said
+    return joined(" ", (some, said))
 
 
 _LIMITED = (
@@ -89,10 +93,19 @@ def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
 
 
 def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
-    """``in 7 of 13 cells (socket buffers up to 44 KiB, but for 32 KiB)``."""
+    """``in 7 of 13 cells (socket buffers up to 44 KiB, but for 32 KiB)``, and in which of their
+    trials where it is not all.
+    """
     every, those = index.cells_beside(finding.cells[0]), set(finding.cells)
+    some = finding.words.get("in_trials")
     if len(every) <= len(those):
-        return _("in every cell") if len(those) > 1 else None
+        told = _("in every cell") if len(those) > 1 else None
+        return told if some is None else joined("", (some,))
+    cells = _in_some_cells(every, those, index)
+    return cells if some is None else joined(", ", (cells, some))
+
+
+def _in_some_cells(every: Sequence[str], those: Collection[str], index: RunIndex) -> Message:
     said = counted(
         "in {those} of {number} cell", "in {those} of {number} cells", len(every), those=len(those)
     )
@@ -112,7 +125,9 @@ def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
     if len(holes) > 2:
         return said
     values = {"cells": said, "edge": _buffer(edge, index)}
-    return filled(templates, {**values, "holes": joined(", ", holes) if holes else None}.get)
+    return (
+        filled(templates, {**values, "holes": joined(", ", holes) if holes else None}.get) or said
+    )
 
 
 _UP_TO = (

@@ -73,6 +73,8 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "interface_speed_bit_per_s": format_rate,
     "offered_bit_per_s": format_rate,
     "target_bit_per_s": format_rate,
+    "step_rate_bit_per_s": format_rate,
+    "rate_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
     "window_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
     "highest_ceiling_bit_per_s": lambda rate: f"{rounded(rate / 1e6, 2)} Mbit/s",
     "_bit_per_s": throughput,

@@ -1,0 +1,201 @@
+"""Runs drawn at random whose cause is known: what each trial came to follows from the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from made_samples import ACCOUNT, IDLE, SECOND_NS, tcp, udp
+
+from netlab.ethernet import fragments
+from netlab.findings.finding import Kind
+from netlab.findings.framing import Accounting, Framing
+from netlab.findings.sample import Losses, StreamSample
+
+STATED = 1e8
+TIMESTAMPS = (1500,)
+SIZES = (128, 256, 512, 1024, 1472, 4096)
+
+
+@dataclass(frozen=True)
+class DrawnRun:
+    """One run's streams, and the kinds of warning that are right of it, each with its trials."""
+
+    cause: str
+    samples: tuple[StreamSample, ...]
+    right: frozenset[Kind]
+    trials: int
+    """Of how many trials the right one is."""
+
+
+def framing(protocol: str, size: int) -> Framing:
+    payload = 1448 if protocol == "TCP" else size
+    packets = TIMESTAMPS if protocol == "TCP" else fragments(size, mtu_bytes=1500)
+    return Framing(payload_bytes=payload, packets=packets, vlan=False, link_rate_bit_per_s=STATED)
+
+
+def stream(protocol: str, size: int, trial: int, throughput: float, **other: Any) -> StreamSample:
+    its = framing(protocol, size)
+    sent = throughput / (8 * size) / (1 - other.pop("lost_share", 0.0))
+    lost = round(sent - throughput / (8 * size))
+    known: dict[str, Any] = {
+        "cell": f"{protocol}-{size}",
+        "trial": trial,
+        "message_bytes": size,
+        "throughput_bit_per_s": throughput,
+        "ceiling_bit_per_s": STATED * its.ceiling_share,
+        "highest_ceiling_bit_per_s": STATED * its.ceiling_share,
+        "calls": round(sent),
+        "framing": its,
+        "packets_a_message": len(its.packets) if protocol == "UDP" else None,
+    }
+    if protocol == "UDP":
+        known["losses"] = Losses(sent=round(sent), lost=lost, receive_queue=0, local=0)
+        return udp(**(known | other))
+    return tcp(**(known | other))
+
+
+def waiting(random: Random, most: float) -> dict[str, Any]:
+    """Both ends without a CPU for some of the time: what a busy machine does to threads that wait
+    for a wire anyhow."""
+    delays = [round(SECOND_NS * random.uniform(0, most)) for _ in range(2)]
+    return {
+        "sender": replace(IDLE, host="b", run_queue_delay_ns=delays[0]),
+        "receiver": replace(IDLE, host="a", run_queue_delay_ns=delays[1]),
+    }
+
+
+def columns(random: Random) -> list[tuple[str, int]]:
+    """TCP, UDP of one or several sizes, or both."""
+    sizes = random.sample(SIZES, random.choice((1, 1, 3, 5)))
+    chosen = random.choice(("TCP", "UDP", "both"))
+    of_tcp = [("TCP", 1448)] if chosen != "UDP" else []
+    return of_tcp + ([("UDP", size) for size in sizes] if chosen != "TCP" else [])
+
+
+def at_rate(
+    random: Random, share: float, accounting: Accounting, cells: Sequence[tuple[str, int]]
+) -> Iterator[StreamSample]:
+    for protocol, size in cells:
+        its = framing(protocol, size)
+        least = min(
+            share * STATED / its.counted_bytes(accounting),
+            STATED / its.counted_bytes(Accounting.WIRE),
+        )
+        for trial in range(1, 4):
+            noise = 1 - random.uniform(0, 0.002)
+            yield stream(
+                protocol, size, trial, noise * its.payload_bytes * least, **waiting(random, 0.12)
+            )
+
+
+def clean(random: Random) -> DrawnRun:
+    made = at_rate(random, random.uniform(0.985, 1.0), Accounting.WIRE, columns(random))
+    return DrawnRun("none", tuple(made), frozenset(), 0)
+
+
+def slower_link(random: Random) -> DrawnRun:
+    share = random.uniform(0.12, 0.95)
+    cells = columns(random)
+    made = tuple(at_rate(random, share, Accounting.WIRE, cells))
+    right = {Kind.SLOWER_LINK, Kind.LINK_OR_SHAPER}
+    return DrawnRun("slower link", made, frozenset(right), len(made))
+
+
+def a_shaper(random: Random) -> DrawnRun:
+    counted = random.choice((Accounting.HEADED, Accounting.PACKET))
+    sizes = random.sample((128, 256, 512, 1472), random.choice((3, 4)))
+    cells = [("UDP", size) for size in sizes]
+    made = tuple(at_rate(random, random.uniform(0.1, 0.6), counted, cells))
+    return DrawnRun("shaper", made, frozenset({Kind.SHAPER}), len(made))
+
+
+def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
+    """Which these few columns do not show."""
+    cells = [("UDP", random.choice((256, 512))), ("UDP", random.choice((1024, 1472)))]
+    made = at_rate(random, random.uniform(0.1, 0.6), Accounting.PACKET, cells)
+    return DrawnRun("shaper of two ceilings", tuple(made), frozenset(), 0)
+
+
+def starved(end: str) -> Callable[[Random], DrawnRun]:
+    def drawn(random: Random) -> DrawnRun:
+        trials = random.choice((3, 5))
+        those = random.randint(1, trials)
+        made = []
+        for trial in range(1, trials + 1):
+            w = random.uniform(0.1, 0.6) if trial <= those else random.uniform(0, 0.04)
+            share = (1 - w if trial <= those else 1.0) * random.uniform(0.985, 1.0)
+            waits = replace(IDLE, host=end, run_queue_delay_ns=round(w * SECOND_NS))
+            account = ACCOUNT
+            if end == "receiver":
+                account = replace(ACCOUNT, rwnd_limited_us=round(w * random.uniform(0.7, 1) * 1e6))
+            rate = share * STATED * framing("TCP", 1448).ceiling_share
+            made.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
+        random.shuffle(made)
+        kind = Kind.SENDER_STARVED if end == "sender" else Kind.RECEIVER_STARVED
+        return DrawnRun(f"{end} starved", tuple(made), frozenset({kind}), those)
+
+    return drawn
+
+
+def random_loss(random: Random) -> DrawnRun:
+    """Each frame is lost with one probability: a message of several frames by any of its own."""
+    p = random.uniform(0.06, 0.5)
+    made = []
+    for size in random.sample(SIZES, random.choice((1, 3, 4))):
+        its = framing("UDP", size)
+        for trial in range(1, 4):
+            lost = 1 - (1 - p) ** len(its.packets) + random.gauss(0, 0.003)
+            rate = STATED * its.ceiling_share * (1 - lost)
+            made.append(stream("UDP", size, trial, rate, lost_share=lost))
+    for trial in range(1, 4):
+        rate = random.uniform(0.01, 0.3) * STATED
+        account = replace(ACCOUNT, retransmissions=round(p * rate / 12_000), rtt_us=300)
+        made.append(stream("TCP", 1448, trial, rate, tcp=account))
+    return DrawnRun("random loss", tuple(made), frozenset({Kind.PATH_LOSS}), 0)
+
+
+def short_queue(random: Random) -> DrawnRun:
+    level = random.uniform(0.3, 0.9)
+    made = []
+    for trial in range(1, 6):
+        rate = level * random.uniform(0.97, 1.0) * STATED * 0.9415
+        account = replace(ACCOUNT, retransmissions=random.randint(50, 500), rtt_us=900)
+        made.append(stream("TCP", 1448, trial, rate, tcp=account, **waiting(random, 0.04)))
+    return DrawnRun("short queue", tuple(made), frozenset(), 0)
+
+
+def packets_a_second(random: Random) -> DrawnRun:
+    limit = random.uniform(2_000, 7_000)
+    made = []
+    for size in (128, 256, 512, 1024):
+        for trial in range(1, 4):
+            rate = limit * random.uniform(0.995, 1) * size * 8
+            made.append(stream("UDP", size, trial, rate, **waiting(random, 0.04)))
+    return DrawnRun("packets a second", tuple(made), frozenset(), 0)
+
+
+def unsteady(random: Random) -> DrawnRun:
+    """Something that no record shows, and that is not the same twice."""
+    level = random.uniform(0.3, 0.9)
+    made = []
+    for protocol, size in columns(random):
+        for trial in range(1, 6):
+            rate = level * random.uniform(0.9, 1.0) * STATED * framing(protocol, size).ceiling_share
+            made.append(stream(protocol, size, trial, rate, **waiting(random, 0.02)))
+    return DrawnRun("not recorded", tuple(made), frozenset(), 0)
+
+
+CAUSES: tuple[Callable[[Random], DrawnRun], ...] = (
+    *(
+        clean,
+        slower_link,
+        a_shaper,
+        a_shaper_of_two_ceilings,
+        starved("sender"),
+        starved("receiver"),
+    ),
+    *(random_loss, short_queue, packets_a_second, unsteady),
+)

@@ -1,0 +1,195 @@
+"""A cell whose trials differ has a limit for each group of them, on the page as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from drawn_causes import framing, stream
+from made_findings import KIB, measured, of_kind
+from made_findings import stream as asked_stream
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
+
+from netlab.findings.analysis import findings
+from netlab.findings.finding import Kind
+from netlab.findings.framing import Accounting, step_of
+from netlab.findings.sample import Losses
+from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.limits import limit_of
+from netlab.report.sections import stream_limits
+from netlab.report.text.findings import sentence, statement
+from netlab.report.text.run_index import RunIndex
+
+CEILING = 94.148e6
+WAITS = replace(IDLE, run_queue_delay_ns=370_000_000)
+SHUT = replace(ACCOUNT, rwnd_limited_us=350_000)
+
+
+def trials(*throughputs: float, **last: Any) -> list[Any]:
+    """TCP at these shares of the wire; the last one with what is given."""
+    *rest, slow = throughputs
+    n = len(throughputs)
+    made = [stream("TCP", 1448, at + 1, share * CEILING) for at, share in enumerate(rest)]
+    return [*made, stream("TCP", 1448, n, slow * CEILING, **last)]
+
+
+def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
+    found = limits(trials(0.995, 0.997, 0.68, receiver=WAITS, tcp=SHUT))
+    assert [(each.kind, [trial for _cell, trial in each.trials]) for each in found] == [
+        (Kind.WIRE_CEILING, [1, 2]),
+        (Kind.RECEIVER_STARVED, [3]),
+    ]
+    wire, starved = found
+    assert wire.words["in_trials"] == "in 2 of 3 trials"
+    assert statement(starved) == (
+        "in trial 3 of 3 limited by others on the receiver’s CPU at 68.0 % of the wire ceiling: "
+        "ready to run and without a CPU 37 % of the time"
+    )
+
+
+def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
+    slow = replace(WAITS, run_queue_delay_ns=60_000_000)
+    shut = replace(ACCOUNT, rwnd_limited_us=60_000)
+    found = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
+    assert [each.kind for each in found] == [Kind.WIRE_CEILING]
+    assert found[0].words["in_trials"] == "in 2 of 3 trials"
+
+
+def test_in_every_cell_is_said_where_every_trial_shows_it() -> None:
+    said = []
+    for last in (94.0, 51.0):
+        run = measured({16 * KIB: [94.0, 94.0, last], 32 * KIB: [94.0, 94.0, 94.0]})
+        (wire,) = of_kind(findings(run), Kind.WIRE_CEILING)
+        said.append(sentence(wire, RunIndex(run)))
+        sheet = next(part for part in stream_limits.parts(run) if part.name == "limits").sheets[0]
+        first = sheet.lines[0].places[1].text
+        assert first == ("2 of 2" if last == 94.0 else "2 of 2, in 5 of 6 trials")
+        assert len(sheet.lines) == (1 if last == 94.0 else 2)
+    assert said[0].endswith("in every cell.")
+    assert said[1].endswith("in 5 of 6 trials.")
+
+
+def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> None:
+    def made(slope: float) -> list[Any]:
+        return [
+            stream(
+                *("TCP", 1448, at + 1, (0.7 + slope * at / 50) * CEILING),
+                sender=replace(IDLE, run_queue_delay_ns=(160 + 25 * at) * 1_000_000),
+            )
+            for at in range(6)
+        ]
+
+    assert {each.kind for each in limits(made(-1))} == {Kind.SENDER_STARVED}
+    assert {each.kind for each in limits(made(1))} == {Kind.NOT_DETERMINED}
+
+
+@pytest.mark.parametrize(
+    ("rate", "stated", "step"),
+    [
+        (1e7, 1e8, 1e7),
+        (9.8e6, 1e8, 1e7),
+        (9.79e6, 1e8, None),
+        (1.006e7, 1e8, None),
+        (1e8, 1e8, None),
+        (2.49e9, 1e10, 2.5e9),
+        (1e9, 2.5e9, 1e9),
+        (2e7, 1e8, None),
+    ],
+)
+def test_a_step_is_a_rate_that_links_negotiate_below_the_stated_one(
+    rate: float, stated: float, step: float | None
+) -> None:
+    assert step_of(rate, stated) == step
+
+
+def test_a_link_at_a_step_is_named_by_it_once() -> None:
+    found = limits(trials(0.1, 0.1, 0.1))
+    assert [each.kind for each in found] == [Kind.LINK_FAR_BELOW]
+    assert "as much as a link of 10 Mbit/s carries" in statement(found[0])
+    several = {size * KIB: [37.6] for size in (16, 32, 64)}
+    run = measured(several, asked=asked_stream("TCP", 1448))
+    assert of_kind(findings(run), Kind.LINK_FAR_BELOW) == []
+
+
+def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
+    there = [
+        stream("TCP", 1448, n, 0.5 * CEILING, sender=replace(IDLE, host="b")) for n in (1, 2, 3)
+    ]
+    back = [
+        replace(each, cell="back", sender=each.receiver, receiver=each.sender) for each in there
+    ]
+    (one,) = limits(there)
+    assert one.kind is Kind.LINK_OR_SHAPER
+    assert statement(one).startswith("from b to a a limit of 50 Mbit/s on the wire, link or shaper")
+    (both,) = limits([*there, *back])
+    assert statement(both).startswith("both ways a limit of 50 Mbit/s on the wire, link or shaper")
+    slower = [replace(each, throughput_bit_per_s=0.4 * CEILING) for each in back]
+    assert len(limits([*there, *slower])) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"flow": "to server"},
+        {"offered_bit_per_s": 1e9},
+        {"same_host": True},
+        {"imported": True},
+        {"framing": None},
+    ],
+)
+def test_what_may_have_another_reason_says_nothing_of_the_link(other: dict[str, Any]) -> None:
+    found = limits([replace(each, **other) for each in trials(0.5, 0.5, 0.5)])
+    assert not {each.kind for each in found} & {Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK}
+
+
+def test_a_faster_cell_of_the_same_direction_refutes_a_slower_link() -> None:
+    made = trials(0.5, 0.5, 0.5)
+    faster = replace(made[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
+    assert Kind.LINK_OR_SHAPER in {each.kind for each in limits(made)}
+    assert Kind.LINK_OR_SHAPER not in {each.kind for each in limits([*made, faster])}
+    paced = replace(faster, offered_bit_per_s=0.52 * CEILING)
+    assert Kind.LINK_OR_SHAPER not in {each.kind for each in limits([*made, paced])}
+
+
+def test_congestion_gives_way_where_a_queue_stood_all_the_while() -> None:
+    for rtt_us, kind in ((8_000, Kind.LINK_OR_SHAPER), (400, Kind.CONGESTION)):
+        again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
+        made = [replace(each, tcp=again) for each in trials(0.5, 0.5, 0.5)]
+        assert {each.kind for each in limits(made)} == {kind}
+
+
+def test_what_a_message_is_to_the_wire_and_to_what_counts_less() -> None:
+    its = framing("UDP", 128)
+    counted = [its.counted_bytes(each) for each in Accounting]
+    assert counted == [156 + 38, 156 + 18, 156 + 14, 156]
+    small = framing("UDP", 8)
+    assert [small.counted_bytes(each) for each in Accounting] == [84, 64, 50, 36]
+
+
+LOSSY = {
+    "sent": 8_200,
+    "lost": 4_200,
+    "losses": Losses(sent=8_200, lost=4_200, receive_queue=0, local=0),
+}
+
+
+def test_the_path_is_named_where_the_backlog_of_both_hosts_was_read() -> None:
+    assert limit_of(udp(**LOSSY)) is Kind.PATH_LOSS
+    unread = replace(NONE_DROPPED, sender_backlog=None)
+    assert limit_of(udp(**LOSSY, drops=unread)) is Kind.UNPLACED_LOSS
+
+
+def test_drops_excuse_no_loss_where_nobody_knows_what_the_other_way_lost() -> None:
+    dropped = replace(NONE_DROPPED, receiver_interface=4_200)
+    losses = Losses(sent=8_200, lost=4_200, receive_queue=0, local=0)
+    known = {"sent": 8_200, "lost": 4_200, "drops": dropped}
+    for other_way, kind in ((0, Kind.HOST_DROPS), (None, Kind.UNPLACED_LOSS)):
+        both = udp(**known, losses=replace(losses, other_way=other_way))
+        assert limit_of(both) is kind
+
+
+def test_a_tcp_stream_that_is_not_known_in_full_is_not_called_a_slower_link() -> None:
+    unknown = [replace(each, queue_full_share=None) for each in trials(0.5, 0.5, 0.5)]
+    assert limits(unknown) == ()
+    assert limit_of(tcp(queue_full_share=None)) is None
