@@ -41,6 +41,11 @@ class Analysis(Run):
         return tuple(replace(each, sentence=in_words(each)) for each in found)
 
     @cached_property
+    def limits(self) -> tuple[Finding, ...]:
+        """What limited the streams, also where a finding about several hosts says it of them."""
+        return limits(self.samples)
+
+    @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
         """What is known of each flow of each stream that is ok, in the plan's order."""
         return samples(self)
@@ -89,7 +94,16 @@ class RunEvidence:
     @cached_property
     def limited(self) -> tuple[Finding, ...]:
         """What limited the streams."""
-        return limits(self.samples)
+        return self.run.limits
+
+    @cached_property
+    def limits_told(self) -> tuple[Finding, ...]:
+        """The same but for links of which a slow host, pair or mesh is said."""
+        return tuple(
+            each
+            for each in self.limited
+            if each.kind not in OF_LINKS or not self.of_mesh.issuperset(each.cells)
+        )
 
     @cached_property
     def mesh(self) -> tuple[Finding, ...]:

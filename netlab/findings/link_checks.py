@@ -48,12 +48,14 @@ def links(
     link: Link | None,
     of_hosts: Collection[str],
     slower_links: Collection[str] = (),
+    of_mesh: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """One finding a pairing that nowhere reaches more than a tenth of what its link carries, or
     more than another link that is negotiated.
 
     ``of_hosts`` are the cells that a host's own speed limits: where the best is one of them the
-    link is under no suspicion. ``slower_links`` are pairings of which it is said already.
+    link is under no suspicion. ``slower_links`` are pairings of which it is said already, and
+    ``of_mesh`` cells that are slow with a host or pair that is named.
     """
     if link is None:
         return ()
@@ -71,7 +73,7 @@ def links(
     for pairing, those in pairings.items():
         _, at_best, _ = max(those, key=lambda each: each[0])
         large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in those)
-        if pairing in slower_links or not large or at_best.cell in of_hosts:
+        if pairing in slower_links or not large or at_best.cell in {*of_hosts, *of_mesh}:
             continue
         step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
         if best[pairing] > FAR_BELOW and not (step and _several(those, step, link)):

@@ -218,7 +218,8 @@ note(
     says=(_("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}, {in_cells}"),
         _("at the wire’s limit, {filled} and more of {ceiling_bit_per_s}"),
         _("at the wire’s limit, {filled} and more of its ceiling, {in_cells}"),
-        _("at the wire’s limit, {filled} and more of its ceiling")), rule=lambda limited: limited,
+        _("at the wire’s limit, {filled} and more of its ceiling")),
+    rule=lambda limits_told: limits_told,
     section="What limited a stream",
     stated="throughput is 98 % of the ceiling and more, with data both ways 96 %. \"In every "
         "cell\" is said where every trial of every cell shows it; else in which",

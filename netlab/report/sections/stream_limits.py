@@ -98,8 +98,7 @@ def parts(run: Analysis) -> tuple[Part, ...]:
 
 def _limited(run: Analysis) -> Part | None:
     unpaced = [sample for sample in run.samples if not sample.paced]
-    limits = [each for each in run.findings if each.kind in CALLED and each.trials]
-    found = [each for each in limits if each.kind is not Kind.PACING]
+    found = [each for each in run.limits if each.kind is not Kind.PACING]
     if not found:
         return None
     sheet = Table(
