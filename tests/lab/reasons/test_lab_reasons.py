@@ -1,0 +1,158 @@
+"""Causes that a lab engineer meets, each planted, and the sentence that a reader must find."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab
+
+from netlab import lab, load
+from netlab.findings.analysis import Analysis
+from netlab.lab.options import LabOptions
+
+pytestmark = needs_a_lab
+
+UNDISTURBED = "quiet: {steal: 3 %, tries: 4}"
+"""What a hypervisor takes is no part of what is planted: such a trial is measured again."""
+LARGE_TCP = "{test: stream, protocol: TCP, message_size: 1448, congestion: cubic}"
+LARGE_UDP = "{test: stream, protocol: UDP, message_size: 1472}"
+SENDER_CPU, RECEIVER_CPU = 1, 0
+SMALL_UDP = (
+    "{test: stream, protocol: UDP, message_size: 128, "
+    f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}}}"
+)
+TRIAL_S = 1.0
+CAUSES = frozenset(
+    {
+        *("link-or-shaper", "slower-link", "shaper", "link-far-below", "slow-host", "slow-pair"),
+        *("slow-mesh", "other-traffic", "data-stopped", "process-stalled", "stolen-cpu"),
+        *("sender-starved", "receiver-starved", "sender-cpu", "receiver-cpu", "path-loss"),
+        *("sender-cpu-quota", "receiver-cpu-quota", "receiver-window", "sender-buffer"),
+    }
+)
+"""Kinds that name a cause: of these no more may be said than what is planted."""
+
+
+@contextmanager
+def standing(name: str, options: LabOptions) -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(name)
+
+
+@contextmanager
+def started(of: lab.LabState, folder: Path, pairings: str, *tests: str) -> Iterator[Path]:
+    """A run of three trials a cell over links stated with 100 Mbit/s, awaited at the end."""
+    lines = "".join(f"  - {test}\n" for test in tests)
+    (folder / "matrix.yaml").write_text(
+        f"title: planted\nlink: {{rate: 100Mbit, mtu: 1500}}\npairings: {pairings}\nrepeats: 3\n"
+        f"{UNDISTURBED}\ndefaults: {{duration: {TRIAL_S}s, warm_up: 500ms}}\ntests:\n{lines}"
+    )
+    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    argv = [sys.executable, "-m", "netlab", *words]
+    with subprocess.Popen(argv, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield folder / "run"
+            _out, complaint = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 0, complaint
+
+
+def run_of(of: lab.LabState, folder: Path, pairings: str, *tests: str) -> Analysis:
+    with started(of, folder, pairings, *tests):
+        pass
+    return load(folder / "run")
+
+
+def causes_of(run: Analysis) -> dict[str, list[str]]:
+    """Kind of cause → what is said of it."""
+    found: dict[str, list[str]] = {}
+    for each in run.findings:
+        if each.kind in CAUSES:
+            found.setdefault(str(each.kind), []).append(str(each.sentence))
+    return found
+
+
+@pytest.fixture(scope="module")
+def slow_cable() -> Iterator[lab.LabState]:
+    name = f"s{os.getpid()}"
+    with standing(name, LabOptions(name=name, linux=2, rate=90e6)) as of:
+        yield of
+
+
+@pytest.mark.parametrize("test", [LARGE_TCP, LARGE_UDP], ids=["TCP alone", "UDP alone"])
+def test_a_cable_of_90_where_100_are_stated_is_a_limit_of_90_on_the_wire(
+    slow_cable: lab.LabState, tmp_path: Path, test: str
+) -> None:
+    said = causes_of(run_of(slow_cable, tmp_path, "[linux-a+linux-b]", test))
+    assert list(said) == ["link-or-shaper"]
+    (sentence,) = said["link-or-shaper"]
+    assert "a limit of 90 Mbit/s on the wire, link or shaper" in sentence
+    assert "3 of 3 trials" in sentence
+
+
+@pytest.fixture(scope="module")
+def star() -> Iterator[lab.LabState]:
+    name = f"m{os.getpid()}"
+    rates = {"linux-c": 20e6}
+    with standing(name, LabOptions(name=name, linux=3, rate=100e6, rates=rates)) as of:
+        yield of
+
+
+def test_the_slow_host_of_a_mesh_is_named_and_no_pair(star: lab.LabState, tmp_path: Path) -> None:
+    hosts = ("linux-a", "linux-b", "linux-c")
+    pairs = ", ".join(f"{server}+{client}" for server, client in permutations(hosts, 2))
+    run = run_of(star, tmp_path, f"[{pairs}]", LARGE_TCP)
+    said = causes_of(run)
+    assert list(said) == ["slow-host"], said
+    (sentence,) = said["slow-host"]
+    assert sentence.startswith("linux-c: 18.8")
+    assert "with every peer (linux-a and linux-b), both ways; others 94." in sentence
+    assert "a link of 20 Mbit/s at that host, where 100 Mbit/s are stated" in sentence
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[lab.LabState]:
+    name = f"c{os.getpid()}"
+    with standing(name, LabOptions(name=name, linux=2, rate=100e6)) as of:
+        yield of
+
+
+def test_the_one_trial_without_a_cpu_is_told_from_those_at_the_wire(
+    cable: lab.LabState, tmp_path: Path
+) -> None:
+    """A busy program of a higher priority shares the sender's CPU until the first trial ends."""
+    busy = ["nice", "-n", "-8", "taskset", "-c", str(SENDER_CPU), sys.executable, "-c"]
+    with subprocess.Popen([*busy, "while True: pass"]) as neighbour:
+        try:
+            with started(cable, tmp_path, "[linux-a+linux-b]", SMALL_UDP) as folder:
+                until = time.monotonic() + 60
+                while not has_a_record(folder / "journal.jsonl") and time.monotonic() < until:
+                    time.sleep(0.02)
+                neighbour.kill()
+        finally:
+            neighbour.kill()
+    run = load(tmp_path / "run")
+    said = {str(each.kind): each for each in run.findings if each.kind in CAUSES | {"wire-ceiling"}}
+    assert set(said) == {"sender-starved", "wire-ceiling"}, [
+        (each.sentence, each.evidence) for each in run.findings
+    ]
+    (cell,) = run.plan.cells
+    assert said["sender-starved"].trials == ((cell.key, 1),)
+    assert "in trial 1 of 3" in str(said["sender-starved"].sentence)
+    assert said["wire-ceiling"].trials == ((cell.key, 2), (cell.key, 3))
+    assert "in 2 of 3 trials" in str(said["wire-ceiling"].sentence)
+
+
+def has_a_record(journal: Path) -> bool:
+    return journal.exists() and b'"kind":"record"' in journal.read_bytes()
