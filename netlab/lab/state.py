@@ -82,10 +82,11 @@ def claim(name: str) -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """Labs that have a folder, whole or not."""
-    if not ROOT.is_dir():
+    """Labs that have a folder, whole or not; none to an account that may not look."""
+    try:
+        return tuple(sorted(entry.name for entry in ROOT.iterdir() if entry.is_dir()))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return ()
-    return tuple(sorted(entry.name for entry in ROOT.iterdir() if entry.is_dir()))
 
 
 def write_plan(folder: Path, plan: LabPlan) -> None:
