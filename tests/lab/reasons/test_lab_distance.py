@@ -56,7 +56,11 @@ def delayed(of: lab.LabState, rtt_ms: float) -> Iterator[None]:
     """The router holds each packet for half of a round trip."""
     assert of.plan is not None and of.plan.router is not None
     argv = ["ip", "netns", "exec", of.plan.router, sys.executable]
-    argv += [str(ROOT / "benchmarks" / "truths" / "scripts" / "delay.py"), str(rtt_ms / 2000), *HOSTS]
+    argv += [
+        str(ROOT / "benchmarks" / "truths" / "scripts" / "delay.py"),
+        str(rtt_ms / 2000),
+        *HOSTS,
+    ]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holding:
         assert holding.stdout is not None and holding.stdin is not None
         assert holding.stdout.readline() == b"ready\n"
