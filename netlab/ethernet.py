@@ -7,10 +7,10 @@ of 8 bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from netlab.messages import Message, _
 
@@ -35,6 +35,11 @@ FRAGMENT_HEADER_BYTES = {4: 0, 6: 8}
 MIN_MTU_BYTES = {4: 68, 6: 1280}
 MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
 """The longest UDP message: IPv4 counts its own header in the 16-bit length, IPv6 does not."""
+
+
+def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
+    """Which IP the settings of a test name; 4 where they name none."""
+    return 6 if settings.get("ip_version") == 6 else 4
 
 
 def above_tolerance(*, imported: bool) -> float:

@@ -124,6 +124,8 @@ class Cause:
     tool of the effect. The first costs most."""
     stated: Callable[[Experiment, float], Experiment] = lambda experiment, dial: experiment
     """What the matrix says falsely, by the dial."""
+    plays_steal: bool = False
+    """Whether what a host reads of its own stolen CPUs is the plant's."""
     alone: bool = False
     """Whether nothing may be measured beside it: it is about CPUs."""
     mixes: str = ""

@@ -20,7 +20,9 @@ from benchmarks.truths.plants import OnTrial
 from benchmarks.truths.site import Site
 from benchmarks.truths.tools import iperf3
 from netlab.errors import NetlabError
+from netlab.experiment.records import as_number
 from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import load
 from netlab.run.progress import Progress
 from netlab.run.run import Options, run
 
@@ -75,6 +77,8 @@ class Bench:
             begun, before = time.monotonic(), _cpu_ticks()
             failed = self._run(wanted, site, seen, folder)
             stolen, took_s = _stolen_share(before, _cpu_ticks()), time.monotonic() - begun
+            if not any(self.causes[part.cause].plays_steal for part in wanted.parts):
+                stolen = max(stolen, *_stolen_in_trials(folder))
             if stolen <= MOST_STOLEN or left_out == TRIES - 1:
                 break
             left_out += 1
@@ -156,6 +160,23 @@ def write(path: Path, plain: Mapping[str, Any]) -> None:
 def _cpu_ticks() -> list[int]:
     first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
     return [int(word) for word in first.split()[1:9]]
+
+
+def _stolen_in_trials(folder: Path) -> list[float]:
+    """Share of the CPUs' time that was stolen within the window of each trial, by the records; of
+    no trial 0. A run that takes seconds may look whole where one of its windows was not.
+    """
+    try:
+        run = load(folder)
+    except NetlabError:  # it broke before it had a folder: that is said of it
+        return [0.0]
+    shares = (
+        as_number(value)
+        for record in run.records
+        for name, value in record.values.items()
+        if name.endswith("_host_steal_share")
+    )
+    return [0.0, *(share for share in shares if share is not None)]
 
 
 def _stolen_share(before: list[int], after: list[int]) -> float:

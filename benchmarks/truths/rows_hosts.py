@@ -99,6 +99,7 @@ ROWS = (
         what="CPUs that others take, as the hosts' /proc/stat says",
         experiment=SMALL_BUFFERS,
         plant=stolen,
+        plays_steal=True,
         expected=("stolen-cpu", "cpus-taken"),
         also=WAITS | LOST_HERE | {"sender-starved", "receiver-starved"},
         effect=BY_IPERF,
@@ -158,7 +159,8 @@ ROWS = (
         plant=unplugged(STOP_AFTER_S),
         dial=STOPS,
         expected=("data-stopped",),
-        also=frozenset({"process-stalled", "congestion", "path-loss", "lost-on-path"}),
+        also=frozenset({"process-stalled", "loss-not-placed"}),
+        denied=frozenset({"path-loss", "lost-on-path"}),  # its interface counts what came
     ),
     Cause(
         name="receiver-stopped",

@@ -18,7 +18,14 @@ NO_CLAIMS = frozenset(
     {
         *("virtual-machine", "power-saving", "other-load", "wire-ceiling", "not-determined"),
         *("same-buffer", "buffer-no-effect", "buffer-doubled", "fragmented", "cannot-tell"),
-        *("fewer-cells", "missing-cells", "sent-again", "no-timestamps", "measured-again"),
+        *(
+            "lost-in-socket",
+            "fewer-cells",
+            "missing-cells",
+            "sent-again",
+            "no-timestamps",
+            "measured-again",
+        ),
     }
 )
 """Notes that hold whatever is planted, or say that something is not known."""

@@ -5,7 +5,7 @@ measured; the findings are read as a program and held against what was planted. 
 mixtures of two causes besides. docs/truths.md says how to read what is printed.
 
 A run is a folder under ``--into``; what is there is not measured again, so that it can be stopped
-at any time and gone on with. ``--score`` measures nothing: it applies today's rules to what was
+at any time and resumed. ``--score`` measures nothing: it applies today's rules to what was
 recorded.
 """
 

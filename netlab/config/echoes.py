@@ -18,8 +18,8 @@ from netlab.experiment.matrix import Matrix
 def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     """Raises MatrixError for settings of cells whose server is an echo and cannot have them.
 
-    Of pairings that several servers stand for the first choice is meant; one that stands in for it
-    makes its cells ``impossible``.
+    Where a pairing may have one of several servers the first of them is asked; another one that
+    takes its place makes its cells ``impossible``.
     """
     mirrors = {
         pairing: server.name

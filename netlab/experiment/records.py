@@ -32,6 +32,14 @@ FLOWS: Mapping[str, str] = {
 }
 """Prefix of a flow's values → how it is called where a test sends both ways."""
 
+PREFIXES: Mapping[str, str] = {name: prefix for prefix, name in FLOWS.items()}
+"""The other way about."""
+
+
+def server_sends(settings: Mapping[str, Any], prefix: str) -> bool:
+    """Whether the server sends the flow of that prefix; where there is one only it has none."""
+    return prefix == "to_client_" or settings.get("direction") == "server-sends"
+
 
 class Status(StrEnum):
     """How a trial ended."""
@@ -251,6 +259,11 @@ def as_number(value: object) -> float | None:
     """A number that a record holds; ``None`` for anything else, a truth value as well."""
     known = isinstance(value, int | float) and not isinstance(value, bool)
     return value if known else None  # type: ignore[return-value]  # asked for just before
+
+
+def as_whole(value: object) -> int | None:
+    """A whole number that a record holds; ``None`` for anything else, a truth value as well."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def check_schema(schema: object) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from netlab.ethernet import IpVersion, above_tolerance, best_udp_message, ceiling_bit_per_s
+from netlab.ethernet import above_tolerance, best_udp_message, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import Point, Series
@@ -49,7 +49,7 @@ def above_any(
         group = each.group
         if each.test != "stream" or group.message_bytes is not None:
             continue
-        version: IpVersion = 6 if each.points[0].settings.get("ip_version") == 6 else 4
+        version = ip_version_of(each.points[0].settings)
         most = ceiling_bit_per_s(
             link.rate_bit_per_s,
             "TCP" if group.protocol == "TCP" else "UDP",

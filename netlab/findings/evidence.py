@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, mss_of
+from netlab.ethernet import ceiling_bit_per_s, fragments, ip_version_of, mss_of
+from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, as_number
+from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.findings.traffic.interfaces import others_of
+from netlab.findings.traffic.interfaces import likely_others_share, others_of
 from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
 
@@ -48,7 +49,7 @@ class _Said:
 
     def whole(self, name: str) -> int | None:
         """A whole number."""
-        return _whole(self.values.get(self.prefix + name))
+        return as_whole(self.values.get(self.prefix + name))
 
     def number(self, name: str) -> float | None:
         """A number."""
@@ -79,6 +80,10 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
         return
+    stopped = {
+        each.flow: min(1.0, each.stopped_ns / max(1, each.window_ns))
+        for each in interruptions(record)
+    }
     for prefix, flow in FLOWS.items():
         said = _Said(values, prefix)
         throughput, size = said.number("throughput_bit_per_s"), settings.get("message_bytes")
@@ -102,8 +107,9 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             highest_ceiling_bit_per_s=ceiling_of(settings, values, prefix, link, highest=True),
             resolution_share=_resolution_share(said),
             same_host=values.get("same_host") is True,
+            stopped_share=stopped.get(prefix, 0.0),
             offered_bit_per_s=offered,
-            streams=_whole(settings.get("streams")) or 1,
+            streams=as_whole(settings.get("streams")) or 1,
             sender=_end(said, "sender", sender, spins=offered is not None),
             receiver=_end(said, "receiver", receiver, spins=said.whole("receiver_spin") == 1),
             calls=said.whole("sender_sent_messages_window"),
@@ -119,7 +125,8 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             tcp_series=tcp_series_of(values, prefix) if protocol == "TCP" else None,
             losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
             others=() if imported else others_of(record, link),
-            drops=_drops(said, record, server_sends=_server_sends(record, prefix)),
+            likely_others_share=0.0 if imported else likely_others_share(record, link),
+            drops=_drops(said, record, server_sends=server_sends(settings, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
             packets_a_message=_packets(protocol, size, settings, _mtu(said, link)),
@@ -132,11 +139,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
 def _hosts(record: Record, prefix: str) -> tuple[str, str]:
     """Who sends and who receives."""
     ends = (record.server or "", record.client or "")
-    return ends if _server_sends(record, prefix) else (ends[1], ends[0])
-
-
-def _server_sends(record: Record, prefix: str) -> bool:
-    return prefix == "to_client_" or record.settings.get("direction") == "server-sends"
+    return ends if server_sends(record.settings, prefix) else (ends[1], ends[0])
 
 
 def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
@@ -218,7 +221,7 @@ def _drops(said: _Said, record: Record, *, server_sends: bool) -> OwnDrops:
     sender, receiver = ("server", "client") if server_sends else ("client", "server")
 
     def of(host: str, place: str) -> int | None:
-        return _whole(record.values.get(f"{host}_{place}_dropped_frames"))
+        return as_whole(record.values.get(f"{host}_{place}_dropped_frames"))
 
     return OwnDrops(
         sender_interface=of(sender, "interface"),
@@ -246,7 +249,7 @@ def _path_mtu_bytes(said: _Said, protocol: str, settings: Mapping[str, Any]) -> 
     window = _account(said).window_bytes
     if told is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
         return told
-    version = _version(settings)
+    version = ip_version_of(settings)
     # Where nobody told of them they may be there: without them the path would seem narrower.
     timestamps = said.values.get(said.prefix + "tcp_timestamps") is not False
     headers = told - mss_of(told, ip_version=version, timestamps=timestamps)
@@ -267,7 +270,7 @@ def _packets(
     if protocol != "UDP" or mtu_bytes is None:
         return None
     try:
-        cut = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=_version(settings))
+        cut = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version_of(settings))
     except ValueError:
         return None
     return len(cut)
@@ -290,7 +293,7 @@ def ceiling_of(
     if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
     said = _Said(values, prefix)
-    version = _version(settings)
+    version = ip_version_of(settings)
     timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
     udp = settings.get("protocol") == "UDP"
     mtu_bytes = (_mtu(said, link) if udp else None) or link.mtu_bytes
@@ -319,7 +322,7 @@ def framing_of(
     ceiling = ceiling_of(settings, values, prefix, link)
     if link is None or ceiling is None or not isinstance(size, int):
         return None
-    said, version = _Said(values, prefix), _version(settings)
+    said, version = _Said(values, prefix), ip_version_of(settings)
     if settings.get("protocol") == "UDP":
         mtu_bytes = _mtu(said, link) or link.mtu_bytes
         packets = fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
@@ -333,15 +336,7 @@ def framing_of(
     return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
 
 
-def _version(settings: Mapping[str, Any]) -> IpVersion:
-    return 6 if settings.get("ip_version") == 6 else 4
-
-
 def number(value: object) -> float | None:
     """A number; ``None`` for anything else."""
     known = as_number(value)
     return None if known is None else float(known)
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from netlab.ethernet import IP_BYTES, UDP_BYTES, IpVersion, best_udp_message, fragments
+from netlab.ethernet import (
+    IP_BYTES,
+    UDP_BYTES,
+    IpVersion,
+    best_udp_message,
+    fragments,
+    ip_version_of,
+)
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
@@ -24,7 +31,7 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
             mtu_bytes = _mtu_bytes(point, link)
             if mtu_bytes is None or point.same_host:
                 continue
-            version: IpVersion = 6 if point.settings.get("ip_version") == 6 else 4
+            version = ip_version_of(point.settings)
             group = Group(protocol="UDP", message_bytes=size)
             cells.setdefault((group, version, mtu_bytes), {})[point.cell] = None
     return tuple(

@@ -13,6 +13,7 @@ from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series
+from netlab.findings.traffic.interfaces import LOOPBACK
 
 FAR_BELOW = 0.11
 """Most of the ceiling that a pairing may reach to be called far below its link: links negotiate
@@ -36,8 +37,6 @@ STEADY = (
     *("udp_fast_send_threshold_bytes", "udp_default_receive_window_bytes", "tcp_1323_options"),
 )
 """Facts that stay while nobody changes a host; counters and what balances itself are none."""
-
-_LOOPBACK = ("lo", "lo0")
 
 Facts = Mapping[str, Sequence[Mapping[str, Any]]]
 """Host → its facts as they were noted, one after the other."""
@@ -160,7 +159,7 @@ def _interfaces(
 
 def _interface(host: str, last: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:
     name = str(last.get("route_interface", ""))
-    if name in _LOOPBACK:
+    if name in LOOPBACK:
         return
     group, words = Group(host=host), {"interface": name}
     speed = number(last.get("interface_speed_bit_per_s"))

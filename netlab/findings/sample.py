@@ -178,6 +178,8 @@ class StreamSample:
     it is told to 0.1 %."""
     same_host: bool = False
     """No wire was touched."""
+    stopped_share: float = 0.0
+    """Of the window, in which no data came and something stopped it."""
     offered_bit_per_s: float | None = None
     """Where it was paced: what was to be sent."""
     streams: int = 1
@@ -215,6 +217,9 @@ class StreamSample:
     """IP packets that a message over UDP is cut into; of TCP, which cuts its own, not known."""
     others: tuple[OtherTraffic, ...] = ()
     """Of both hosts and directions; none too where nothing shows it."""
+    likely_others_share: float = 0.0
+    """Of the link, what others are likely to have used of an interface's, also where that is too
+    little to be told from ours; 0 where it is not known."""
     path_mtu_bytes: int | None = None
     """What the sender's system takes for the largest packet to the receiver."""
     link_mtu_bytes: int | None = None

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.ethernet import above_tolerance
 from netlab.experiment.records import Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import robbed, starved, throttled
-from netlab.findings.streams.limits import limit_of
+from netlab.findings.streams.limits import is_above, limit_of
 from netlab.findings.streams.majority import findings_of
 
 if TYPE_CHECKING:
@@ -44,15 +43,6 @@ def doubts(
         *_of_hosts(given, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
         *power_saving(notes),
     )
-
-
-def is_above(sample: StreamSample) -> bool:
-    """Whether it carried more than the wire can, by more than clock and receive calls explain."""
-    ceiling = sample.highest_ceiling_bit_per_s
-    if ceiling is None or sample.same_host:
-        return False
-    margin = above_tolerance(imported=sample.imported) + sample.resolution_share
-    return sample.throughput_bit_per_s > (1 + margin) * ceiling
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netlab.ethernet import IpVersion, above_tolerance, ceiling_bit_per_s, mss_of
+from netlab.ethernet import IpVersion, above_tolerance, ceiling_bit_per_s, ip_version_of, mss_of
 from netlab.experiment.matrix import Link
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.readings import FlowReading, Reading
@@ -50,7 +50,7 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
 
 
 def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
-    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
+    ip_version = ip_version_of(reading.settings)
     known = flow.tcp_timestamps
     options = (True,) if column.protocol == "UDP" else (True, False) if known is None else (known,)
     try:

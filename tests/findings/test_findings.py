@@ -19,8 +19,7 @@ from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.limits import limit_of
-from netlab.findings.validity import is_above
+from netlab.findings.streams.limits import is_above, limit_of
 from netlab.report import overview_text
 from netlab.report.sections import stream_limits
 from netlab.report.tables.elements import Part

@@ -11,7 +11,8 @@ from made_samples import CEILING, IDLE, tcp, udp
 
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.validity import doubts, has_smaller_mtu, is_above, power_saving
+from netlab.findings.streams.limits import is_above
+from netlab.findings.validity import doubts, has_smaller_mtu, power_saving
 
 MS = 1_000_000
 

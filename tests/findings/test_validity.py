@@ -9,7 +9,8 @@ import pytest
 from made_samples import CEILING, IDLE, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.validity import doubts, is_above
+from netlab.findings.streams.limits import is_above
+from netlab.findings.validity import doubts
 from netlab.report.text.findings import statement
 
 

@@ -19,6 +19,7 @@ from folders import SUPPORT
 from netlab import lab
 from netlab.config.inventory import load_inventory
 from netlab.experiment.hosts import Inventory
+from netlab.findings.analysis import Analysis, load
 from netlab.lab import network, programs, quota, state
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan
@@ -32,6 +33,22 @@ def ssh(of: lab.LabState, host: str, *words: str) -> str:
     argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, *words]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True)
     return done.stdout.strip()
+
+
+def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 90) -> Analysis:
+    """The matrix measured in a lab by the command, into ``folder/run``; read back."""
+    (folder / "matrix.yaml").write_text(matrix)
+    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return load(folder / "run")
 
 
 def inside(of: lab.LabState, host: int, *words: str) -> str:

@@ -22,7 +22,7 @@ USER, STEAL = 0, 7
 
 
 def main() -> None:
-    """Write the file anew, again and again, in place and of one length."""
+    """Rewrite the file every few milliseconds, in place, its length unchanged."""
     share, real = float(sys.argv[1]), os.open(REAL, os.O_RDONLY)
     told = Told(share, lines_of(real))
     fake = os.open(FAKE, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)

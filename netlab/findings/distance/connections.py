@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netlab.experiment.records import FLOWS, Record
+from netlab.experiment.records import PREFIXES, Record, as_whole
 from netlab.findings.distance.losses import PathLoss, path_loss
 from netlab.findings.distance.windows import BuffersInEffect
 from netlab.findings.sample import StreamSample
-
-_PREFIX = {flow: prefix for prefix, flow in FLOWS.items()}
+from netlab.findings.streams.trial_counts import trials_of
 
 Latest = Mapping[tuple[str, int], Record]
 
@@ -36,7 +35,7 @@ class OneWay:
     @property
     def trials(self) -> tuple[tuple[str, int], ...]:
         """Each once."""
-        return tuple(dict.fromkeys((each.cell, each.trial) for each in self.samples))
+        return trials_of(self.samples)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -62,7 +61,7 @@ def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay
                 samples=tuple(those),
                 asked_bytes=size,
                 buffers=_buffers(size, those, told),
-                segment_bytes=_least(_whole(each, "sender_tcp_end_snd_mss") for each in told),
+                segment_bytes=_least(as_whole(each.get("sender_tcp_end_snd_mss")) for each in told),
                 loss=loss,
             )
 
@@ -94,7 +93,7 @@ def _buffers(
     return BuffersInEffect(
         tuned=size is None,
         send_bytes=_least(each.send_buffer_bytes for each in samples),
-        receive_bytes=_least(_whole(each, "receiver_receive_buffer_bytes") for each in told),
+        receive_bytes=_least(as_whole(each.get("receiver_receive_buffer_bytes")) for each in told),
         announced_bytes=max(windows, default=None),
         scaled=all("wscale" in each for each in options) if options else None,
     )
@@ -102,7 +101,7 @@ def _buffers(
 
 def _told(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
     """The values of one flow, by their names without its prefix."""
-    prefix = _PREFIX[sample.flow]
+    prefix = PREFIXES[sample.flow]
     values = latest[sample.cell, sample.trial].values
     return {name[len(prefix) :]: v for name, v in values.items() if name.startswith(prefix)}
 
@@ -113,14 +112,11 @@ def _segments(
     for each in samples:
         if each.protocol == "TCP":
             told = _told(each, latest)
-            edges = [_whole(told, f"sender_tcp_{at}_data_segs_out") for at in ("begin", "end")]
+            edges = [
+                as_whole(told.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
+            ]
             sent = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
             yield (each.cell, each.trial, each.flow), sent
-
-
-def _whole(told: Mapping[str, Any], name: str) -> int | None:
-    value = told.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _least(values: Iterable[int | None]) -> int | None:

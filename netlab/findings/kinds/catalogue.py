@@ -222,7 +222,8 @@ note(
     rule=lambda limits_told: limits_told,
     section="What limited a stream",
     stated="throughput is 98 % of the ceiling and more, with data both ways 96 %. \"In every "
-        "cell\" is said where every trial of every cell shows it; else in which",
+        "cell\" is said where every trial of every cell shows it; else in which. Not of what is "
+        "above its ceiling",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more in messages of this size"))
 warning(

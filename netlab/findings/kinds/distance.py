@@ -18,7 +18,7 @@ warning(
         "where not even all of it would do; no window scaling (65535 bytes; RFC 7323, 2); loss on "
         "the path of streams offered 90 % of its ceiling and less, by the sequential test of RFC "
         "8337 (7.2: one loss in 3 x window² packets against four times as many, both errors 5 %); "
-        "the link's ceiling; or what it came to as it was measured, under 98 % of the target")
+        "the link's ceiling; or its measured throughput, under 98 % of the target")
 note(
     "target-passes", _("{target_bit_per_s} over TCP at {target_rtt_ns} passes: {receiver} and "
         "{sender} allow windows of {needed_window_bytes} and more, and {lost_packets} of {packets} "

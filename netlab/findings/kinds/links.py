@@ -77,4 +77,7 @@ warning(
     stated="the same with fewer ceilings: three trials and more, all that nothing else explains, "
         "stop within 0.5 % of one share of the wire. A wait for a CPU gives way where nothing "
         "shows what it led to, and so does congestion where TCP kept a queue filled (its round "
-        "trip twice the shortest, by 16 frames and more)")
+        "trip twice the shortest, by 16 frames and more). Not of trials in which what is missing "
+        "is by half or more: time in which data stopped, CPU time given to other machines, or "
+        "what others are likely to have used of the link (too little of it to be "
+        "`other-traffic`)")

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.records import PREFIXES, server_sends
 from netlab.findings.finding import Group
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.trial_counts import trials_of
 from netlab.stats import median
 from netlab.stats.mesh import MeshVerdict, MeshWay, judge_mesh
 
@@ -70,8 +72,7 @@ class MeshColumn:
 
     def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
         """The trials of some pairs, as findings name them."""
-        trials = (each for pair in pairs for each in self.trials[pair])
-        return tuple(dict.fromkeys((each.cell, each.trial) for each in trials))
+        return trials_of([each for pair in pairs for each in self.trials[pair]])
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
@@ -97,9 +98,9 @@ def ends_of(sample: StreamSample) -> MeshWay:
     if not is_by_name(sample.pairing):
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
-    direction = _settings(sample).get("direction")
-    server_sends = sample.flow == "to client" or (not sample.flow and direction == "server-sends")
-    return (server, client) if server_sends else (client, server)
+    prefix = PREFIXES[sample.flow]
+    by_server = server_sends(_settings(sample), prefix)
+    return (server, client) if by_server else (client, server)
 
 
 def narrowed(those: Iterable[MeshColumn], every: Iterable[MeshColumn], host: str = "") -> Group:

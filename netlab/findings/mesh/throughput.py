@@ -116,7 +116,7 @@ def _host(
     explained: Explanations,
     link: Link | None,
 ) -> Finding:
-    """Told by the column in which it reaches most: there the least else stands in its way."""
+    """Its figures are those of the column in which it is fastest: least else limits it there."""
     best = max(those, key=lambda each: each.throughput)
     column, kinds = best.column, _kinds(those, explained)
     fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]

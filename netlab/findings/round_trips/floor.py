@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from netlab.ethernet import IP_BYTES, TCP_BYTES, IpVersion, packets, transfer_floor_bytes
+from netlab.ethernet import IP_BYTES, TCP_BYTES, ip_version_of, packets, transfer_floor_bytes
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import WHAT, TripCell, TripTrial, median_of, trip_cells
@@ -78,7 +78,7 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     sent = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
         # Without options: which of them a system asks for is not recorded of each connection.
-        opening = (IP_BYTES[_version(trial)] + TCP_BYTES,)
+        opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
         sent += [opening, opening]
     total_bytes = 0
     for each in sent:
@@ -97,21 +97,17 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
     mss = trial.number("mss_bytes")
     try:
         if trial.settings.get("protocol") == "UDP":
-            return packets("UDP", size, mtu, ip_version=_version(trial))
+            return packets("UDP", size, mtu, ip_version=ip_version_of(trial.settings))
         return packets(
             "TCP",
             size,
             link.mtu_bytes,
-            ip_version=_version(trial),
+            ip_version=ip_version_of(trial.settings),
             timestamps=trial.record.values.get("tcp_timestamps") is True,
             mss_bytes=None if mss is None else round(mss),
         )
     except ValueError:
         return None
-
-
-def _version(trial: TripTrial) -> IpVersion:
-    return 6 if trial.settings.get("ip_version") == 6 else 4
 
 
 def _asked(trial: TripTrial, name: str) -> float | None:

@@ -14,6 +14,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import number
 from netlab.findings.finding import Group
 from netlab.findings.series import Series
+from netlab.findings.stops.held_up import STALLED
 from netlab.messages import Message, _
 from netlab.stats.histogram import Histogram, from_pairs
 
@@ -22,8 +23,6 @@ WHAT: Mapping[str, Message] = {
     "connect": _("transactions"),
 }
 """Kind of test → what its times are of."""
-STALLED = 0.03
-"""Share of its window that a process did not run: from here on that is said by itself."""
 ENDS = ("client", "server")
 
 

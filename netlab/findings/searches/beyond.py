@@ -11,9 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.findings.evidence import number
-from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.finding import Finding, Kind
 from netlab.findings.searches.sample import RateSample, SizeGroup, SizeSample, groups_of
-from netlab.findings.searches.words import cells_of, of_sizes, trials_of
+from netlab.findings.searches.words import of_searches
 from netlab.messages import Message, _, joined
 from netlab.units import format_share
 
@@ -75,17 +75,18 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
     if slowed:
         parts = {"overloads": _listed(slowed, known, _came_out)}
         least = min(known[each.key].out_share for size in slowed for each in size.trials)
-        yield _of(Kind.SEARCH_OVERLOAD, group, slowed, parts, {"least_forwarded_share": least})
+        figures = {"least_forwarded_share": least}
+        yield of_searches(Kind.SEARCH_OVERLOAD, group, slowed, figures, parts)
     steady = group.where(each for each in every if each.key in known and not known[each.key].slows)
     if steady:
         parts = {"losses": _listed(steady, known, _was_lost)}
         most = max(known[each.key].lost_share for size in steady for each in size.trials)
-        yield _of(Kind.SEARCH_LOSS, group, steady, parts, {"most_lost_share": most})
+        yield of_searches(Kind.SEARCH_LOSS, group, steady, {"most_lost_share": most}, parts)
     own = group.where(each for each in every if set(_OWN) & set(each.losses.verdicts))
     if own:
         shares = sorted({share for size in own for each in size.trials for share in _own(each)})
         said = joined(", ", [format_share(each) for each in shares])
-        yield _of(Kind.SEARCH_LOSS_OWN, group, own, {"shares": said})
+        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": said})
 
 
 def _own(sample: RateSample) -> Iterable[float]:
@@ -158,11 +159,12 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
     if device:
         bursts = joined(", ", [_burst(each) for each in device])
         first = number(device[0].trials[0].values.get("back_to_back_frames"))
-        yield _of(Kind.SEARCH_BURST, group, device, {"bursts": bursts}, {"burst_frames": first})
+        figures = {"burst_frames": first}
+        yield of_searches(Kind.SEARCH_BURST, group, device, figures, {"bursts": bursts})
     for limit, because in _NO_BURST.items():
         own = group.where(each for each in every if each.values.get("back_to_back_limit") == limit)
         if own:
-            yield _of(Kind.SEARCH_BURST_OWN, group, own, {"because": because})
+            yield of_searches(Kind.SEARCH_BURST_OWN, group, own, {}, {"because": because})
 
 
 def _burst(size: SizeSample) -> Message:
@@ -176,14 +178,3 @@ def _burst(size: SizeSample) -> Message:
         size=size.frame_bytes,
         waiting=f"{waiting:,.0f}",
     )
-
-
-def _of(
-    kind: Kind,
-    group: SizeGroup,
-    shown: tuple[SizeSample, ...],
-    words: Mapping[str, str],
-    figures: Mapping[str, float | None] | None = None,
-) -> Finding:
-    said = {**of_sizes(shown, group), **words}
-    return finding(kind, group.group, cells_of(shown), figures, said, trials_of(shown))

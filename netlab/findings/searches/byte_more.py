@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s
+from netlab.ethernet import ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.findings.finding import Finding, Kind, finding
@@ -89,7 +89,7 @@ def _ceiling(record: Record, message_bytes: int, link: Link | None) -> float | N
     way = way_of(record, "")
     if link is None or way is None or way.path_mtu_bytes is None:
         return None
-    version: IpVersion = 6 if record.settings.get("ip_version") == 6 else 4
+    version = ip_version_of(record.settings)
     try:
         return ceiling_bit_per_s(
             link.rate_bit_per_s,

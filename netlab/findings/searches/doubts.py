@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.records import Value
 from netlab.findings.evidence import number
-from netlab.findings.finding import Finding, Kind, finding
-from netlab.findings.searches.sample import SizeGroup, SizeSample, groups_of
-from netlab.findings.searches.words import cells_of, of_sizes, trials_of
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.searches.sample import SizeGroup, groups_of
+from netlab.findings.searches.words import of_searches
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -26,7 +26,7 @@ def doubts(run: Run) -> Iterator[Finding]:
 def _jumps(group: SizeGroup) -> Iterator[Finding]:
     jumps = group.where(each for size in group.sizes for each in size if each.jumps)
     if jumps:
-        yield _of(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
+        yield of_searches(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
     )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
-        yield _of(Kind.SEARCH_OUTRUN, group, faster, line)
+        yield of_searches(Kind.SEARCH_OUTRUN, group, faster, line)
 
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
     if shown:
         asked, given = zip(*(pair for pairs in those.values() for pair in pairs), strict=True)
         figures = {"asked_buffer_bytes": max(asked), "least_buffer_bytes": min(given)}
-        yield _of(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
+        yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
 
 
 def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
@@ -67,13 +67,3 @@ def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
         if values[f"{name}_capped"] == 1
     ]
     return [(asked, given) for asked, given in pairs if asked is not None and given is not None]
-
-
-def _of(
-    kind: Kind,
-    group: SizeGroup,
-    shown: tuple[SizeSample, ...],
-    figures: Mapping[str, float | None],
-) -> Finding:
-    said = of_sizes(shown, group)
-    return finding(kind, group.group, cells_of(shown), figures, said, trials_of(shown))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.finding import Finding, Kind
 from netlab.findings.searches.one_rate import OneRate, one_bit_rate, one_frame_rate
 from netlab.findings.searches.sample import (
     NO_RATE,
@@ -21,7 +21,7 @@ from netlab.findings.searches.sample import (
     SizeSample,
     groups_of,
 )
-from netlab.findings.searches.words import cells_of, of_sizes, rates_of, trials_of
+from netlab.findings.searches.words import of_searches, rates_of
 from netlab.findings.streams.host_limits import SATURATED
 from netlab.messages import Message, _, joined
 
@@ -227,9 +227,8 @@ def _of(
     words: Mapping[str, str] | None = None,
 ) -> Finding:
     rates = rates_of(shown)
-    said = {**of_sizes(shown, group), **(words or {}), **({"rates": rates} if rates else {})}
-    kept = {name: word for name, word in said.items() if word}
-    return finding(kind, group.group, cells_of(shown), figures, kept, trials_of(shown))
+    said = {**(words or {}), **({"rates": rates} if rates else {})}
+    return of_searches(kind, group, shown, figures, said)
 
 
 def _without(sizes: Sequence[SizeSample], found: OneRate) -> tuple[SizeSample, ...]:

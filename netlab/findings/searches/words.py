@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.searches.sample import SizeGroup, SizeSample
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _, joined
 from netlab.units import format_share
+
+
+def of_searches(
+    kind: Kind,
+    group: SizeGroup,
+    shown: Sequence[SizeSample],
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding about some sizes of a group, in the trials that show it."""
+    said = {**of_sizes(shown, group), **(words or {})}
+    kept = {name: word for name, word in said.items() if word}
+    return finding(kind, group.group, cells_of(shown), figures, kept, trials_of(shown))
 
 
 def of_sizes(shown: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:

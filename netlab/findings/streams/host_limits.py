@@ -98,8 +98,7 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 
     A sixteenth of the time costs no nine tenths of the throughput.
     """
-    throughput = sample.throughput_bit_per_s
-    if best_bit_per_s is not None and throughput > (1 - WAITED) * best_bit_per_s:
+    if _as_fast_as(sample, best_bit_per_s):
         return False
     return end.waited_share >= COSTS * _missing(sample, best_bit_per_s)
 
@@ -108,8 +107,17 @@ def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
     """Whether it had no CPU for as long as accounts for what is missing: by its share of the time,
     or because it waited for nothing else, so that the rest is what its CPU does.
     """
+    if _as_fast_as(sample, best_bit_per_s):
+        return False
     busy = (end.thread_share or 0) + end.waited_share >= ON_CPU
     return (busy and not end.spins) or costs(sample, end, best_bit_per_s)
+
+
+def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
+    """Whether trials without waits were hardly faster."""
+    return best_bit_per_s is not None and (
+        sample.throughput_bit_per_s > (1 - WAITED) * best_bit_per_s
+    )
 
 
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
@@ -148,8 +156,8 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """The receiver's waits are half of what is missing, and nobody knows whether it was shut. UDP
-    waits for nobody: what a receiver does not take in time is lost.
+    """The receiver's waits are half of what is missing, and whether its window was shut is
+    not recorded. UDP waits for nobody: what a receiver does not take in time is lost.
     """
     unknown = sample.protocol == "TCP" and _shut_share(sample) is None
     return unknown and costs(sample, sample.receiver, best_bit_per_s)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from netlab.ethernet import above_tolerance
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import (
+    COSTS,
     core_saturated,
     costs,
     receiver_costs,
@@ -30,6 +32,7 @@ from netlab.findings.streams.path_limits import (
     congested,
     crowded_out,
     host_drops,
+    is_shared,
     path_loss,
     receive_queue_drops,
     send_buffer_limited,
@@ -119,8 +122,10 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     whenever they wanted one, where that is known.
     """
     if fills_the_wire(sample):
-        return JudgedStream(sample, Kind.WIRE_CEILING)
-    if sample.imported or not (sample.same_host or sample.ceiling_bit_per_s):
+        # Above it, it is no ceiling of this wire.
+        return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
+    told = sample.same_host or sample.ceiling_bit_per_s
+    if sample.imported or not told or lost_to_stops(sample):
         return JudgedStream(sample, None)
     offered = sample.offered_bit_per_s
     if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
@@ -128,7 +133,7 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     for kind, rule in _RULES:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind)
-    for kind, rule in _BY_WAITS:
+    for kind, rule in () if is_shared(sample) else _BY_WAITS:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind, by_waits=True)
     return JudgedStream(sample, Kind.NOT_DETERMINED if is_all_known(sample) else None)
@@ -145,6 +150,24 @@ def fills_the_wire(sample: StreamSample) -> bool:
     if share is None or sample.same_host:
         return False
     return share >= (FILLED_BOTH_WAYS if sample.flow else FILLED)
+
+
+def lost_to_stops(sample: StreamSample) -> bool:
+    """Whether its data stopped for half of the time that is missing and more, which is said by
+    itself: what TCP, a CPU or a counter tells of such a window is no limit.
+    """
+    return sample.stopped_share > 0 and (
+        sample.stopped_share >= COSTS * (1 - (sample.ceiling_share or 0))
+    )
+
+
+def is_above(sample: StreamSample) -> bool:
+    """Whether it carried more than the wire can, by more than clock and receive calls explain."""
+    ceiling = sample.highest_ceiling_bit_per_s
+    if ceiling is None or sample.same_host:
+        return False
+    margin = above_tolerance(imported=sample.imported) + sample.resolution_share
+    return sample.throughput_bit_per_s > (1 + margin) * ceiling
 
 
 def is_all_known(sample: StreamSample) -> bool:

@@ -7,22 +7,18 @@ several of them share, by each way to count bytes → a finding, where none of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import Accounting, step_of
 from netlab.findings.sample import StreamSample
-from netlab.findings.streams.limits import JudgedStream
+from netlab.findings.streams.host_limits import COSTS, WAITED
+from netlab.findings.streams.limits import FILLED, JudgedStream, is_above, lost_to_stops
 from netlab.findings.streams.one_rate import SAME, RateFit, Stopped, fitted
+from netlab.findings.streams.path_limits import is_shared, stood_in_queue
 from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
-
-STANDING_FRAMES, STANDING_RTT = 16, 2
-"""Least full frames that stood in a queue by what the round trip grew, and how many times the
-shortest it is: TCP that was held back by so much lost nothing by what it sent again."""
-
-FULL_FRAME_BYTES = 1500
 
 LOST_ALONE = 0.1
 """Most that others lost, as a share of what a stream lost, for its loss to be of its rate: what is
@@ -110,8 +106,22 @@ def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
             said = Kind.LINK_FAR_BELOW if step is not None else kind
             unpaced = sum(not each.sample.paced for each in every)
-            return _StoppedWay(said, fit, accounting, stated, step, unpaced)
+            full = _with_full(fit, every, accounting)
+            return _StoppedWay(said, full, accounting, stated, step, unpaced)
     return None
+
+
+def _with_full(fit: RateFit, every: Sequence[Stopped], accounting: Accounting) -> RateFit:
+    """With the streams that fill the slower link, whatever they wait for: as with the one stated,
+    they could be no faster.
+    """
+    full = [
+        each
+        for each in every
+        if not each.sample.paced and each.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
+    ]
+    members = {each.place: each for each in (*full, *fit.members)}
+    return replace(fit, members=tuple(members[place] for place in sorted(members)))
 
 
 def _stated(fit: RateFit) -> float:
@@ -143,20 +153,20 @@ def _fits(
 
 def _is_open(each: Stopped) -> bool:
     """Whether its own record leaves room for a slower link."""
+    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed, is_shared)):
+        return False
     return (
         each.by_waits
         or each.kind in (None, Kind.NOT_DETERMINED)
-        or (each.kind is Kind.CONGESTION and _stood_in_queue(each.sample))
+        or (each.kind is Kind.CONGESTION and stood_in_queue(each.sample))
     )
 
 
-def _stood_in_queue(sample: StreamSample) -> bool:
-    """TCP kept a queue filled all the while: the link behind it was never idle."""
-    rtt_us, least_us = sample.tcp.rtt_us, sample.tcp.min_rtt_us
-    if rtt_us is None or least_us is None or rtt_us < STANDING_RTT * least_us:
-        return False
-    standing_bytes = (rtt_us - least_us) / 1e6 * sample.throughput_bit_per_s / 8
-    return standing_bytes >= STANDING_FRAMES * FULL_FRAME_BYTES
+def _is_robbed(sample: StreamSample) -> bool:
+    """Whether the hypervisor took what may be half of the time that is missing: taken evenly, it
+    holds all streams to one rate."""
+    stolen = max(end.steal_share or 0 for end in sample.ends)
+    return stolen > WAITED and stolen >= COSTS * (1 - (sample.ceiling_share or 0))
 
 
 def _is_of_rate(fit: RateFit) -> bool:

@@ -13,8 +13,10 @@ from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import (
     CLOSED,
+    COSTS,
     COVERED,
     DELIVERED,
+    FRAME_BYTES,
     loses,
     loses_most,
     receiver_behind,
@@ -27,6 +29,10 @@ LIMITED = 0.5
 
 WINDOW_FITS = 1.25
 """The receiver's window a round trip may allow so many times the throughput, and not more."""
+
+STANDING_FRAMES, STANDING_RTT = 16, 2
+"""Least full frames that stood in a queue by what the round trip grew, and how many times the
+shortest it is: TCP that was held back by so much lost nothing by what it sent again."""
 
 SAME_RATE, SIZES, SPAN = 0.05, 3, 4
 """Frames a second are the same within 5 %, over three sizes that lie a factor of four apart."""
@@ -60,12 +66,24 @@ def send_buffer_limited(sample: StreamSample) -> bool:
 
 
 def congested(sample: StreamSample) -> bool:
-    """The congestion window held TCP back, and segments had to be sent again."""
+    """The congestion window held TCP back, and segments had to be sent again; not where others are
+    likely to have left it no more of the link.
+    """
     return (
         _one_stream(sample)
+        and not is_shared(sample)
         and (sample.tcp_share(sample.cwnd_limited_us) or 0) >= LIMITED
         and (sample.tcp.retransmissions or 0) > 0
     )
+
+
+def stood_in_queue(sample: StreamSample) -> bool:
+    """TCP kept a queue filled all the while: the link behind it was never idle."""
+    rtt_us, least_us = sample.tcp.rtt_us, sample.tcp.min_rtt_us
+    if rtt_us is None or least_us is None or rtt_us < STANDING_RTT * least_us:
+        return False
+    standing_bytes = (rtt_us - least_us) / 1e6 * sample.throughput_bit_per_s / 8
+    return standing_bytes >= STANDING_FRAMES * FRAME_BYTES
 
 
 def _one_stream(sample: StreamSample) -> bool:
@@ -74,6 +92,12 @@ def _one_stream(sample: StreamSample) -> bool:
 
 
 # ---- other traffic ------------------------------------------------------------------------------
+
+
+def is_shared(sample: StreamSample) -> bool:
+    """Whether others may have used half of what is missing, of a link or before it."""
+    others = sample.likely_others_share
+    return others > 0 and others >= COSTS * (1 - (sample.ceiling_share or 0))
 
 
 def crowded_out(sample: StreamSample) -> bool:

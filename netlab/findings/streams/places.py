@@ -72,7 +72,9 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     unknown = next((place for place, count in counts.items() if count is None), None)
     # Few lost messages may be among the few frames that nobody can tell from those of others.
-    clean = ours == 0 and dropped < COVERED * lost and _is_put_together(sample)
+    # What came in beside what arrived may be ours: then a host lost it behind its interface.
+    came_in = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
+    clean = ours == 0 and dropped < COVERED * lost and _is_put_together(sample) and not came_in
     all_read = unknown is None and sample.drops.sender_backlog is not None
     if clean and all_read and not sample.same_host:
         return PlacedLoss(Kind.LOST_ON_PATH, "", lost, dropped)
@@ -140,7 +142,7 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
 
 def _doubt(place: str, sample: StreamSample) -> int:
     """How many of the frames dropped in a place may have gone the other way, or been no message;
-    all of them, where nobody knows what the other way lost.
+    all of them, where it is not known what the other way lost.
     """
     if place == "socket":
         return 0

@@ -8,7 +8,7 @@ from statistics import median
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import OtherTraffic, StreamSample
 from netlab.findings.traffic.words import way
-from netlab.messages import counted
+from netlab.findings.trial_words import in_trials
 
 
 def filled_by_others(
@@ -36,14 +36,7 @@ def beside(samples: Iterable[StreamSample], limited: Iterable[Finding]) -> Itera
             seen.setdefault((other.host, other.receiving), {})[trial] = other.bit_per_s
     for (host, receiving), trials in seen.items():
         number = len(of_host.get(host, ()))
-        words = {"way": way(receiving=receiving)}
-        if number > 1:
-            words["in_trials"] = counted(
-                "in {those} of {number} trial",
-                "in {those} of {number} trials",
-                number,
-                those=len(trials),
-            )
+        words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
         yield finding(
             Kind.OTHER_TRAFFIC_BESIDE,
             Group(host=host),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from netlab.ethernet import IpVersion, packet_wire_bytes
+from netlab.ethernet import FCS_BYTES, TAG_BYTES, ip_version_of, packet_wire_bytes
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status
+from netlab.experiment.records import FLOWS, Record, Status, as_whole, server_sends
 from netlab.findings.sample import OtherTraffic
 from netlab.findings.traffic.own_bytes import (
     AROUND_BYTES,
@@ -17,6 +16,7 @@ from netlab.findings.traffic.own_bytes import (
     tcp_acknowledgements,
     tcp_data_received,
     tcp_data_sent,
+    udp_lost,
     udp_received,
     udp_sent,
 )
@@ -30,10 +30,14 @@ STEPS = 2
 CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
 """What the control connections of a test may carry on the same interface, at the most."""
 
+AS_LONG = 0.005
+"""Share by which frames may differ in length that are as long as each other."""
+
 SAME_WINDOW = 0.02
 """By how much the windows of two flows of one host may differ to be taken for one."""
 
-_LOOPBACK = ("lo", "lo0")
+LOOPBACK = ("lo", "lo0")
+"""Names of the interface that reaches no other machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +62,54 @@ class _Counted:
     window_s: float
     step_s: float
     own: OwnBytes
+    lost: OwnBytes
+    """Of ours, what never came to the test: where that was is not known."""
+
+    @property
+    def control_bytes(self) -> float:
+        """What control connections may have carried beside."""
+        return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
 
 
 def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
     """Traffic of others on the interfaces of a stream's hosts; empty too where nothing shows it."""
-    values, settings = record.values, record.settings
-    if link is None or record.status is not Status.OK or values.get("same_host") is not False:
-        return ()
-    if record.test != "stream" or settings.get("count") is not None:
+    if link is None:
         return ()
     found = []
+    for host, receiving, counted in _every(record, link):
+        other = _other(counted, link)
+        if other is not None and not _may_be_lost(counted, link):
+            rate, share = other
+            found.append(
+                OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
+            )
+    return tuple(found)
+
+
+def likely_others_share(record: Record, link: Link | None) -> float:
+    """The most of the link that others are likely to have used at an interface of a stream's hosts,
+    also where it is too little to be told from ours; 0 where that is not known.
+    """
+    if link is None:
+        return 0.0
+    rates = (
+        8 * (each.bytes - each.own.counted(each.packets)) / each.window_s
+        for _, _, each in _every(record, link)
+    )
+    return max(0.0, max(rates, default=0.0) / link.rate_bit_per_s)
+
+
+def _every(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
+    """Host, whether receiving, and what is known, of each direction of each interface."""
+    if record.status is not Status.OK or record.values.get("same_host") is not False:
+        return
+    if record.test != "stream" or record.settings.get("count") is not None:
+        return
     for roles in _by_interface(record):
         for receiving in (False, True):
             counted = _counted(record, roles, link, receiving=receiving)
-            other = None if counted is None else _other(counted, link)
-            if other is not None:
-                rate, share = other
-                found.append(
-                    OtherTraffic(
-                        host=roles[0].host,
-                        receiving=receiving,
-                        bit_per_s=rate,
-                        filled_share=share,
-                    )
-                )
-    return tuple(found)
+            if counted is not None:
+                yield roles[0].host, receiving, counted
 
 
 def _by_interface(record: Record) -> Iterator[list[_Role]]:
@@ -91,7 +118,7 @@ def _by_interface(record: Record) -> Iterator[list[_Role]]:
     for flow in FLOWS:
         if flow + "throughput_bit_per_s" not in record.values:
             continue
-        sends = flow == "to_client_" or record.settings.get("direction") == "server-sends"
+        sends = server_sends(record.settings, flow)
         for end, place in zip(
             ("sender", "receiver"),
             ("server", "client") if sends else ("client", "server"),
@@ -99,7 +126,7 @@ def _by_interface(record: Record) -> Iterator[list[_Role]]:
         ):
             host = record.server if place == "server" else record.client
             name = record.values.get(f"{flow}{end}_interface")
-            if host and isinstance(name, str) and name not in _LOOPBACK:
+            if host and isinstance(name, str) and name not in LOOPBACK:
                 role = _Role(host, flow, end, place)
                 together.setdefault((host, name), []).append(role)
     yield from together.values()
@@ -120,7 +147,7 @@ def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool)
     if len(spans_ns) < len(said) or carried is None or packets is None or None in steps:
         return None
     window_ns = spans_ns[0]
-    own = OwnBytes()
+    own = lost = OwnBytes()
     for role, each, its_ns in zip(roles, said, spans_ns, strict=True):
         part = _own(record, role, each, receiving=receiving)
         elapsed_ns = each.number("elapsed_ns")
@@ -129,8 +156,10 @@ def _counted(record: Record, roles: list[_Role], link: Link, *, receiving: bool)
         # The counters were not read at the very moments at which the window began and ended.
         apart_ns = abs(its_ns - elapsed_ns) + abs(its_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
+        if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
+            lost += udp_lost(each)
     step_ns = max(each for each in steps if each is not None)
-    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own)
+    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, lost)
 
 
 def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
@@ -140,7 +169,7 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
     ends = ("sender", "receiver")
     peer = ends[1 - ends.index(role.end)]
     path = values.get(f"{role.flow}sender_path_mtu_bytes")
-    version: IpVersion = 6 if record.settings.get("ip_version") == 6 else 4
+    version = ip_version_of(record.settings)
     mtu_bytes = link.mtu_bytes
     if record.settings.get("protocol") == "UDP" and isinstance(path, int) and path > 0:
         mtu_bytes = min(mtu_bytes, path)
@@ -165,7 +194,7 @@ def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> Own
             if sends:
                 return udp_sent(said)
             return udp_received(
-                said, _number(record.values, f"{role.place}_softnet_dropped_frames")
+                said, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
             )
         except ValueError:  # no such message over this MTU
             return None
@@ -175,28 +204,44 @@ def _own(record: Record, role: _Role, said: EndWords, *, receiving: bool) -> Own
     return data if sends != receiving else tcp_acknowledgements(said, data)
 
 
-def _number(values: Mapping[str, Any], name: str) -> float | None:
-    value = values.get(name)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _other(counted: _Counted, link: Link) -> tuple[float, float] | None:
     """The rate of others in bit/s as the interface counts it, and the share of the link that all
     filled together; ``None`` where there is too little of it to be told from ours."""
     own, window_s = counted.own, counted.window_s
-    control = CONTROL_BYTES + CONTROL_BYTES_PER_S * window_s
-    certain = counted.bytes - own.most - control
-    least = max(
-        OF_LINK * link.rate_bit_per_s * window_s / 8,
-        OF_OWN * own.most,
-        STEPS * own.most * counted.step_s / window_s,
-    )
-    if certain <= least:
+    certain = _certain_bytes(counted, own, link)
+    if not certain:
         return None
     other = max(certain, counted.bytes - own.counted(counted.packets))
     frames = max(other / (link.mtu_bytes + 14), counted.packets - own.frames)
     wire = other + AROUND_BYTES * frames + _wire_bytes(own, link)
     return 8 * other / window_s, 8 * wire / window_s / link.rate_bit_per_s
+
+
+def _certain_bytes(counted: _Counted, own: OwnBytes, link: Link) -> float:
+    """What is no part of ``own`` for certain; 0 where that is too little to be spoken of."""
+    certain = counted.bytes - own.most - counted.control_bytes
+    least = max(
+        OF_LINK * link.rate_bit_per_s * counted.window_s / 8,
+        OF_OWN * own.most,
+        STEPS * own.most * counted.step_s / counted.window_s,
+    )
+    return certain if certain > least else 0.0
+
+
+def _may_be_lost(counted: _Counted, link: Link) -> bool:
+    """Whether what came on top may be our lost messages: no more of it, its frames as long as ours.
+
+    What a host drops behind its interface, as a packet filter does, is in no other counter.
+    """
+    own, lost = counted.own, counted.lost
+    frames = counted.packets - own.frames
+    if not lost.frames or frames <= 0 or _certain_bytes(counted, own + lost, link):
+        return False
+    beside, ours = counted.bytes - own.counted(counted.packets), lost.payload / lost.frames
+    most = (1 + AS_LONG) * ours + FCS_BYTES + TAG_BYTES
+    return (1 - AS_LONG) * ours <= beside / frames and (
+        (beside - counted.control_bytes) / frames <= most
+    )
 
 
 def _wire_bytes(own: OwnBytes, link: Link) -> float:

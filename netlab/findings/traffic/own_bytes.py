@@ -208,6 +208,11 @@ def udp_received(said: EndWords, dropped_behind: float | None) -> OwnBytes | Non
     return _datagrams(said, messages + lost + twice, slack)
 
 
+def udp_lost(said: EndWords) -> OwnBytes:
+    """Of a receiver: what never came to the test, wherever it was lost."""
+    return _datagrams(said, said.number("lost_messages") or 0.0, 0.0)
+
+
 def _packets(said: EndWords) -> tuple[int, ...]:
     return fragments(said.message_bytes, mtu_bytes=said.mtu_bytes, ip_version=said.ip_version)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from netlab.ethernet import IpVersion, best_udp_message
+from netlab.ethernet import best_udp_message, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.messages import _, counted, joined
@@ -65,7 +65,7 @@ class PairValue:
             return None
         size = first.message_bytes
         if size is None:
-            version: IpVersion = 6 if first.settings.get("ip_version") == 6 else 4
+            version = ip_version_of(first.settings)
             size = best_udp_message(link.mtu_bytes, ip_version=version)
         return ceiling_of(TableColumn(first.protocol, size), [Bin(self.readings, "")], link)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.experiment.pairings import is_by_name
+from netlab.experiment.records import server_sends
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
@@ -215,8 +216,8 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
 
 def _dropped(end: str, place: str, flow: str, reading: Reading) -> float | None:
     """Frames that the sender's or the receiver's host dropped in a place, either way."""
-    server_sends = flow == "to_client_" or reading.settings.get("direction") == "server-sends"
-    host = "server" if server_sends == (end == "sender") else "client"
+    by_server = server_sends(reading.settings, flow)
+    host = "server" if by_server == (end == "sender") else "client"
     return reading.number(f"{host}_{place}_dropped_frames")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.ethernet import IpVersion, packets
+from netlab.ethernet import ip_version_of, packets
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
 from netlab.results.readings import Reading
@@ -20,7 +20,7 @@ def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[in
     mss_bytes, timestamps = flow.mss_bytes, flow.tcp_timestamps is not False
     if tcp and mss_bytes is None:
         return _("the segment size of TCP is not recorded.")
-    ip_version: IpVersion = 6 if reading.settings.get("ip_version") == 6 else 4
+    ip_version = ip_version_of(reading.settings)
     whole = mss_bytes if tcp else reading.message_bytes
     size = (whole or 0) if size_bytes is None else size_bytes
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s
+from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
 from netlab.report.tables.charts import WIRE_CEILING, curve_sizes
@@ -148,13 +148,13 @@ def _charts(
     readings: Sequence[Reading], names: dict[str, str], link: Link | None
 ) -> tuple[Chart, ...]:
     """Throughput over message size where it was swept: a chart a protocol and IP version."""
-    groups: dict[tuple[str, int], list[Reading]] = {}
+    groups: dict[tuple[str, IpVersion], list[Reading]] = {}
     for reading in readings:
         if reading.status == "ok" and reading.series("sweep_message_bytes"):
-            version = 6 if reading.settings.get("ip_version") == 6 else 4
+            version = ip_version_of(reading.settings)
             groups.setdefault((reading.protocol, version), []).append(reading)
     return tuple(
-        _chart(protocol, 6 if version == 6 else 4, group, names, link)
+        _chart(protocol, version, group, names, link)
         for (protocol, version), group in groups.items()
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments
+from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, Curve
@@ -226,7 +226,7 @@ def _curves(
             Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
             for index, (label, value) in enumerate(_levels([each for each in known if each]))
         )
-    ip_version: IpVersion = 6 if wired[0].settings.get("ip_version") == 6 else 4
+    ip_version = ip_version_of(wired[0].settings)
     points = []
     for size in curve_sizes(sizes, link.mtu_bytes, ip_version):
         try:

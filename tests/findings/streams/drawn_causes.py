@@ -30,6 +30,9 @@ class DrawnRun:
     """Of how many trials the right one is."""
 
 
+Drawn = Callable[[Random], DrawnRun]
+
+
 def framing(protocol: str, size: int) -> Framing:
     payload = 1448 if protocol == "TCP" else size
     packets = TIMESTAMPS if protocol == "TCP" else fragments(size, mtu_bytes=1500)
@@ -119,7 +122,7 @@ def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
     return DrawnRun("shaper of two ceilings", tuple(made), frozenset(), 0)
 
 
-def starved(end: str) -> Callable[[Random], DrawnRun]:
+def starved(end: str) -> Drawn:
     def drawn(random: Random) -> DrawnRun:
         trials = random.choice((3, 5))
         those = random.randint(1, trials)
@@ -188,7 +191,38 @@ def unsteady(random: Random) -> DrawnRun:
     return DrawnRun("not recorded", tuple(made), frozenset(), 0)
 
 
-CAUSES: tuple[Callable[[Random], DrawnRun], ...] = (
+def evenly(cause: str, right: Kind | None, shown: Callable[[float], dict[str, Any]]) -> Drawn:
+    """All trials at one share of the wire, as behind a slower link, for a reason that is shown."""
+
+    def drawn(random: Random) -> DrawnRun:
+        lacks = random.uniform(0.05, 0.5)
+        made = [
+            replace(each, **shown(random.uniform(0.7, 1.0) * lacks))
+            for each in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
+        ]
+        kinds = frozenset() if right is None else frozenset({right})
+        return DrawnRun(cause, tuple(made), kinds, len(made))
+
+    return drawn
+
+
+def robbed(share: float) -> dict[str, Any]:
+    ready = round(share * SECOND_NS)
+    taken = replace(IDLE, steal_share=share, run_queue_delay_ns=ready, thread_ns=SECOND_NS - ready)
+    return {"sender": replace(taken, host="b"), "receiver": replace(taken, host="a")}
+
+
+def stated_too_low(random: Random) -> DrawnRun:
+    """Which a rule of its own says: there is no limit to be named."""
+    above = random.uniform(1.03, 3.0)
+    made = [
+        replace(each, throughput_bit_per_s=above * each.throughput_bit_per_s)
+        for each in at_rate(random, 1.0, Accounting.WIRE, columns(random))
+    ]
+    return DrawnRun("stated too low", tuple(made), frozenset(), 0)
+
+
+CAUSES: tuple[Drawn, ...] = (
     *(
         clean,
         slower_link,
@@ -197,5 +231,8 @@ CAUSES: tuple[Callable[[Random], DrawnRun], ...] = (
         starved("sender"),
         starved("receiver"),
     ),
-    *(random_loss, short_queue, packets_a_second, unsteady),
+    *(random_loss, short_queue, packets_a_second, unsteady, stated_too_low),
+    evenly("stolen evenly", Kind.STOLEN_CPU, robbed),
+    evenly("data stopped", None, lambda share: {"stopped_share": share}),
+    evenly("others hardly seen", None, lambda share: {"likely_others_share": share}),
 )

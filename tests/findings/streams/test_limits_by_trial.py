@@ -56,6 +56,18 @@ def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
     assert found[0].words["in_trials"] == "in 2 of 3 trials"
 
 
+def test_a_trial_that_fills_the_slower_link_waits_for_nothing() -> None:
+    """As at the wire stated: whatever it waited for, it could be no faster."""
+    late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
+    found = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
+    assert [(each.kind, len(each.trials)) for each in found] == [(Kind.LINK_OR_SHAPER, 4)]
+
+
+@pytest.mark.parametrize("above", [1.02, 1.5])
+def test_nothing_is_at_the_limit_of_a_wire_that_it_exceeds(above: float) -> None:
+    assert limits(trials(above, above, above)) == ()
+
+
 def test_in_every_cell_is_said_where_every_trial_shows_it() -> None:
     said = []
     for last in (94.0, 51.0):

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from folders import ROOT
-from labs import first_on_the_cpus, needs_a_lab
+from labs import first_on_the_cpus, needs_a_lab, run_matrix
 
 from netlab import lab
-from netlab.findings.analysis import Analysis, load
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.lab import programs
 from netlab.lab.options import LabOptions
@@ -77,19 +77,8 @@ def delayed(of: lab.LabState, rtt_ms: float) -> Iterator[None]:
 def run_in(of: lab.LabState, folder: Path, rtt_ms: int) -> Analysis:
     folder.mkdir()
     buffers = ", ".join(map(str, BUFFERS[rtt_ms]))
-    (folder / "matrix.yaml").write_text(MATRIX.format(rtt=rtt_ms, buffers=buffers))
-    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
     with first_on_the_cpus(of, "linux-a", "linux-b"):
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *words],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
-    return load(folder / "run")
+        return run_matrix(of, folder, MATRIX.format(rtt=rtt_ms, buffers=buffers))
 
 
 def by_buffer(run: Analysis) -> dict[int, float]:

@@ -6,16 +6,15 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import needs_a_lab
+from labs import needs_a_lab, run_matrix
 from netprobe_agents import build
 
 from netlab import lab
-from netlab.findings.analysis import findings, load
+from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, Kind
 from netlab.lab import quota
 from netlab.lab.options import LabOptions
@@ -48,22 +47,11 @@ def planted() -> Iterator[lab.LabState]:
 def findings_of(
     of: lab.LabState, folder: Path, link: str, pairing: str, test: str
 ) -> list[Finding]:
-    matrix = folder / "matrix.yaml"
-    matrix.write_text(
+    matrix = (
         f"title: planted\nlink: {link}\npairings: [{pairing}]\nrepeats: 1\n{UNDISTURBED}\n"
         f"defaults: {{duration: 2s, warm_up: 1s}}\ntests:\n  - {{test: stream, {test}}}\n"
     )
-    words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
-    done = subprocess.run(
-        [sys.executable, "-m", "netlab", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [*findings(load(folder / "run"))]
+    return [*run_matrix(of, folder, matrix).findings]
 
 
 COUNTERS = "nr_periods {}\\nnr_throttled {}\\nthrottled_usec {}\\n"

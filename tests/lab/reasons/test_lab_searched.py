@@ -5,16 +5,13 @@ page says what the seed document concludes, the device at small frames, the link
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from labs import needs_a_lab
+from labs import needs_a_lab, run_matrix
 
-import netlab
 from netlab import lab
 from netlab.ethernet import frames_per_s
 from netlab.findings.finding import Kind
@@ -74,18 +71,7 @@ class TestLab:
     def test_the_device_is_the_limit_at_small_frames_and_the_link_at_large_ones(
         self, limited: lab.LabState, tmp_path: Path
     ) -> None:
-        (tmp_path / "matrix.yaml").write_text(MATRIX)
-        command = ["run", "matrix.yaml", "--hosts", str(limited.hosts_file), "--into", "run"]
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *command],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            cwd=tmp_path,
-        )
-        assert done.returncode == 0, done.stderr
-        run = netlab.load(tmp_path / "run")
+        run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
         said = {each.kind: str(sentence(each, RunIndex(run))) for each in run.findings}
         found = {each.kind: each for each in run.findings}
         frames = found[Kind.SEARCH_FRAME_RATE]

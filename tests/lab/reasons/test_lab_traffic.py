@@ -11,10 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from labs import needs_a_lab
+from labs import needs_a_lab, run_matrix
 
 from netlab import lab
-from netlab.findings.analysis import findings, load
 from netlab.findings.finding import Finding, Kind
 from netlab.lab.options import LabOptions
 
@@ -84,23 +83,12 @@ def others(of: lab.LabState, network: str, source: int, sink: int, rate: float) 
 
 
 def findings_of(of: lab.LabState, folder: Path, test: str) -> list[Finding]:
-    matrix = folder / "matrix.yaml"
-    matrix.write_text(
+    matrix = (
         "title: others\nlink: {rate: 100Mbit, mtu: 1500}\npairings: [linux-b+linux-a]\n"
         f"repeats: 1\n{UNDISTURBED}\ndefaults: {{duration: 2s, warm_up: 0.5s}}\n"
         f"tests:\n  - {{test: stream, {test}}}\n"
     )
-    words = ["run", str(matrix), "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
-    done = subprocess.run(
-        [sys.executable, "-m", "netlab", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [*findings(load(folder / "run"))]
+    return [*run_matrix(of, folder, matrix).findings]
 
 
 TCP = "protocol: TCP, message_size: 64KiB, congestion: cubic"

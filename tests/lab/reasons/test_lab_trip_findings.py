@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
-from labs import needs_a_lab
+from labs import needs_a_lab, run_matrix
 
 from netlab import lab
-from netlab.findings.analysis import Analysis, load
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding
 from netlab.lab.options import LabOptions
 from netlab.report.text.findings import sentence
@@ -40,21 +38,10 @@ tests:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Analysis]:
     """What a run left in a lab whose cable is shaped to 100 Mbit/s, which lets bursts pass."""
     folder = tmp_path_factory.mktemp("run")
-    (folder / "matrix.yaml").write_text(MATRIX)
     name = f"t{os.getpid()}"
     try:
         made = lab.up(LabOptions(name=name, rate=100e6))
-        words = ["run", "matrix.yaml", "--hosts", str(made.hosts_file), "--into", "run"]
-        done = subprocess.run(
-            [sys.executable, "-m", "netlab", *words, "--no-report"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        yield load(folder / "run")
+        yield run_matrix(made, folder, MATRIX)
     finally:
         lab.down(name)
 
