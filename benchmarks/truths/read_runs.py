@@ -33,7 +33,6 @@ def truth_of(path: Path) -> Truth:
         parts=wanted.parts,
         not_planted=tuple(plain["not_planted"]),
         alone=plain["alone"],
-        left_out=plain["left_out"],
         failed=plain["failed"],
     )
 

@@ -62,7 +62,6 @@ class Truth:
     """Causes that another tool did not see as they should be: the run counts for nothing."""
     alone: Mapping[str, float] | None = None
     """Of a mixture: what each cause costs by itself."""
-    left_out: int = 0
     failed: str | None = None
 
 
@@ -220,6 +219,25 @@ def precision(judged: Collection[Judged], kind: str | None = None) -> Share:
         right += sum(kind in (None, name) for name in each.right - kinds)
         wrong += sum(kind in (None, name) for name in kinds)
     return Share(right, right + wrong)
+
+
+def figures(judged: Collection[Judged], causes: Mapping[str, Cause]) -> dict[str, dict[str, int]]:
+    """Kind → in how many runs it was claimed and how often rightly; how many had a cause whose best
+    answer it is, and in how many of these an answer was right. Without mixtures.
+    """
+    those = [*of_causes(judged), *clean(judged)]
+    kinds = {kind for each in those for kind in (*each.right, *(s.kind for s in each.wrong))}
+    kinds |= {cause.expected[0] for cause in causes.values() if cause.expected}
+    found = {}
+    for kind in sorted(kinds):
+        said, told = precision(those, kind), of_kind(of_causes(judged), causes, kind)
+        found[kind] = {
+            "said": said.of,
+            "right": said.count,
+            "planted": told.of,
+            "found": told.count,
+        }
+    return {kind: each for kind, each in found.items() if each["said"] or each["planted"]}
 
 
 def of_kind(judged: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:

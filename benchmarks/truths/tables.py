@@ -119,11 +119,13 @@ def _of_each(judged: Collection[Judged], causes: Mapping[str, Cause]) -> Iterato
 
 
 def printed(
-    judged: Sequence[Judged], causes: Mapping[str, Cause], effects: Mapping[str, Seen]
+    judged: Sequence[Judged],
+    causes: Mapping[str, Cause],
+    effects: Mapping[str, Seen],
+    left_out: int,
 ) -> str:
-    """All of it, for people."""
+    """All of it, for people; ``left_out`` is how many measurements of runs were."""
     clean, mixed = score.clean(judged), score.mixtures(judged)
-    left_out = sum(each.truth.left_out for each in judged)
     none = [each.truth.name for each in judged if each.truth.not_planted]
     failed = [f"  {e.truth.name}: {e.truth.failed}" for e in judged if e.truth.failed]
     mix = (

@@ -22,10 +22,11 @@ from benchmarks.stage import finish
 from benchmarks.truths.causes import STRENGTHS, Cause
 from benchmarks.truths.draw import drawn
 from benchmarks.truths.effects import Effects
-from benchmarks.truths.one_run import write
+from benchmarks.truths.one_run import LEFT_OUT, write
 from benchmarks.truths.read_runs import recorded
 from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.runner import machine_to_ourselves, measure_all
+from benchmarks.truths.score import figures as kinds_of
 from benchmarks.truths.score import judge
 from benchmarks.truths.tables import printed, verdicts
 from netlab.errors import NetlabError
@@ -66,11 +67,13 @@ def main(words: list[str] | None = None) -> int:
         if asked.held_back:
             print("measured; `--held-back --score` scores it, once")
             return 1 if broken else 0
-    return score(into, causes, once=asked.held_back) or bool(broken)
+    return score(into, causes, once=asked.held_back, figures=asked.figures) or bool(broken)
 
 
-def score(into: Path, causes: Mapping[str, Cause], *, once: bool = False) -> int:
-    """Judge and print all that is recorded; the exit status."""
+def score(
+    into: Path, causes: Mapping[str, Cause], *, once: bool = False, figures: Path | None = None
+) -> int:
+    """Judge and print all that is recorded, and write what is known of each kind; exit status."""
     if once and (into / SCORED).exists():
         raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
     judged = [
@@ -83,8 +86,11 @@ def score(into: Path, causes: Mapping[str, Cause], *, once: bool = False) -> int
     if once:
         # Before it is shown: whoever has seen its figures may tune rules to them.
         write(into / SCORED, {"scored": True})
-    print(printed(judged, causes, Effects(into).all()), end="\n\n")
+    left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
+    print(printed(judged, causes, Effects(into).all(), left_out), end="\n\n")
     found = verdicts(judged, causes)
+    if figures is not None:
+        write(figures, kinds_of(judged, causes))
     return finish(found, json.dumps({each.criterion: each.measured for each in found}))
 
 
@@ -121,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     words.add_argument("--score", action="store_true", help="measure nothing, score what is there")
     words.add_argument(
         "--at-once", type=int, default=1, help="workers, for causes that are not of CPUs (1)"
+    )
+    words.add_argument(
+        "--figures", type=Path, metavar="FILE", help="where those of each kind go, as JSON"
     )
     words.add_argument(
         "--held-back", action="store_true", help="with a seed that nobody sees; scored once"

@@ -8,7 +8,7 @@ file, precision and recall of each kind come from there::
     {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
 
 ``said``: runs in which it was said, ``right`` of them rightly; ``planted``: runs with its cause,
-``found`` of them told.
+``found`` of them told. ``make benchmark-truths WITH="--score --figures FILE"`` writes it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _line(cells: list[str]) -> str:
 
 def _share(known: Mapping[str, int], part: str, whole: str) -> str:
     if not known.get(whole):
-        return "not measured yet"
+        return "–"
     return f"{100 * known[part] / known[whole]:.3g} % ({known[part]} of {known[whole]})"
 
 

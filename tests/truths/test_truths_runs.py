@@ -161,6 +161,16 @@ def test_a_run_whose_cpus_were_taken_is_kept_aside_and_measured_again(
     assert len(list((tmp_path / one_run.LEFT_OUT).iterdir())) == 2
 
 
+def test_a_run_of_which_one_window_was_taken_is_measured_again(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = iter(([0.0, 0.05], [0.0, 0.02]))
+    monkeypatch.setattr(one_run, "_stolen_in_trials", lambda _: next(shares))
+    (wanted,) = drawn(CAUSES, "1", runs=0, clean=1, mixtures=0)
+    runner.measure_all([wanted], CAUSES, tmp_path)
+    assert measured == 2 * [wanted.name]
+
+
 def test_a_run_that_breaks_is_told_and_the_others_are_measured(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

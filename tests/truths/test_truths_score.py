@@ -11,7 +11,7 @@ from benchmarks.truths import score
 from benchmarks.truths.causes import UNPLANTABLE
 from benchmarks.truths.draw import Part
 from benchmarks.truths.rows import CAUSES
-from benchmarks.truths.score import Said, Share, Truth, judge, wilson
+from benchmarks.truths.score import Said, Share, Truth, figures, judge, wilson
 from benchmarks.truths.site import LABS
 from benchmarks.truths.tables import printed, verdicts
 from netlab.findings.finding import Kind
@@ -172,12 +172,17 @@ def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before()
         judge(planted("other-flow", "gross", 0.4), [wrong], CAUSES),
         judge(CLEAN, [], CAUSES),
     ]
-    text = printed(judged, CAUSES, {})
+    text = printed(judged, CAUSES, {}, left_out=2)
     assert "other-flow-gross: outlier: It is an outlier." in text
-    assert "3 runs: 2 of one cause, 1 clean, 0 mixtures" in text
+    assert "3 runs: 2 of one cause, 1 clean, 0 mixtures; 2 left out" in text
     met = {each.criterion: each.met for each in verdicts(judged, CAUSES)}
     assert met["no warning in a clean run"]
     assert not met["precision, pooled over kinds: 98 %"]
+    assert figures(judged, CAUSES) == {
+        "sender-starved": {"said": 1, "right": 1, "planted": 1, "found": 1},
+        "other-traffic": {"said": 0, "right": 0, "planted": 1, "found": 0},
+        "outlier": {"said": 1, "right": 0, "planted": 0, "found": 0},
+    }
 
 
 def test_every_cause_is_in_the_documentation_with_what_is_to_be_said() -> None:
