@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.truths.draw import wanted_from_json
 from benchmarks.truths.one_run import TRUTH
 from benchmarks.truths.score import Said, Truth
-from netlab.findings.analysis import Analysis, load
-from netlab.findings.finding import Finding
+from netlab.findings.analysis import load
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.importance import leading_kinds
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
@@ -41,10 +43,11 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     """The findings of a run folder by the rules of today."""
     run = load(folder)
     index = RunIndex(run)
-    return tuple(_said(each, run, index) for each in run.findings)
+    places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
+    return tuple(_said(each, places, index) for each in run.findings)
 
 
-def _said(found: Finding, run: Analysis, index: RunIndex) -> Said:
+def _said(found: Finding, places: Mapping[Kind, int], index: RunIndex) -> Said:
     kind, group = found.kind, found.group
     names = {group.host, group.pairing, *found.words.values()} - {""}
     return Said(
@@ -52,7 +55,7 @@ def _said(found: Finding, run: Analysis, index: RunIndex) -> Said:
         severity=kind.severity,
         explains=kind.limit is not None and kind.explains,
         leads=kind.leads,
-        rank=kind.rank,
+        rank=places.get(kind, len(places)),
         names=frozenset(names),
         rates_bit_per_s=tuple(v for name, v in found.evidence.items() if name.endswith(RATE)),
         sentence=str(sentence(found, index)),

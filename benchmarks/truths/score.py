@@ -18,14 +18,8 @@ NO_CLAIMS = frozenset(
     {
         *("virtual-machine", "power-saving", "other-load", "wire-ceiling", "not-determined"),
         *("same-buffer", "buffer-no-effect", "buffer-doubled", "fragmented", "cannot-tell"),
-        *(
-            "lost-in-socket",
-            "fewer-cells",
-            "missing-cells",
-            "sent-again",
-            "no-timestamps",
-            "measured-again",
-        ),
+        *("lost-in-socket", "loss-not-placed", "fewer-cells", "missing-cells", "sent-again"),
+        *("no-timestamps", "measured-again"),
     }
 )
 """Notes that hold whatever is planted, or say that something is not known."""
@@ -44,6 +38,7 @@ class Said:
     """A limit that says why a cell is below its ceiling."""
     leads: bool
     rank: int
+    """Its kind's place among those that a report says first."""
     names: frozenset[str] = frozenset()
     """Hosts and pairings that it is about."""
     rates_bit_per_s: tuple[float, ...] = ()

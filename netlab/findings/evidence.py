@@ -14,7 +14,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.findings.traffic.interfaces import likely_others_share, others_of
+from netlab.findings.traffic.interfaces import likely_others, others_of
 from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
 
@@ -93,6 +93,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         protocol = str(settings.get("protocol", ""))
         others = {name: value for name, value in settings.items() if name != "message_bytes"}
         offered = offered_bit_per_s(settings, size)
+        likely, doubt = (0.0, 0.0) if imported else likely_others(record, link)
         yield StreamSample(
             cell=record.cell,
             trial=record.trial,
@@ -125,7 +126,8 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             tcp_series=tcp_series_of(values, prefix) if protocol == "TCP" else None,
             losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
             others=() if imported else others_of(record, link),
-            likely_others_share=0.0 if imported else likely_others_share(record, link),
+            likely_others_share=likely,
+            others_doubt_share=doubt,
             drops=_drops(said, record, server_sends=server_sends(settings, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,

@@ -220,6 +220,8 @@ class StreamSample:
     likely_others_share: float = 0.0
     """Of the link, what others are likely to have used of an interface's, also where that is too
     little to be told from ours; 0 where it is not known."""
+    others_doubt_share: float = 0.0
+    """Of the link, what of that may be ours since the counters stand still for so long."""
     path_mtu_bytes: int | None = None
     """What the sender's system takes for the largest packet to the receiver."""
     link_mtu_bytes: int | None = None
@@ -250,6 +252,13 @@ class StreamSample:
             if each.filled_share >= LINK_FULL and (back or (each.host, each.receiving) in its)
         ]
         return max(full, key=lambda each: each.bit_per_s, default=None)
+
+    @property
+    def most_others(self) -> OtherTraffic | None:
+        """The most of others that is told in the direction of its data, room left or not."""
+        its = ((self.sender.host, False), (self.receiver.host, True))
+        told = [each for each in self.others if (each.host, each.receiving) in its]
+        return max(told, key=lambda each: each.bit_per_s, default=None)
 
     @property
     def paced(self) -> bool:

@@ -67,6 +67,9 @@ warning(
     "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
     says=(
         _("{direction} a limit of {rate_limit_bit_per_s} on the wire, link or shaper: {trials} of "
+            "{of_trials} trials stop, {with_others}, at {ceiling_share} of what the link of "
+            "{link_rate_bit_per_s} carries"),
+        _("{direction} a limit of {rate_limit_bit_per_s} on the wire, link or shaper: {trials} of "
             "{of_trials} trials stop at {ceiling_share} of what the link of "
             "{link_rate_bit_per_s} carries"),
         _("a limit of {rate_limit_bit_per_s} on the wire, link or shaper: {trials} of {of_trials} "
@@ -78,6 +81,6 @@ warning(
         "stop within 0.5 % of one share of the wire. A wait for a CPU gives way where nothing "
         "shows what it led to, and so does congestion where TCP kept a queue filled (its round "
         "trip twice the shortest, by 16 frames and more). Not of trials in which what is missing "
-        "is by half or more: time in which data stopped, CPU time given to other machines, or "
-        "what others are likely to have used of the link (too little of it to be "
-        "`other-traffic`)")
+        "is by half or more: time in which data stopped, or CPU time given to other machines. "
+        "What others are likely to have used of the link (1.5 % and more) counts with a stream's "
+        "rate, and both together must stay below 98 % of the link")

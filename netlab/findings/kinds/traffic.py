@@ -23,7 +23,10 @@ warning(
     limit=_("others on the same link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("end what else uses that interface, or measure on a link of its own"),
     section="What limited a stream",
-    stated=_STATED + "and with ours it fills 98 % of the link and more (IEEE 802.3 framing)")
+    stated=_STATED + "and with ours it fills 98 % of the link and more (IEEE 802.3 framing). Also "
+        "where no rule but `not-determined` holds, and what others are likely to have used (3 % of "
+        "the link and more, twice what the counters may be off) is the largest part of what is "
+        "missing, with the ends' waits for a CPU three quarters of it and more")
 note(
     "other-traffic-beside",
     _("{in_trials} others used {other_bit_per_s} of the link, {way}, which left room"),

@@ -13,6 +13,7 @@ from netlab.findings.streams.figures import evidence, words
 from netlab.findings.streams.host_limits import WAITED
 from netlab.findings.streams.limits import JudgedStream, is_all_known, judged
 from netlab.findings.streams.link_limits import link_limits
+from netlab.findings.streams.parts import with_steady_others
 from netlab.findings.streams.path_limits import packet_bound
 from netlab.findings.streams.trial_counts import in_those_trials, trials_of
 
@@ -40,9 +41,14 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     """What limited the streams: a finding a group of cells and limit, over the trials that show it,
     in the readings' order; one a direction of a pairing where its link is slower than stated.
     """
-    shown = _with_packets(_without_vetoed(_of_trials(tuple(samples))))
+    shown = _with_packets(_without_vetoed(_of_trials(with_steady_others(samples))))
     of_links = link_limits(shown)
-    taken = frozenset(place for each in of_links for place in each.members)
+    shared = {place for each in of_links for place in each.shared}
+    shown = [
+        replace(each, kind=Kind.OTHER_TRAFFIC) if place in shared else each
+        for place, each in enumerate(shown)
+    ]
+    taken = frozenset(place for each in of_links for place in each.members - each.shared)
     return (*(each.finding for each in of_links), *_grouped(shown, taken))
 
 
@@ -57,12 +63,16 @@ def _of_trials(given: Sequence[StreamSample]) -> list[JudgedStream]:
 
 
 def _with_packets(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """A rate in packets is seen over several cells, and only where nothing else is shown."""
+    """A rate in packets is seen over several cells, and only where nothing else is shown; a wait
+    for a CPU gives way where most of these trials have that rate without one.
+    """
     bound = packet_bound(each.sample for each in shown)
+    its = [each for each in shown if (each.sample.cell, each.sample.flow) in bound]
+    free = [each for each in its if each.by_shares or each.kind in _LESS_THAN_PACKETS]
+    less = _LESS_THAN_PACKETS | ({*_WAITS} if 2 * len(free) > len(its) else set())
     return [
-        replace(each, kind=Kind.PACKET_RATE, by_waits=False)
-        if (each.by_waits or each.kind in _LESS_THAN_PACKETS)
-        and (each.sample.cell, each.sample.flow) in bound
+        replace(each, kind=Kind.PACKET_RATE, by_shares=False)
+        if (each.by_shares or each.kind in less) and (each.sample.cell, each.sample.flow) in bound
         else each
         for each in shown
     ]
@@ -83,7 +93,7 @@ def _without_vetoed(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
         if kind is not None and kind in _WAITS and _costs_nothing(those, _WAITS[kind])
     }
     return [
-        replace(each, kind=_else(each.sample), by_waits=False)
+        replace(each, kind=_else(each.sample), by_shares=False)
         if (each.sample.group, each.kind) in vetoed
         else each
         for each in shown

@@ -8,6 +8,7 @@ from statistics import median
 
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
+from netlab.findings.streams.parts import cost_of
 from netlab.findings.streams.path_limits import frames_per_s
 from netlab.findings.traffic.words import way
 
@@ -20,6 +21,23 @@ _SAME = (
     *("path_mtu_bytes", "link_mtu_bytes", "useful_share"),
 )
 _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_share")
+
+
+def _others_bit_per_s(sample: StreamSample) -> float | None:
+    told = sample.filled_by_others or sample.most_others
+    if told is not None:
+        return told.bit_per_s
+    framing = sample.framing
+    return None if framing is None else sample.likely_others_share * framing.link_rate_bit_per_s
+
+
+def _filled_share(sample: StreamSample) -> float | None:
+    told = sample.filled_by_others or sample.most_others
+    if told is not None:
+        return told.filled_share
+    share = sample.ceiling_share
+    return None if share is None else share + sample.likely_others_share
+
 
 FIGURES: Mapping[str, _Figure] = {
     **{name: attrgetter(name) for name in _SAME},
@@ -40,15 +58,10 @@ FIGURES: Mapping[str, _Figure] = {
     "receive_queue_drops": lambda each: each.losses.receive_queue,
     "local_drops": lambda each: each.losses.local,
     "frames_per_s": frames_per_s,
-    "other_bit_per_s": lambda each: _of_others(each, "bit_per_s"),
-    "link_filled_share": lambda each: _of_others(each, "filled_share"),
+    "other_bit_per_s": _others_bit_per_s,
+    "link_filled_share": _filled_share,
 }
 """Name of a figure, its unit at its end → where it is of one stream."""
-
-
-def _of_others(sample: StreamSample, name: str) -> float | None:
-    filled = sample.filled_by_others
-    return None if filled is None else float(getattr(filled, name))
 
 
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
@@ -62,6 +75,8 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
         values = [FIGURES[name](each) for each in given]
         known = [value for value in values if value is not None]
         found[name] = median(known) if known and len(known) == len(values) else None
+    if kind.limit is not None and kind.severity == "warning" and given:
+        found["costs_share"] = median(cost_of(kind, each) for each in given)
     return found
 
 
@@ -69,9 +84,9 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is no number, where all of these trials have the same."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    filled = [each.filled_by_others for each in trials]
-    places = {(each.host, each.receiving) for each in filled if each is not None}
-    if len(places) != 1:
+    told = [each.filled_by_others or each.most_others for each in trials]
+    places = {(each.host, each.receiving) for each in told if each is not None}
+    if len(places) != 1 or None in told:
         return {}
     ((host, receiving),) = places
     return {"at_host": host, "way": way(receiving=receiving)}

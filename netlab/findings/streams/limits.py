@@ -28,6 +28,7 @@ from netlab.findings.streams.host_limits import (
     wants_cpu,
 )
 from netlab.findings.streams.host_limits import receiver_held_up as held_up
+from netlab.findings.streams.parts import largest_beside_others
 from netlab.findings.streams.path_limits import (
     congested,
     crowded_out,
@@ -113,8 +114,9 @@ class JudgedStream:
     sample: StreamSample
     kind: Kind | None
     """``None`` where too little is recorded to say even that nothing shows it."""
-    by_waits: bool = False
-    """Waits for a CPU happen to account for what is missing, and nothing shows what they led to."""
+    by_shares: bool = False
+    """Waits for a CPU, or others, happen to account for what is missing, and nothing shows what
+    they led to."""
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
@@ -133,9 +135,17 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     for kind, rule in _RULES:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind)
+    return _by_shares(sample, best_bit_per_s)
+
+
+def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
+    """What no figure shows by itself: whatever accounts for enough of what is missing."""
+    largest = largest_beside_others(sample)
+    if largest is not None:
+        return JudgedStream(sample, largest, by_shares=True)
     for kind, rule in () if is_shared(sample) else _BY_WAITS:
         if rule(sample, best_bit_per_s):
-            return JudgedStream(sample, kind, by_waits=True)
+            return JudgedStream(sample, kind, by_shares=True)
     return JudgedStream(sample, Kind.NOT_DETERMINED if is_all_known(sample) else None)
 
 

@@ -16,7 +16,7 @@ from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import COSTS, WAITED
 from netlab.findings.streams.limits import FILLED, JudgedStream, is_above, lost_to_stops
 from netlab.findings.streams.one_rate import SAME, RateFit, Stopped, fitted
-from netlab.findings.streams.path_limits import is_shared, stood_in_queue
+from netlab.findings.streams.path_limits import stood_in_queue
 from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
@@ -47,6 +47,8 @@ class LinkLimit:
 
     finding: Finding
     members: frozenset[int]
+    shared: frozenset[int]
+    """Those of them that fill the link together with others, which is said as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +82,13 @@ def link_limits(shown: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
             continue
         if all(end.judged for end in it.ends):
             key = (it.pairing, it.sender.host, it.receiver.host)
-            ways.setdefault(key, []).append(Stopped(place, it, each.kind, by_waits=each.by_waits))
+            ways.setdefault(key, []).append(Stopped(place, it, each.kind, by_shares=each.by_shares))
     pairings: dict[str, list[_StoppedWay]] = {}
     for (pairing, _sender, _receiver), those in ways.items():
         found = _one_way(those)
         if found is not None:
             pairings.setdefault(pairing, []).append(found)
-    return tuple(
-        LinkLimit(_said(alike), frozenset(it.place for way in alike for it in way.fit.members))
-        for found_ways in pairings.values()
-        for alike in _alike(found_ways)
-    )
+    return tuple(_limit(alike) for found_ways in pairings.values() for alike in _alike(found_ways))
 
 
 def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
@@ -99,9 +97,9 @@ def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
     lossy = [each for each in every if not each.sample.paced and each.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
         for kind, accounting, fit in _fits(pool, every):
-            if not _is_of_rate(fit):
-                continue
             stated = _stated(fit)
+            if not _is_of_rate(fit) or _fills_stated(fit, stated):
+                continue
             wire = accounting is Accounting.WIRE
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
             said = Kind.LINK_FAR_BELOW if step is not None else kind
@@ -122,6 +120,12 @@ def _with_full(fit: RateFit, every: Sequence[Stopped], accounting: Accounting) -
     ]
     members = {each.place: each for each in (*full, *fit.members)}
     return replace(fit, members=tuple(members[place] for place in sorted(members)))
+
+
+def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
+    """Whether it is the stated link that its streams fill together with others."""
+    shared = any(each.is_shared for each in fit.members)
+    return shared and fit.rate_bit_per_s >= FILLED * stated_bit_per_s
 
 
 def _stated(fit: RateFit) -> float:
@@ -153,10 +157,10 @@ def _fits(
 
 def _is_open(each: Stopped) -> bool:
     """Whether its own record leaves room for a slower link."""
-    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed, is_shared)):
+    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed)):
         return False
     return (
-        each.by_waits
+        each.by_shares
         or each.kind in (None, Kind.NOT_DETERMINED)
         or (each.kind is Kind.CONGESTION and stood_in_queue(each.sample))
     )
@@ -213,12 +217,24 @@ def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
         yield (each,)
 
 
+def _limit(ways: Sequence[_StoppedWay]) -> LinkLimit:
+    members = [each for way in ways for each in way.fit.members]
+    return LinkLimit(
+        _said(ways),
+        frozenset(each.place for each in members),
+        frozenset(each.place for each in members if each.is_shared),
+    )
+
+
 def _said(ways: Sequence[_StoppedWay]) -> Finding:
     first = ways[0]
     streams = [each for way in ways for each in way.streams]
-    rates = [way.rate_bit_per_s for way in ways]
+    rate = median(way.rate_bit_per_s for way in ways)
     shares = [each.ceiling_share for each in streams if each.ceiling_share is not None]
     words: dict[str, str] = {"direction": _direction(ways)} if streams[0].sender.host else {}
+    shared = any(each.is_shared for way in ways for each in way.fit.members)
+    if shared:
+        words["with_others"] = _("with what others use of it")
     if first.accounting in _COUNTED:
         words["counted"] = _COUNTED[first.accounting]
     return finding(
@@ -226,10 +242,11 @@ def _said(ways: Sequence[_StoppedWay]) -> Finding:
         _group(streams),
         tuple(dict.fromkeys(each.cell for each in streams)),
         {
-            "rate_limit_bit_per_s": median(rates),
+            "rate_limit_bit_per_s": rate,
+            "costs_share": max(0.0, 1 - rate / first.stated_bit_per_s),
             "step_rate_bit_per_s": first.step_bit_per_s,
             "link_rate_bit_per_s": first.stated_bit_per_s,
-            "ceiling_share": median(shares),
+            "ceiling_share": rate / first.stated_bit_per_s if shared else median(shares),
             "throughput_bit_per_s": max(each.throughput_bit_per_s for each in streams),
             "spread_share": max(way.fit.spread for way in ways),
             "columns": min(way.fit.columns for way in ways),

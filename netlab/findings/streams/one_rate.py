@@ -28,6 +28,10 @@ CEILINGS, APART = 3, 0.05
 """Least different wire ceilings that tell one accounting from another, and by what share they
 differ pairwise."""
 
+SHARED, ON_WIRE = 0.015, 1538 / 1514
+"""Share of the link from which on what others are likely to have used counts with a stream's rate;
+and what their bytes are on the wire, in full frames."""
+
 STANDS_OUT = 3
 """Times as far apart the rates must be by any other accounting."""
 
@@ -40,13 +44,21 @@ class Stopped:
     """Among the run's streams."""
     sample: StreamSample
     kind: Kind | None
-    by_waits: bool = False
+    by_shares: bool = False
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """As that accounting counts."""
+        """As that accounting counts, with what others are likely to have used of the link."""
         framing = self.sample.framing
-        throughput = self.sample.throughput_bit_per_s
-        return 0.0 if framing is None else framing.rate_bit_per_s(throughput, accounting)
+        if framing is None:
+            return 0.0
+        own = framing.rate_bit_per_s(self.sample.throughput_bit_per_s, accounting)
+        others = self.sample.likely_others_share * framing.link_rate_bit_per_s
+        return own + (ON_WIRE * others if self.is_shared else 0.0)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others used more of the link than the counters may be off."""
+        return self.sample.likely_others_share >= SHARED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind
+from netlab.findings.importance import leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text.findings import of_what, outlier_briefly, sentence, statement, why
@@ -37,7 +38,7 @@ def leading(run: Analysis) -> tuple[str, ...]:
     if Kind.WIRE_CEILING in kinds and Kind.UNEXPLAINED_FALL in kinds:
         # A fall is told together with the ceiling that it falls from.
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.UNEXPLAINED_FALL)
-    ordered = sorted((kind for kind in kinds if kind.leads), key=lambda kind: kind.rank)
+    ordered = [kind for kind in leading_kinds(run.findings) if kind in kinds]
     return tuple(_together(kind, kinds[kind], index) for kind in ordered[:MOST_LEADING])
 
 

@@ -13,6 +13,7 @@ from netlab.ethernet import fragments
 from netlab.findings.finding import Kind
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import Losses, StreamSample
+from netlab.findings.streams.one_rate import ON_WIRE
 
 STATED = 1e8
 TIMESTAMPS = (1500,)
@@ -197,13 +198,24 @@ def evenly(cause: str, right: Kind | None, shown: Callable[[float], dict[str, An
     def drawn(random: Random) -> DrawnRun:
         lacks = random.uniform(0.05, 0.5)
         made = [
-            replace(each, **shown(random.uniform(0.7, 1.0) * lacks))
+            replace(each, **shown(random.uniform(0.97, 1.0) * lacks))
             for each in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
         ]
         kinds = frozenset() if right is None else frozenset({right})
         return DrawnRun(cause, tuple(made), kinds, len(made))
 
     return drawn
+
+
+def shared_slower_link(random: Random) -> DrawnRun:
+    """Others and the stream fill less together than the link that is stated."""
+    limit, others = random.uniform(0.5, 0.9), random.uniform(0.05, 0.4)
+    made = [
+        replace(each, likely_others_share=others * random.uniform(0.999, 1.0))
+        for each in at_rate(random, limit - others * ON_WIRE, Accounting.WIRE, columns(random))
+    ]
+    kinds = frozenset({Kind.OTHER_TRAFFIC, Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK})
+    return DrawnRun("slower link, shared", tuple(made), kinds, len(made))
 
 
 def robbed(share: float) -> dict[str, Any]:
@@ -234,5 +246,6 @@ CAUSES: tuple[Drawn, ...] = (
     *(random_loss, short_queue, packets_a_second, unsteady, stated_too_low),
     evenly("stolen evenly", Kind.STOLEN_CPU, robbed),
     evenly("data stopped", None, lambda share: {"stopped_share": share}),
-    evenly("others hardly seen", None, lambda share: {"likely_others_share": share}),
+    evenly("others", Kind.OTHER_TRAFFIC, lambda share: {"likely_others_share": share}),
+    shared_slower_link,
 )

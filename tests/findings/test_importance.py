@@ -1,0 +1,34 @@
+"""What cost a run most is said first."""
+
+from __future__ import annotations
+
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.importance import leading_kinds
+
+
+def limit(kind: Kind, costs: float, trials: int = 3) -> Finding:
+    those = tuple(("c", number) for number in range(trials))
+    return finding(kind, Group("LL"), ("c",), {"costs_share": costs}, trials=those)
+
+
+def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> None:
+    link, starved = Kind.LINK_OR_SHAPER, Kind.SENDER_STARVED
+    assert link.rank < starved.rank
+    assert leading_kinds([limit(link, 0.1), limit(starved, 0.4)]) == (starved, link)
+    assert leading_kinds([limit(link, 0.4), limit(starved, 0.1)]) == (link, starved)
+    # One trial of many cost less than what is small in all of them.
+    assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
+
+
+def test_limits_stand_where_the_first_of_them_does_and_notes_behind() -> None:
+    stopped = finding(Kind.DATA_STOPPED, Group("LL"))
+    outlier = finding(Kind.OUTLIER, Group("LL"))
+    note = finding(Kind.WIRE_CEILING, Group("LL"))
+    silent = finding(Kind.NOT_DETERMINED, Group("LL"))
+    given = [note, silent, outlier, limit(Kind.SENDER_STARVED, 0.4), stopped]
+    assert leading_kinds(given) == (
+        Kind.DATA_STOPPED,
+        Kind.OUTLIER,
+        Kind.SENDER_STARVED,
+        Kind.WIRE_CEILING,
+    )
