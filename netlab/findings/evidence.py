@@ -14,6 +14,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.streams.plateau import plateau_bit_per_s
 from netlab.findings.traffic.interfaces import likely_others, others_of
 from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
@@ -93,7 +94,8 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         protocol = str(settings.get("protocol", ""))
         others = {name: value for name, value in settings.items() if name != "message_bytes"}
         offered = offered_bit_per_s(settings, size)
-        likely, doubt = (0.0, 0.0) if imported else likely_others(record, link)
+        streams = as_whole(settings.get("streams")) or 1
+        series = tcp_series_of(values, prefix) if protocol == "TCP" else None
         yield StreamSample(
             cell=record.cell,
             trial=record.trial,
@@ -110,7 +112,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             same_host=values.get("same_host") is True,
             stopped_share=stopped.get(prefix, 0.0),
             offered_bit_per_s=offered,
-            streams=as_whole(settings.get("streams")) or 1,
+            streams=streams,
             sender=_end(said, "sender", sender, spins=offered is not None),
             receiver=_end(said, "receiver", receiver, spins=said.whole("receiver_spin") == 1),
             calls=said.whole("sender_sent_messages_window"),
@@ -123,11 +125,10 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             receive_calls=said.whole("receiver_receive_calls"),
             empty_receives=said.whole("receiver_empty_receives"),
             tcp=_account(said) if protocol == "TCP" else TcpAccount(),
-            tcp_series=tcp_series_of(values, prefix) if protocol == "TCP" else None,
+            tcp_series=series,
+            plateau_bit_per_s=plateau_bit_per_s(series) if streams == 1 else None,
             losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
-            others=() if imported else others_of(record, link),
-            likely_others_share=likely,
-            others_doubt_share=doubt,
+            **({} if imported else _others(record, link)),
             drops=_drops(said, record, server_sends=server_sends(settings, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
@@ -136,6 +137,16 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             link_mtu_bytes=None if link is None else link.mtu_bytes,
             framing=framing_of(settings, values, prefix, link),
         )
+
+
+def _others(record: Record, link: Link | None) -> dict[str, Any]:
+    """What is known of others on its interfaces."""
+    likely, doubt = likely_others(record, link)
+    return {
+        "others": others_of(record, link),
+        "likely_others_share": likely,
+        "others_doubt_share": doubt,
+    }
 
 
 def _hosts(record: Record, prefix: str) -> tuple[str, str]:

@@ -206,6 +206,8 @@ class StreamSample:
     tcp: TcpAccount = TcpAccount()
     tcp_series: TcpSeries | None = None
     """What the sender's TCP said of itself over its window."""
+    plateau_bit_per_s: float | None = None
+    """What a sender's TCP delivered while its data flowed: streams/plateau.py."""
     losses: Losses = Losses()
     drops: OwnDrops = OwnDrops()
     """Of both directions where it sends both ways."""

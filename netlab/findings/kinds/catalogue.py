@@ -108,7 +108,7 @@ warning(
     "process-stalled",
     _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
     _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
-    rule="stops.held_up:held_up", rank=8,
+    rule="stops.held_up:held_up", rank=51,  # what it waited for comes first
     advice=_("look for what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, a host under the host), and measure it again"),
     section=DOUBTFUL, stated="the probe's process at an end did not run for 3 % of its window and "

@@ -42,7 +42,9 @@ warning(
     section=_SECTION,
     stated="the sending thread was ready to run and had no CPU for more than 5 % of the "
         "window, and waited for nothing else; or that time is half of what throughput lacks "
-        "and more, and no rule of this table but `not-determined` holds")
+        "and more, and no rule of this table but `not-determined` holds; or TCP has a plateau "
+        "(`link-or-shaper`), stood for longer than its plateau lacks to the ceiling, and that "
+        "time is half of it and more")
 warning(
     "sender-queue-drops", _("{local_drops} dropped"), limit=_("drops in the sender’s queue"),
     figures=("local_drops",),

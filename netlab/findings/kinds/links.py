@@ -83,4 +83,8 @@ warning(
         "trip twice the shortest, by 16 frames and more). Not of trials in which what is missing "
         "is by half or more: time in which data stopped, or CPU time given to other machines. "
         "What others are likely to have used of the link (1.5 % and more) counts with a stream's "
-        "rate, and both together must stay below 98 % of the link")
+        "rate, and both together must stay below 98 % of the link. TCP's rate is that of its "
+        "plateau, where a quarter of its steps of 15 ms and more (tcp_info) have one rate within "
+        "2 % and throughput lacks 2 % and more of it: what it lacks is the time in which its data "
+        "stood. Without TCP it is not said where all trials waited for a CPU alike, for as long as "
+        "what is missing")

@@ -28,7 +28,7 @@ from netlab.findings.streams.host_limits import (
     wants_cpu,
 )
 from netlab.findings.streams.host_limits import receiver_held_up as held_up
-from netlab.findings.streams.parts import largest_beside_others
+from netlab.findings.streams.parts import largest_beside_others, wait_for_cpu
 from netlab.findings.streams.path_limits import (
     congested,
     crowded_out,
@@ -132,9 +132,12 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     offered = sample.offered_bit_per_s
     if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
         return JudgedStream(sample, Kind.PACING)
-    for kind, rule in _RULES:
+    waited = wait_for_cpu(sample)
+    for kind, rule in () if waited is not None else _RULES:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind)
+    if waited is not None:
+        return JudgedStream(sample, waited)
     return _by_shares(sample, best_bit_per_s)
 
 
@@ -143,7 +146,9 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
-    for kind, rule in () if is_shared(sample) else _BY_WAITS:
+    # What waits cost TCP that has a plateau is known.
+    rules = () if is_shared(sample) or sample.plateau_bit_per_s is not None else _BY_WAITS
+    for kind, rule in rules:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind, by_shares=True)
     return JudgedStream(sample, Kind.NOT_DETERMINED if is_all_known(sample) else None)

@@ -15,8 +15,9 @@ from netlab.findings.framing import Accounting, step_of
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import COSTS, WAITED
 from netlab.findings.streams.limits import FILLED, JudgedStream, is_above, lost_to_stops
-from netlab.findings.streams.one_rate import SAME, RateFit, Stopped, fitted
+from netlab.findings.streams.one_rate import SAME, TCP_BELOW, RateFit, Stopped, fitted
 from netlab.findings.streams.path_limits import stood_in_queue
+from netlab.findings.streams.plateau import stood_for_cpu, stood_share
 from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
@@ -26,6 +27,9 @@ lost at random is lost by all alike."""
 
 LOSS_SPAN = 0.02
 """Least difference of the shares that columns lost at one rate, which no random loss has."""
+
+WAITS_ALIKE = 1.5
+"""Times the shortest of the waits that are alike."""
 
 ALIKE = 0.01
 """Rates of both directions that differ by less are said at once."""
@@ -98,7 +102,7 @@ def _one_way(every: Sequence[Stopped]) -> _StoppedWay | None:
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
         for kind, accounting, fit in _fits(pool, every):
             stated = _stated(fit)
-            if not _is_of_rate(fit) or _fills_stated(fit, stated):
+            if not _is_of_rate(fit) or _fills_stated(fit, stated) or _is_of_waits(fit, stated):
                 continue
             wire = accounting is Accounting.WIRE
             step = step_of(fit.rate_bit_per_s, stated) if wire else None
@@ -126,6 +130,17 @@ def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
     """Whether it is the stated link that its streams fill together with others."""
     shared = any(each.is_shared for each in fit.members)
     return shared and fit.rate_bit_per_s >= FILLED * stated_bit_per_s
+
+
+def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
+    """Whether all its streams waited for a CPU alike, and long enough to lack what they lack: no
+    less than others that stand still as long each time. TCP's plateau would tell.
+    """
+    lacks = 1 - fit.rate_bit_per_s / stated_bit_per_s
+    waits = [max(end.waited_share for end in each.sample.ends) for each in fit.members]
+    told = any(each.sample.plateau_bit_per_s is not None for each in fit.members)
+    alike = min(waits) >= lacks and max(waits) <= WAITS_ALIKE * min(waits)
+    return alike and not told and all(each.by_shares for each in fit.members)
 
 
 def _stated(fit: RateFit) -> float:
@@ -157,13 +172,20 @@ def _fits(
 
 def _is_open(each: Stopped) -> bool:
     """Whether its own record leaves room for a slower link."""
-    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed)):
+    if any(rule(each.sample) for rule in (is_above, lost_to_stops, _is_robbed, _stood_for_else)):
         return False
     return (
         each.by_shares
         or each.kind in (None, Kind.NOT_DETERMINED)
         or (each.kind is Kind.CONGESTION and stood_in_queue(each.sample))
     )
+
+
+def _stood_for_else(sample: StreamSample) -> bool:
+    """Whether its data stood for longer than TCP needs to find its rate, and no CPU is the reason:
+    what held it up held the figure down.
+    """
+    return stood_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
 
 
 def _is_robbed(sample: StreamSample) -> bool:

@@ -10,6 +10,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.framing import Accounting
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import COSTS
+from netlab.findings.streams.plateau import flowing_bit_per_s
 
 SAME = 0.005
 """Share by which rates differ that are the same."""
@@ -47,11 +48,13 @@ class Stopped:
     by_shares: bool = False
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """As that accounting counts, with what others are likely to have used of the link."""
+        """As that accounting counts, while data flowed, with what others are likely to have used of
+        the link.
+        """
         framing = self.sample.framing
         if framing is None:
             return 0.0
-        own = framing.rate_bit_per_s(self.sample.throughput_bit_per_s, accounting)
+        own = framing.rate_bit_per_s(flowing_bit_per_s(self.sample), accounting)
         others = self.sample.likely_others_share * framing.link_rate_bit_per_s
         return own + (ON_WIRE * others if self.is_shared else 0.0)
 
@@ -111,12 +114,17 @@ def fitted(
     below = [each for each in pool if each not in at]
     udp = any(each.sample.protocol == "UDP" for each in at)
     of_cells = {each.sample.cell for each in at}
+    flat = any(each.sample.plateau_bit_per_s is not None for each in at)
     near, unexplained = [], []
     for each in below:
         missing = 1 - rates[each.place] / top
-        # What a whole cell stays below is no single trial's wait.
+        # What a whole cell stays below is no single trial's wait, but of TCP's plateau.
         waited = max(end.waited_share for end in each.sample.ends)
-        waits = each.sample.cell in of_cells and waited >= COSTS * missing
+        waits = (
+            waited >= COSTS * missing
+            if each.sample.cell in of_cells
+            else (flat and waited >= missing)
+        )
         reason = waits or (udp and each.sample.protocol == "TCP")
         if missing <= TCP_BELOW and reason:
             near.append(each)

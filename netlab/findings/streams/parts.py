@@ -9,6 +9,7 @@ from statistics import median
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import robbed, starved, throttled
+from netlab.findings.streams.plateau import stood_for_cpu
 
 LEAST_OTHERS = 0.03
 """Least share of the link that others are likely to have used to be a part of what is missing."""
@@ -78,6 +79,20 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
     if others is None or sum(parts.values()) < enough:
         return None
     return Kind.OTHER_TRAFFIC if others >= enough else max(parts, key=lambda kind: parts[kind])
+
+
+def wait_for_cpu(sample: StreamSample) -> Kind | None:
+    """The wait for a CPU that stopped TCP for longer than whatever held it to its plateau cost it;
+    ``None`` where it has no plateau, or none of both ends had to wait.
+    """
+    plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
+    if plateau is None or not ceiling or not stood_for_cpu(sample):
+        return None
+    stood = (plateau - sample.throughput_bit_per_s) / ceiling
+    waits = {kind: end.waited_share for n, end in enumerate(sample.ends) for kind in _waits(end, n)}
+    if not waits or stood < 1 - plateau / ceiling:
+        return None
+    return max(waits, key=lambda kind: waits[kind])
 
 
 def cost_of(kind: Kind, sample: StreamSample) -> float:

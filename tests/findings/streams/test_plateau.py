@@ -1,0 +1,120 @@
+"""TCP's plateau: the rate while its data flows, whatever stopped it in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from random import Random
+
+import pytest
+from drawn_causes import stream
+from made_samples import IDLE
+
+from netlab.findings.finding import Kind
+from netlab.findings.sample import StreamEnd, StreamSample
+from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.plateau import (
+    flowing_bit_per_s,
+    plateau_bit_per_s,
+    stood_for_cpu,
+    stood_share,
+)
+from netlab.results.tcp_series import TcpSeries
+
+CEILING = 94.148e6
+
+
+def series(rates: Sequence[float]) -> TcpSeries:
+    """A point every 10 ms; Mbit/s between them."""
+    delivered = accumulate((round(rate * 1e6 * 0.01 / 8) for rate in rates), initial=0)
+    return TcpSeries(
+        time_us=range(0, 10_000 * len(rates) + 1, 10_000), delivered_bytes=[*delivered]
+    )
+
+
+def paused(random: Random, rate: float, share: float) -> list[float]:
+    """Of each tenth of a second so much stands still, at some place in it."""
+    found = []
+    for _ in range(10):
+        still = round(10 * share)
+        at = random.randint(0, 10 - still)
+        found += [0.0 if at <= step < at + still else rate for step in range(10)]
+    return found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_pauses_do_not_lower_it(share: float) -> None:
+    for seed in range(40):
+        random = Random(seed)  # noqa: S311  (can be repeated)
+        rates = [rate * random.uniform(0.995, 1.005) for rate in paused(random, 60.0, share)]
+        assert plateau_bit_per_s(series(rates)) == pytest.approx(60e6, rel=0.01)
+
+
+def test_there_is_none_where_no_rate_is_more_common_than_others() -> None:
+    for seed in range(40):
+        random = Random(seed)  # noqa: S311  (can be repeated)
+        assert plateau_bit_per_s(series([random.uniform(20, 90) for _ in range(100)])) is None
+    assert plateau_bit_per_s(series([60.0] * 12)) is None
+    assert plateau_bit_per_s(series([0.0] * 100)) is None
+    assert plateau_bit_per_s(None) is None
+
+
+def waiting(share: float, host: str = "b") -> StreamEnd:
+    return replace(IDLE, host=host, run_queue_delay_ns=round(share * 1e9))
+
+
+def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> list[StreamSample]:
+    """TCP at these shares of its ceiling, with that plateau."""
+    return [
+        replace(
+            stream("TCP", 1448, number, share * CEILING, **more),
+            plateau_bit_per_s=plateau * CEILING,
+        )
+        for number, share in enumerate(throughputs, 1)
+    ]
+
+
+def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
+    (one,) = trials(0.9, [0.72], receiver=waiting(0.15))
+    assert stood_share(one) == pytest.approx(0.2)
+    assert flowing_bit_per_s(one) == pytest.approx(0.9 * CEILING)
+    assert stood_for_cpu(one)
+    assert not stood_for_cpu(replace(one, receiver=waiting(0.05)))
+    (steady,) = trials(0.9, [0.89], receiver=waiting(0.15))
+    assert (stood_share(steady), stood_for_cpu(steady)) == (0.0, False)
+    assert flowing_bit_per_s(steady) == steady.throughput_bit_per_s
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"), [("sender", Kind.SENDER_STARVED), ("receiver", Kind.RECEIVER_STARVED)]
+)
+def test_pauses_at_the_full_rate_are_the_cpu_s_and_no_slower_link(end: str, kind: Kind) -> None:
+    """All trials at one rate, as behind a link of 90 %."""
+    (found,) = limits(trials(1.0, [0.9, 0.9, 0.9], **{end: waiting(0.14)}))
+    assert (found.kind, len(found.trials)) == (kind, 3)
+
+
+def test_the_larger_of_a_slower_link_and_pauses_is_named() -> None:
+    (link,) = limits(trials(0.6, [0.56, 0.55, 0.54], receiver=waiting(0.14)))
+    assert link.kind is Kind.LINK_OR_SHAPER
+    assert link.evidence["rate_limit_bit_per_s"] == pytest.approx(60e6, rel=0.002)
+    (cpu,) = limits(trials(0.9, [0.56, 0.55, 0.54], receiver=waiting(0.44)))
+    assert cpu.kind is Kind.RECEIVER_STARVED
+
+
+def test_what_stood_for_another_reason_shows_no_link() -> None:
+    kinds = {each.kind for each in limits(trials(0.9, [0.7, 0.7, 0.7]))}
+    assert kinds == {Kind.NOT_DETERMINED}
+
+
+def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
+    def made(*waits: float) -> set[Kind]:
+        those = [
+            stream("UDP", 1472, number, 0.907 * 95.7e6, sender=waiting(wait))
+            for number, wait in enumerate(waits, 1)
+        ]
+        return {each.kind for each in limits(those)}
+
+    assert made(0.126, 0.130, 0.134) == {Kind.SENDER_STARVED}
+    assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}
