@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.truths.draw import wanted_from_json
-from benchmarks.truths.one_run import TRUTH
+from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
 from benchmarks.truths.score import Said, Truth
 from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, Kind
@@ -34,6 +34,7 @@ def truth_of(path: Path) -> Truth:
         like=wanted.like,
         parts=wanted.parts,
         not_planted=tuple(plain["not_planted"]),
+        stolen=plain["stolen_share"] > MOST_STOLEN,
         alone=plain["alone"],
         failed=plain["failed"],
     )

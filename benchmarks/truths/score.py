@@ -57,6 +57,8 @@ class Truth:
     """Causes that another tool did not see as they should be: the run counts for nothing."""
     alone: Mapping[str, float] | None = None
     """Of a mixture: what each cause costs by itself."""
+    stolen: bool = False
+    """CPUs were taken from it each time that it was measured: it counts for nothing."""
     failed: str | None = None
 
 
@@ -179,8 +181,8 @@ def _first(truth: Truth, said: Sequence[Said], causes: Mapping[str, Cause]) -> b
 
 
 def counted(judged: Iterable[Judged]) -> list[Judged]:
-    """Those whose plant another tool saw, and that were measured."""
-    return [each for each in judged if not each.truth.not_planted]
+    """Those whose plant another tool saw, and that were measured on CPUs of their own."""
+    return [each for each in judged if not (each.truth.not_planted or each.truth.stolen)]
 
 
 def of_causes(judged: Collection[Judged], *, strength: Strength | None = None) -> list[Judged]:
@@ -197,7 +199,7 @@ def mixtures(judged: Collection[Judged]) -> list[Judged]:
 
 
 def clean(judged: Collection[Judged]) -> list[Judged]:
-    return [each for each in judged if not each.truth.parts]
+    return [each for each in counted(judged) if not each.truth.parts]
 
 
 def recall(judged: Collection[Judged], causes: Mapping[str, Cause]) -> Share:

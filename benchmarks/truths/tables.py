@@ -127,11 +127,13 @@ def printed(
     """All of it, for people; ``left_out`` is how many measurements of runs were."""
     clean, mixed = score.clean(judged), score.mixtures(judged)
     none = [each.truth.name for each in judged if each.truth.not_planted]
+    stolen = [each.truth.name for each in judged if each.truth.stolen]
     failed = [f"  {e.truth.name}: {e.truth.failed}" for e in judged if e.truth.failed]
     mix = (
         f"{len(judged)} runs: {len(score.of_causes(judged))} of one cause, {len(clean)} clean, "
         f"{len(mixed)} mixtures; {left_out} left out and measured again (stolen CPU), "
-        f"{len(none)} count for nothing (not planted as asked)"
+        f"{len(none)} count for nothing (not planted as asked), nor do {len(stolen)} more (stolen "
+        f"CPU each time)"
     )
     parts = [
         what_was_planted(effects),

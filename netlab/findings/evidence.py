@@ -128,7 +128,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             tcp_series=series,
             plateau_bit_per_s=plateau_bit_per_s(series) if streams == 1 else None,
             losses=_losses(said) if protocol == "UDP" else _sent_again_other_way(said),
-            **({} if imported else _others(record, link)),
+            **({} if imported else _others(record, link, sender, receiver)),
             drops=_drops(said, record, server_sends=server_sends(settings, prefix)),
             congestion=said.text("sender_congestion"),
             congestion_asked=settings.get("congestion") is not None,
@@ -139,9 +139,9 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         )
 
 
-def _others(record: Record, link: Link | None) -> dict[str, Any]:
-    """What is known of others on its interfaces."""
-    likely, doubt = likely_others(record, link)
+def _others(record: Record, link: Link | None, sender: str, receiver: str) -> dict[str, Any]:
+    """What is known of others on the interfaces of both hosts."""
+    likely, doubt = likely_others(record, link, sender, receiver)
     return {
         "others": others_of(record, link),
         "likely_others_share": likely,

@@ -220,8 +220,8 @@ class StreamSample:
     others: tuple[OtherTraffic, ...] = ()
     """Of both hosts and directions; none too where nothing shows it."""
     likely_others_share: float = 0.0
-    """Of the link, what others are likely to have used of an interface's, also where that is too
-    little to be told from ours; 0 where it is not known."""
+    """Of the link, what others are likely to have used in the direction of its data, also where
+    that is too little to be told from ours; 0 where it is not known."""
     others_doubt_share: float = 0.0
     """Of the link, what of that may be ours since the counters stand still for so long."""
     path_mtu_bytes: int | None = None

@@ -11,7 +11,7 @@ from benchmarks.truths import score
 from benchmarks.truths.causes import UNPLANTABLE
 from benchmarks.truths.draw import Part
 from benchmarks.truths.rows import CAUSES
-from benchmarks.truths.score import Said, Share, Truth, figures, judge, wilson
+from benchmarks.truths.score import Said, Share, Truth, counted, figures, judge, wilson
 from benchmarks.truths.site import LABS
 from benchmarks.truths.tables import printed, verdicts
 from netlab.findings.finding import Kind
@@ -127,6 +127,11 @@ def test_no_cause_counts_for_precision_and_not_for_recall() -> None:
 
 
 def test_what_another_tool_did_not_see_counts_for_nothing() -> None:
+    for truth in (
+        replace(planted("sender-quota"), not_planted=("sender-quota",)),
+        replace(CLEAN, stolen=True),
+    ):
+        assert counted([judge(truth, [said("outlier")], CAUSES)]) == []
     truth = replace(planted("sender-quota"), not_planted=("sender-quota",))
     assert score.of_causes([judge(truth, [], CAUSES)]) == []
 

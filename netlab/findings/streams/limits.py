@@ -133,11 +133,11 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
         return JudgedStream(sample, Kind.PACING)
     waited = wait_for_cpu(sample)
-    for kind, rule in () if waited is not None else _RULES:
-        if rule(sample, best_bit_per_s):
-            return JudgedStream(sample, kind)
     if waited is not None:
         return JudgedStream(sample, waited)
+    for kind, rule in _RULES:
+        if rule(sample, best_bit_per_s):
+            return JudgedStream(sample, kind)
     return _by_shares(sample, best_bit_per_s)
 
 

@@ -86,10 +86,12 @@ def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
     return tuple(found)
 
 
-def likely_others(record: Record, link: Link | None) -> tuple[float, float]:
-    """The most that others are likely to have used at an interface of a stream's hosts, also where
-    it is too little to be told from ours, and what of it may be ours since the counters stand
-    still: shares of the link. 0 where that is not known.
+def likely_others(
+    record: Record, link: Link | None, sender: str, receiver: str
+) -> tuple[float, float]:
+    """The most that others are likely to have used in the direction of a stream's data, at either
+    host's interface, also where it is too little to be told from ours; and what of it may be ours
+    since the counters stand still: shares of the link. 0 where that is not known.
     """
     if link is None:
         return 0.0, 0.0
@@ -98,7 +100,8 @@ def likely_others(record: Record, link: Link | None) -> tuple[float, float]:
             8 * (each.bytes - each.own.counted(each.packets)) / each.window_s / link.rate_bit_per_s,
             8 * each.own.most * each.step_s / each.window_s**2 / link.rate_bit_per_s,
         )
-        for _, _, each in _every(record, link)
+        for host, receiving, each in _every(record, link)
+        if host == (receiver if receiving else sender)
     ]
     share, doubt = max(known, default=(0.0, 0.0))
     return max(0.0, share), doubt

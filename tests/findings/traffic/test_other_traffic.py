@@ -210,6 +210,13 @@ def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
     assert told > 100
 
 
+def test_what_is_likely_is_that_of_the_data_s_direction() -> None:
+    for place in PLACES:
+        found = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
+        against = place in [("linux-a", True), ("linux-b", False)]
+        assert found == pytest.approx(0.0 if against else 0.3, abs=0.01), place
+
+
 # ---- over trials ---------------------------------------------------------------------------------
 
 
