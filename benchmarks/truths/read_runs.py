@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from benchmarks.truths.draw import wanted_from_json
@@ -45,12 +45,19 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     run = load(folder)
     index = RunIndex(run)
     places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
-    return tuple(_said(each, places, index) for each in run.findings)
+    pairings = {cell.key: cell.pairing for cell in run.plan.cells}
+    said = []
+    for each in run.findings:
+        of_cells = {pairings[cell] for cell in each.cells if cell in pairings}
+        # Of several it names none: a host's finding is about all of its cells.
+        names = of_cells if len(of_cells) == 1 else set()
+        said.append(_said(each, names, places, index))
+    return tuple(said)
 
 
-def _said(found: Finding, places: Mapping[Kind, int], index: RunIndex) -> Said:
+def _said(found: Finding, pairings: Set[str], places: Mapping[Kind, int], index: RunIndex) -> Said:
     kind, group = found.kind, found.group
-    names = {group.host, group.pairing, *found.words.values()} - {""}
+    names = {group.host, group.pairing, *pairings, *found.words.values()} - {""}
     return Said(
         kind=str(kind),
         severity=kind.severity,

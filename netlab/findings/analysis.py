@@ -98,11 +98,14 @@ class RunEvidence:
 
     @cached_property
     def limits_told(self) -> tuple[Finding, ...]:
-        """The same but for links of which a slow host, pair or mesh is said."""
+        """The same but for links of which a slow host, pair or mesh is said, and for TCP that found
+        their rate by what it lost.
+        """
+        of_mesh = OF_LINKS | {Kind.CONGESTION}
         return tuple(
             each
             for each in self.limited
-            if each.kind not in OF_LINKS or not self.of_mesh.issuperset(each.cells)
+            if each.kind not in of_mesh or not self.of_mesh.issuperset(each.cells)
         )
 
     @cached_property

@@ -27,6 +27,9 @@ who waited longer were not slower."""
 
 _LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.UNPLACED_LOSS, Kind.NOT_DETERMINED})
 
+_Part = tuple[str, str, str, int, str, str]
+"""A host, its part, and the tests: protocol, message size, flow, conditions."""
+
 _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
     Kind.SENDER_CPU_QUOTA: lambda each: (each.sender,),
     Kind.SENDER_STARVED: lambda each: (each.sender,),
@@ -41,7 +44,8 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     """What limited the streams: a finding a group of cells and limit, over the trials that show it,
     in the readings' order; one a direction of a pairing where its link is slower than stated.
     """
-    shown = _with_packets(_without_vetoed(_of_trials(with_steady_others(samples))))
+    judged_alone = _without_harmless(_of_trials(with_steady_others(samples)))
+    shown = _with_packets(_without_vetoed(judged_alone))
     of_links = link_limits(shown)
     shared = {place for each in of_links for place in each.shared}
     shown = [
@@ -79,6 +83,41 @@ def _with_packets(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
 
 
 # ---- waits that cost nothing ---------------------------------------------------------------------
+
+
+def _without_harmless(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
+    """A wait for a CPU is no limit where the same host waited as long in the same part of another
+    trial of such messages, with whatever peer, that filled the wire.
+    """
+    harmless: dict[_Part, float] = {}
+    for each in shown:
+        if each.kind is Kind.WIRE_CEILING:
+            for part, end in _parts(each.sample):
+                harmless[part] = max(harmless.get(part, 0.0), end.waited_share)
+    return [
+        replace(each, kind=_else(each.sample), by_shares=False)
+        if each.kind is not None and each.kind in _WAITS and _is_harmless(each, harmless)
+        else each
+        for each in shown
+    ]
+
+
+def _is_harmless(each: JudgedStream, harmless: Mapping[_Part, float]) -> bool:
+    ends = _WAITS[each.kind](each.sample) if each.kind is not None else ()
+    return all(
+        end.waited_share <= harmless.get(part, 0.0)
+        for part, end in _parts(each.sample)
+        if end in ends
+    )
+
+
+def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
+    """Each end, and of what part in which tests it is."""
+    its = (sample.protocol, sample.message_bytes, sample.flow, sample.conditions)
+    return (
+        ((sample.sender.host, "sender", *its), sample.sender),
+        ((sample.receiver.host, "receiver", *its), sample.receiver),
+    )
 
 
 def _without_vetoed(shown: Sequence[JudgedStream]) -> list[JudgedStream]:

@@ -118,3 +118,15 @@ def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
 
     assert made(0.126, 0.130, 0.134) == {Kind.SENDER_STARVED}
     assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}
+
+
+def test_a_wait_as_long_as_others_had_at_the_wire_is_no_limit() -> None:
+    """With another peer, and of the same messages."""
+    slow = trials(1.0, [0.92], receiver=waiting(0.1))
+    full = [replace(each, cell="other") for each in trials(1.0, [0.999], receiver=waiting(0.15))]
+    assert {each.kind for each in limits(slow)} == {Kind.RECEIVER_STARVED}
+    assert Kind.RECEIVER_STARVED not in {each.kind for each in limits([*slow, *full])}
+    little = [replace(each, receiver=waiting(0.05)) for each in full]
+    assert Kind.RECEIVER_STARVED in {each.kind for each in limits([*slow, *little])}
+    smaller = [replace(each, message_bytes=512) for each in full]
+    assert Kind.RECEIVER_STARVED in {each.kind for each in limits([*slow, *smaller])}
