@@ -12,8 +12,8 @@ _STATED = (
     "them; UDP: send calls with their fragments; each frame padded, with check sequence and VLAN "
     "tag; 10 kB and 10 kB/s of control connections), by more than 1 % of the link, 5 % of ours, "
     "and twice our rate times the longest time between two changes of the counters. Not where "
-    "no more frames came on top than we lost, each as long as ours: a host drops such behind its "
-    "interface (a packet filter) and counts them nowhere; ")
+    "no more frames came on top than we lost, each as long as ours, and the link had room or data "
+    "stopped: a host drops such behind its interface (a packet filter) and counts them nowhere; ")
 
 warning(
     "other-traffic",

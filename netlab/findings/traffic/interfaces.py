@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netlab.ethernet import FCS_BYTES, TAG_BYTES, ip_version_of, packet_wire_bytes
+from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_whole, server_sends
-from netlab.findings.sample import OtherTraffic
+from netlab.findings.sample import LINK_FULL, OtherTraffic
 from netlab.findings.traffic.own_bytes import (
     AROUND_BYTES,
     EndWords,
@@ -76,10 +77,15 @@ def others_of(record: Record, link: Link | None) -> tuple[OtherTraffic, ...]:
     if link is None:
         return ()
     found = []
+    stopped = any(True for _ in interruptions(record))
     for host, receiving, counted in _every(record, link):
         other = _other(counted, link)
-        if other is not None and not _may_be_lost(counted, link):
-            rate, share = other
+        if other is None:
+            continue
+        rate, share = other
+        # A full link loses by itself as many frames as others bring.
+        full = share >= LINK_FULL and not stopped
+        if full or not _may_be_lost(counted, link):
             found.append(
                 OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
             )
