@@ -64,7 +64,7 @@ probe: ## build the probe for this machine
 
 wheel: $(VENV)/cross ## dist/…whl with the probe for every system in it: its user needs no compiler
 	@rm -rf build/wheel && mkdir -p build/wheel
-	@cp -R netlab pyproject.toml README.md LICENSE build/wheel
+	@cp -R netlab matrices pyproject.toml README.md LICENSE build/wheel
 	@$(BIN)/python -m netlab probes build --all --into build/wheel/netlab/probes
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./build/wheel
 

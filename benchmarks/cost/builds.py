@@ -21,7 +21,8 @@ from benchmarks.stage import Verdict, finish, table
 from netlab import version as version_room
 from netlab.build import cross
 from netlab.build.cross import Compiler
-from netlab.build.local import SOURCES
+from netlab.build.local import CHECKOUT
+from netlab.build.make import Sources
 from netlab.build.release import targets_named
 from netlab.build.targets import TARGETS, Target
 
@@ -90,8 +91,10 @@ def built(target: Target, compiler: Compiler) -> Row:
         folder = Path(scratch)
         for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
             os.environ[name] = str(folder / "cache" / name.lower())
-        first = cross.build(copied(folder / "first"), target, compiler=compiler)
-        other = copied(folder / "a-folder-with-a-longer-name")
+        first = cross.build(
+            Sources.of_checkout(copied(folder / "first")), target, compiler=compiler
+        )
+        other = Sources.of_checkout(copied(folder / "a-folder-with-a-longer-name"))
         again = cross.build(other, target, compiler=compiler)
         tests = cross.build_contract(other, target, compiler)
         assert first.seconds is not None and again.seconds is not None
@@ -112,7 +115,7 @@ def built(target: Target, compiler: Compiler) -> Row:
 def copied(folder: Path) -> Path:
     """The sources as a checkout has them, without what was built of them."""
     probes = folder / "probes"
-    shutil.copytree(SOURCES, probes, ignore=shutil.ignore_patterns("build"))
+    shutil.copytree(CHECKOUT, probes, ignore=shutil.ignore_patterns("build"))
     (folder / "netlab").mkdir()
     shutil.copy(version_room.__file__, folder / "netlab")
     return probes

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-from netlab.build.make import run_make, sources_of
+from netlab.build.make import Sources, run_make, sources_of
 from netlab.build.targets import Target
 from netlab.errors import NetlabError, UsageError
 
@@ -80,14 +80,14 @@ def compiler_for(target: Target) -> Compiler:
 
 
 def build(
-    sources: Path,
+    sources: Sources,
     target: Target,
     on_event: Callable[[str], None] | None = None,
     compiler: Compiler | None = None,
 ) -> Built:
-    """The probe for a target, as a release carries it, from the sources in a checkout.
+    """The probe for a target, as a release carries it, from its sources.
 
-    Kept below ``sources/build/TARGET`` under what the sources and the compiler are: it is found
+    Kept below ``sources.into/TARGET`` under what the sources and the compiler are: it is found
     again when a branch is changed back. Errors as those of ``compile.run_make``.
     """
     compiler = compiler or compiler_for(target)
@@ -105,11 +105,13 @@ def build(
     return Built(target, kept, compiler.name, seconds, said)
 
 
-def build_contract(sources: Path, target: Target, compiler: Compiler | None = None) -> Built:
+def build_contract(sources: Sources, target: Target, compiler: Compiler | None = None) -> Built:
     """The platform contract's test for a target, kept beside the probe that it speaks of."""
     compiler = compiler or compiler_for(target)
     name = target.file_name.replace("netprobe", "contract")
-    kept = _kept(sources, target, compiler, name, sorted((sources / "tests").rglob("*.[ch]")))
+    kept = _kept(
+        sources, target, compiler, name, sorted((sources.folder / "tests").rglob("*.[ch]"))
+    )
     if kept.is_file():
         return Built(target, kept, compiler.name, None)
     seconds, said = _make(sources, target, compiler, "contract", kept)
@@ -117,15 +119,15 @@ def build_contract(sources: Path, target: Target, compiler: Compiler | None = No
 
 
 def _make(
-    sources: Path, target: Target, compiler: Compiler, goal: str, kept: Path
+    sources: Sources, target: Target, compiler: Compiler, goal: str, kept: Path
 ) -> tuple[float, str]:
     """Make a goal's program; the seconds, and what was said."""
     began = time.monotonic()
     # What is built later from the same sources finds the objects. Make writes each file aside and
     # moves it, as is done here: neither another build nor an end in the middle leaves half of one.
     objects = _kept(sources, target, compiler, "made")
-    words = [f"cross-{target.name}", *compiler.words, f"PROGRAMS={goal}", f"BUILD={objects}"]
-    said = run_make(sources, [*words, f"-j{os.cpu_count() or 1}"])
+    words = [f"cross-{target.name}", *compiler.words, f"PROGRAMS={goal}"]
+    said = run_make(sources.folder, objects, [*words, f"-j{os.cpu_count() or 1}"])
     made = objects / "cross" / target.name / kept.name
     if not made.is_file():
         raise NetlabError(f"building the probe for {target} left no {made}")
@@ -136,12 +138,12 @@ def _make(
 
 
 def _kept(
-    sources: Path, target: Target, compiler: Compiler, name: str, more: Sequence[Path] = ()
+    sources: Sources, target: Target, compiler: Compiler, name: str, more: Sequence[Path] = ()
 ) -> Path:
     """Where a program lies: under a hash of all that its bytes depend on."""
     seen = hashlib.sha256(compiler.name.encode())
-    for path in (*sources_of(sources), *more):
+    for path in (*sources_of(sources.folder), *more):
         data = path.read_bytes()
         seen.update(f"\0{path.name} {len(data)}\0".encode())
         seen.update(data)
-    return sources / "build" / target.name / seen.hexdigest()[:16] / name
+    return sources.into / target.name / seen.hexdigest()[:16] / name

@@ -1,4 +1,4 @@
-"""The probe's binary for a machine: from the checkout's sources, else as it was installed."""
+"""The probe's binary for a machine: as a released wheel carries it, else built from its sources."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netlab.build import cross
-from netlab.build.make import run_make, sources_of
+from netlab.build.make import Sources, run_make, sources_of
 from netlab.build.targets import TARGETS, Target, local_target, target_of
 from netlab.errors import NetlabError, UsageError
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """netlab's own folder."""
 
-SOURCES = PACKAGE.parent / "probes"
-"""Of a checkout; an installed netlab has none."""
+CHECKOUT = PACKAGE.parent / "probes"
+"""The probe's sources beside netlab's own folder."""
 
 PACKAGED = PACKAGE / "probes"
-"""What a released wheel carries: ``TARGET/netprobe``; a checkout has none."""
+"""What an installed netlab carries, and a checkout does not: ``TARGET/netprobe`` where it is a
+released wheel, and the sources in ``source``."""
 
 _building = threading.Lock()
 
@@ -32,9 +33,10 @@ OnEvent = Callable[[str], None] | None
 def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
 
-    The local one is ``local_probe``. Another is built from a checkout's sources when it is first
-    needed, and found again as long as they stay as they are. UsageError says what to install
-    where no compiler is there, and that there is no such probe where none is made.
+    The local one is ``local_probe``. Another is the one that a released wheel carries, or it is
+    built from the sources when it is first needed, and found again as long as they stay as they
+    are. UsageError says what to install where no compiler is there, and that there is no such
+    probe where none is made.
     """
     target = target_of(os, architecture)
     if target == local_target():
@@ -43,30 +45,37 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
         known = ", ".join(str(each) for each in TARGETS)
         raise UsageError(f"there is no probe for {target}, only for {known}")
     with _building:
-        if has_sources():
-            return cross.build(SOURCES, target, on_event).path
-        return _packaged(target)
+        return _packaged(target) or cross.build(sources(), target, on_event).path
 
 
 def local_probe(on_event: OnEvent = None) -> Path:
     """The path of a netprobe that is as new as its sources; UsageError names what is missing."""
     with _building:
-        return _built(on_event) if has_sources() else _startable(_packaged(local_target()))
+        carried = _packaged(local_target())
+        return _built(sources(), on_event) if carried is None else _startable(carried)
 
 
-def has_sources() -> bool:
-    """Whether this netlab runs from its checkout; something else may be called ``probes``."""
-    return (SOURCES / "Makefile").is_file()
+def sources() -> Sources:
+    """The probe's sources: those of a checkout, which are built there; else those that were
+    installed, which are built in the user's cache. UsageError where there are none.
+    """
+    if (CHECKOUT / "Makefile").is_file():  # something else may be called ``probes``
+        return Sources.of_checkout(CHECKOUT)
+    installed = PACKAGED / "source"
+    if (installed / "Makefile").is_file():
+        digest = hashlib.sha256()
+        for path in sources_of(installed):
+            digest.update(path.read_bytes())
+        return Sources(installed, cross.cache_folder() / "probes" / digest.hexdigest()[:16])
+    raise UsageError(
+        f"no sources of the probe in {CHECKOUT} or {installed}, and no probe in {PACKAGED}: "
+        "install netlab again, or run it from its checkout"
+    )
 
 
-def _packaged(target: Target) -> Path:
+def _packaged(target: Target) -> Path | None:
     path = PACKAGED / target.name / target.file_name
-    if not path.is_file():
-        raise UsageError(
-            f"no sources of the probe in {SOURCES}, and none for {target} in {PACKAGED}: "
-            "install a released wheel, or run netlab from its checkout"
-        )
-    return path
+    return path if path.is_file() else None
 
 
 def _startable(path: Path) -> Path:
@@ -76,10 +85,7 @@ def _startable(path: Path) -> Path:
     binary = path.read_bytes()
     copy = cross.cache_folder() / "probes" / hashlib.sha256(binary).hexdigest()[:16] / path.name
     is_there = copy.is_file() and copy.read_bytes() == binary and os.access(copy, os.X_OK)
-    if not is_there:
-        copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for folder in (copy.parent, copy.parent.parent, cross.cache_folder()):
-        _refuse_of_others(folder)
+    _make_private(copy.parent)
     if not is_there:
         with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as aside:
             aside.write(binary)
@@ -99,23 +105,32 @@ def _refuse_of_others(folder: Path) -> None:
         )
 
 
-def _built(on_event: OnEvent) -> Path:
-    binary = SOURCES / "build" / "netprobe"
-    if _is_current(binary):
+def _built(sources: Sources, on_event: OnEvent) -> Path:
+    binary = sources.into / "netprobe"
+    if sources.folder != CHECKOUT:
+        _make_private(sources.into)
+    if _is_current(binary, sources):
         return binary
     if on_event is not None:
         on_event("building the probe for this machine")
-    run_make(SOURCES)
+    run_make(sources.folder, sources.into)
     if not binary.is_file():
-        raise NetlabError(f"building the probe in {SOURCES} left no {binary}")
+        raise NetlabError(f"building the probe in {sources.folder} left no {binary}")
     # Make leaves a binary alone whose sources changed in time only: it is current all the same.
     binary.touch()
     return binary
 
 
-def _is_current(binary: Path) -> bool:
+def _make_private(folder: Path) -> None:
+    """A folder in the cache, which no other user could have made or can write to."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for each in (folder, folder.parent, cross.cache_folder()):
+        _refuse_of_others(each)
+
+
+def _is_current(binary: Path, sources: Sources) -> bool:
     try:
         built_at = binary.stat().st_mtime
     except OSError:
         return False
-    return all(source.stat().st_mtime <= built_at for source in sources_of(SOURCES))
+    return all(source.stat().st_mtime <= built_at for source in sources_of(sources.folder))

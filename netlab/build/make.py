@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from netlab import version
@@ -12,6 +13,21 @@ from netlab.errors import NetlabError, UsageError
 
 BUILD_S = 900.0
 """A cold zig first compiles a C library: up to a minute, and several on a starved machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The probe's sources, and where what is built of them is kept."""
+
+    folder: Path
+    """With the Makefile in it; nothing is written there."""
+    into: Path
+    """May not exist yet."""
+
+    @classmethod
+    def of_checkout(cls, folder: Path) -> Sources:
+        """What is built of a checkout's sources is kept among them."""
+        return cls(folder, folder / "build")
 
 
 def sources_of(folder: Path) -> Iterator[Path]:
@@ -23,8 +39,9 @@ def sources_of(folder: Path) -> Iterator[Path]:
     yield Path(version.__file__)
 
 
-def run_make(folder: Path, words: Sequence[str] = ()) -> str:
-    """Run ``make WORDS`` in ``folder``; what it and the compiler said beside, such as warnings.
+def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
+    """Run ``make WORDS`` in ``folder``, which leaves what it makes in ``into``; what it and the
+    compiler said beside, such as warnings.
 
     UsageError names a program that is missing and what installs it; NetlabError shows what the
     compiler said.
@@ -33,9 +50,13 @@ def run_make(folder: Path, words: Sequence[str] = ()) -> str:
         raise UsageError(
             "the probe is built with make, and there is none: sudo apt-get install make"
         )
+    # The checkout's version.py is where the Makefile looks for it; an installed one is not.
+    given = [f"VERSION={version.VERSION}"]
+    if into != Sources.of_checkout(folder).into:  # by hand it is make's own, and not absolute
+        given.append(f"BUILD={into}")
     try:
         done = subprocess.run(
-            ["make", "--no-print-directory", "-C", str(folder), *words],
+            ["make", "--no-print-directory", "-C", str(folder), *given, *words],
             capture_output=True,
             text=True,
             errors="replace",

@@ -30,15 +30,14 @@ def build_all(
     """Each target's probe, one after the other, and a copy of it in ``into/TARGET``.
 
     This machine's is built like all the others, for every machine of its kind: static, and the
-    same bytes wherever it is built. UsageError outside a checkout, and where a compiler is missing.
+    same bytes wherever it is built. UsageError without sources, and where a compiler is missing.
     """
-    if not local.has_sources():
-        raise UsageError(f"no sources of the probe in {local.SOURCES}: run netlab in its checkout")
+    sources = local.sources()
     for target in targets:
         cross.compiler_for(target)  # what is missing is said before minutes of building
     made = []
     for target in targets:
-        probe = cross.build(local.SOURCES, target, on_event)
+        probe = cross.build(sources, target, on_event)
         if into is not None:
             place = into / target.name / target.file_name
             place.parent.mkdir(parents=True, exist_ok=True)

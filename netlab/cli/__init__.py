@@ -15,7 +15,7 @@ import click
 from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
 from netlab.cli.lab import lab
-from netlab.cli.options import FILE, FOLDER, HOSTS, ONLY, SET
+from netlab.cli.options import FILE, FOLDER, HOSTS, MATRIX, ONLY, SET
 from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
@@ -93,7 +93,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("matrix", type=FILE)
+@MATRIX
 @HOSTS
 @click.option(
     "--into",
@@ -175,7 +175,7 @@ def run(
 
 
 @cli.command()
-@click.argument("matrix", type=FILE)
+@MATRIX
 @HOSTS
 @ONLY
 @SET

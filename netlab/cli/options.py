@@ -13,6 +13,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
+def _matrix(_context: click.Context, _parameter: click.Parameter, given: Path) -> Path:
+    from netlab.config.shipped import matrix_file
+
+    return matrix_file(given)
+
+
+MATRIX = click.argument("matrix", type=FILE, callback=_matrix)
+"""A file, or the name of a matrix that netlab brings along."""
+
+
 def rate_of(text: str, option: str = "--rate") -> float:
     """bit/s that an option says; UsageError where it is no rate."""
     from netlab.units import parse_rate

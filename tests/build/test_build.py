@@ -15,6 +15,7 @@ from folders import PROBES
 
 from netlab.build import cross, local, release
 from netlab.build.local import local_probe, probe_for
+from netlab.build.make import Sources
 from netlab.build.targets import local_target, target_of
 from netlab.errors import NetlabError, UsageError
 
@@ -32,7 +33,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "src").mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "src" / "netprobe.c").write_text("int main;\n")
-    monkeypatch.setattr(local, "SOURCES", folder)
+    monkeypatch.setattr(local, "CHECKOUT", folder)
     return folder
 
 
@@ -94,7 +95,7 @@ def test_missing_make_is_named_with_the_command_that_installs_it(
 def test_an_installation_without_sources_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(local, "SOURCES", tmp_path / "nowhere")
+    monkeypatch.setattr(local, "CHECKOUT", tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"no sources of the probe in .*nowhere"):
         local_probe()
 
@@ -188,10 +189,10 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
     made = []
     for name in ("first", "a-much-longer-second"):
         copy = tmp_path / name / "probes"
-        shutil.copytree(local.SOURCES, copy, ignore=shutil.ignore_patterns("build"))
+        shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
         (copy.parent / "netlab").mkdir()
         shutil.copy(local.PACKAGE / "version.py", copy.parent / "netlab")
-        made.append(cross.build(copy, target_of("W", "x86_64")))
+        made.append(cross.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
     binaries = [probe.path.read_bytes() for probe in made]
     assert binaries[0] == binaries[1]
     assert binaries[0].startswith(b"MZ")
@@ -208,11 +209,11 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
 def test_the_same_source_gives_the_same_bytes_wherever_it_lies(name: str, tmp_path: Path) -> None:
     (target,) = release.targets_named([name])
     copy = tmp_path / "probes"
-    shutil.copytree(local.SOURCES, copy, ignore=shutil.ignore_patterns("build"))
+    shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
     (tmp_path / "netlab").mkdir()
     shutil.copy(local.PACKAGE / "version.py", tmp_path / "netlab")
-    first = cross.build(local.SOURCES, target).path.read_bytes()
-    again = cross.build(copy, target)
+    first = cross.build(local.sources(), target).path.read_bytes()
+    again = cross.build(Sources.of_checkout(copy), target)
     assert again.seconds is not None
     assert again.path.read_bytes() == first
     assert str(tmp_path).encode() not in first
@@ -224,7 +225,7 @@ def test_the_same_source_gives_the_same_bytes_wherever_it_lies(name: str, tmp_pa
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation without sources: its probe for this machine."""
-    monkeypatch.setattr(local, "SOURCES", tmp_path / "nowhere")
+    monkeypatch.setattr(local, "CHECKOUT", tmp_path / "nowhere")
     monkeypatch.setattr(local, "PACKAGED", tmp_path / "packaged")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "packaged" / local_target().name / local_target().file_name

@@ -12,9 +12,10 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from folders import ROOT
+from folders import PROBES, ROOT
 
 from netlab.build import local
+from netlab.build.make import Sources
 from netlab.build.targets import TARGETS
 
 NEEDED = ("netlab", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
@@ -136,5 +137,5 @@ def test_an_installed_netlab_has_the_probes_of_other_systems_ready(
 
 
 def test_this_checkout_builds_from_its_sources() -> None:
-    assert local.has_sources()
+    assert local.sources() == Sources.of_checkout(PROBES)
     assert not local.PACKAGED.exists()

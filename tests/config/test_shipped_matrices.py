@@ -12,6 +12,8 @@ from folders import MATRICES
 
 from netlab.build.local import local_probe
 from netlab.config.matrix_file import load_matrix
+from netlab.config.shipped import matrix_file, names
+from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Record
 from netlab.store.reader import read
@@ -125,3 +127,17 @@ def test_the_payload_of_the_loopback_is_found_in_both_protocols_and_ip_versions(
         segment = payloads["TCP", version]
         assert isinstance(segment, int)
         assert 1448 < segment <= 65_536 - 40
+
+
+def test_a_matrix_is_found_by_its_name_and_an_unknown_one_is_named_with_those_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert names() == tuple(sorted(path.stem for path in MATRICES.glob("*.yaml")))
+    assert matrix_file(Path("loopback")).read_bytes() == ((MATRICES / "loopback.yaml").read_bytes())
+    with pytest.raises(UsageError, match=r"no file loopbak, and .* there are connection-kinds, "):
+        matrix_file(Path("loopbak"))
+    for path in ("mine.yaml", "folder/loopback", "./mine.yml"):
+        assert matrix_file(Path(path)) == Path(path)
+    Path("loopback").write_text("title: mine\n")
+    assert matrix_file(Path("loopback")) == Path("loopback")

@@ -16,6 +16,7 @@ from netprobe_agents import PATIENCE_S
 from runners import Runner, make
 
 from netlab.build import cross
+from netlab.build.make import Sources
 from netlab.build.targets import TARGETS, Target
 
 
@@ -39,7 +40,10 @@ def system_of(binary: Path) -> str:
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
     require("zig")
-    for made in (cross.build_contract(PROBES, target), cross.build(PROBES, target)):
+    for made in (
+        cross.build_contract(Sources.of_checkout(PROBES), target),
+        cross.build(Sources.of_checkout(PROBES), target),
+    ):
         assert system_of(made.path) == target.name
         assert "warning" not in made.said
 

@@ -1,0 +1,54 @@
+"""Lays what an installed netlab needs beside its code: the probe's sources, the matrices.
+
+pyproject.toml names it as setuptools' ``build_py``. Setuptools imports it by its path while it
+builds: nothing else of netlab is to be found then.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from setuptools.command.build_py import build_py
+
+LAID = {
+    "netlab/probes/source": ("probes", ("Makefile", "*.mk", "src/**/*.[ch]")),
+    "netlab/matrices": ("matrices", ("*.yaml",)),
+}
+"""Folder in the package → where its files are, by which patterns; a folder that is not there gives
+none, as where the probes of a release were built beforehand."""
+
+
+class BuildPy(build_py):
+    """What setuptools does, and the files of ``LAID``; an editable install reads the checkout."""
+
+    def run(self) -> None:
+        """Lay them all."""
+        super().run()
+        if self.editable_mode:
+            return
+        for place, path in self._laid():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+
+    def get_source_files(self) -> list[str]:
+        """For an sdist as well."""
+        return [*super().get_source_files(), *(str(path) for _, path in _files())]
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        """All that is installed."""
+        laid = [] if self.editable_mode else [str(place) for place, _ in self._laid()]
+        return [*super().get_outputs(include_bytecode), *laid]
+
+    def _laid(self) -> list[tuple[Path, Path]]:
+        return [(Path(self.build_lib) / place, path) for place, path in _files()]
+
+
+def _files() -> list[tuple[Path, Path]]:
+    """Place in the package, and file; setuptools runs in the project's folder."""
+    return [
+        (Path(place) / path.relative_to(folder), path)
+        for place, (folder, patterns) in LAID.items()
+        for pattern in patterns
+        for path in sorted(Path(folder).glob(pattern))
+    ]
