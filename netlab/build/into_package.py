@@ -33,7 +33,8 @@ class BuildPy(build_py):
 
     def get_source_files(self) -> list[str]:
         """For an sdist as well."""
-        return [*super().get_source_files(), *(str(path) for _, path in _files())]
+        ours = super().get_source_files()  # type: ignore[no-untyped-call]  # its stub has none
+        return [*ours, *(str(path) for _, path in _files())]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """All that is installed."""
