@@ -247,20 +247,21 @@ class StreamSample:
         In the direction of its data; acknowledgements over TCP need the other one as well.
         """
         back = self.protocol == "TCP" and not self.flow
-        its = ((self.sender.host, False), (self.receiver.host, True))
         full = [
             each
             for each in self.others
-            if each.filled_share >= LINK_FULL and (back or (each.host, each.receiving) in its)
+            if each.filled_share >= LINK_FULL and (back or self._is_of_data(each))
         ]
         return max(full, key=lambda each: each.bit_per_s, default=None)
 
     @property
-    def most_others(self) -> OtherTraffic | None:
-        """The most of others that is told in the direction of its data, room left or not."""
-        its = ((self.sender.host, False), (self.receiver.host, True))
-        told = [each for each in self.others if (each.host, each.receiving) in its]
-        return max(told, key=lambda each: each.bit_per_s, default=None)
+    def others_told(self) -> OtherTraffic | None:
+        """The same; else the most of others in the direction of its data, with room left."""
+        told = (each for each in self.others if self._is_of_data(each))
+        return self.filled_by_others or max(told, key=lambda each: each.bit_per_s, default=None)
+
+    def _is_of_data(self, other: OtherTraffic) -> bool:
+        return other.host == (self.receiver.host if other.receiving else self.sender.host)
 
     @property
     def paced(self) -> bool:
@@ -272,6 +273,16 @@ class StreamSample:
         """Throughput as a share of the wire ceiling."""
         ceiling = self.ceiling_bit_per_s
         return None if ceiling is None else self.throughput_bit_per_s / ceiling
+
+    @property
+    def missing_share(self) -> float:
+        """What throughput lacks of the ceiling, as a share of it: all where that is not known."""
+        return 1 - (self.ceiling_share or 0)
+
+    @property
+    def longest_wait_share(self) -> float:
+        """Share of the window that the end which waited longer had no CPU."""
+        return max(end.waited_share for end in self.ends)
 
     @property
     def calls_per_s(self) -> float | None:

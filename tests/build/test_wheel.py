@@ -5,40 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from folders import PROBES, ROOT
+from installs import done, install
 
 from netlab.build import local
 from netlab.build.make import Sources
 from netlab.build.targets import TARGETS
 
 NEEDED = ("netlab", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
-WAIT_S = 900.0
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.needs("zig", "cc"),
 ]
-
-
-def done(argv: list[str], **more: object) -> str:
-    ended = subprocess.run(
-        argv,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-        stdin=subprocess.DEVNULL,
-        **more,  # type: ignore[call-overload]
-    )
-    assert ended.returncode == 0, f"{argv}:\n{ended.stdout[-2000:]}\n{ended.stderr[-4000:]}"
-    return str(ended.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with nothing but the wheel in it, and the libraries of this one beside it."""
-    venv = tmp_path_factory.mktemp("installed") / "venv"
-    done([sys.executable, "-m", "venv", "--without-pip", str(venv)])
-    python = str(venv / "bin" / "python")
-    quiet = ["--quiet", "--disable-pip-version-check"]
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", *quiet]
-    done([*pip, "--no-deps", "--no-index", str(wheel)])
-    (site,) = venv.glob("lib/python*/site-packages")
-    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return venv
+    return install(wheel, tmp_path_factory.mktemp("installed"))
 
 
 def without_programs(folder: Path) -> dict[str, str]:

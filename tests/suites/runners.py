@@ -23,6 +23,7 @@ from netprobe_agents import PATIENCE_S, Agent
 from netlab.build import cross, release
 from netlab.build.make import Sources
 
+SOURCES = Sources.of_checkout(PROBES)
 WINE = next(
     (path for path in ("/usr/lib/wine/wine64", "/usr/lib64/wine/wine64") if Path(path).exists()),
     shutil.which("wine64") or "",
@@ -55,15 +56,13 @@ def make(*words: str) -> str:
 def built(target: str) -> Path:
     """The probe for a target, as a release carries it."""
     require("zig")
-    return cross.build(Sources.of_checkout(PROBES), release.targets_named([target])[0]).path
+    return cross.build(SOURCES, release.targets_named([target])[0]).path
 
 
 def contract(target: str) -> Path:
     """The contract's test for a target, built as its probe is."""
     require("zig")
-    return cross.build_contract(
-        Sources.of_checkout(PROBES), release.targets_named([target])[0]
-    ).path
+    return cross.build_contract(SOURCES, release.targets_named([target])[0]).path
 
 
 @dataclass(frozen=True)
@@ -166,8 +165,8 @@ def make_runner(request: pytest.FixtureRequest, name: str, folder: Path) -> Runn
         require("mingw")
         (target,) = release.targets_named(["windows-x86_64"])
         mingw = cross.compilers_for(target)[-1]
-        tests = cross.build_contract(Sources.of_checkout(PROBES), target, mingw).path
-        binary = cross.build(Sources.of_checkout(PROBES), target, compiler=mingw).path
+        tests = cross.build_contract(SOURCES, target, mingw).path
+        binary = cross.build(SOURCES, target, compiler=mingw).path
     else:
         tests, binary = contract("windows-x86_64"), built("windows-x86_64")
     start: tuple[str, ...] = request.getfixturevalue("wine")

@@ -188,8 +188,8 @@ warning(
     _("trials took {shortest_s} to {longest_s} where {asked_s} were asked for ({source})"),
     rule="durations:off_time", rank=64,
     advice=_("compare such trials with others of their length only"),
-    section=RUN, stated="a window was over 2 % off the time asked for, beyond its longest gap; or "
-        "a document says so of its trials")
+    section=RUN, stated="a trial's window, without its longest gap, differs by more than 2 % from "
+        "the time asked for; or an imported document reports that of its trials")
 warning(
     "outlier",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "

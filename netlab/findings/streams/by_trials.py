@@ -96,14 +96,16 @@ def _without_harmless(shown: Sequence[JudgedStream]) -> list[JudgedStream]:
                 harmless[part] = max(harmless.get(part, 0.0), end.waited_share)
     return [
         replace(each, kind=_else(each.sample), by_shares=False)
-        if each.kind is not None and each.kind in _WAITS and _is_harmless(each, harmless)
+        if _is_harmless(each, harmless)
         else each
         for each in shown
     ]
 
 
 def _is_harmless(each: JudgedStream, harmless: Mapping[_Part, float]) -> bool:
-    ends = _WAITS[each.kind](each.sample) if each.kind is not None else ()
+    if each.kind is None or each.kind not in _WAITS:
+        return False
+    ends = _WAITS[each.kind](each.sample)
     return all(
         end.waited_share <= harmless.get(part, 0.0)
         for part, end in _parts(each.sample)

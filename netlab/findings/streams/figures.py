@@ -24,7 +24,7 @@ _OF_ENDS = ("run_queue_share", "throttled_share", "steal_share", "busiest_core_s
 
 
 def _others_bit_per_s(sample: StreamSample) -> float | None:
-    told = sample.filled_by_others or sample.most_others
+    told = sample.others_told
     if told is not None:
         return told.bit_per_s
     framing = sample.framing
@@ -32,7 +32,7 @@ def _others_bit_per_s(sample: StreamSample) -> float | None:
 
 
 def _filled_share(sample: StreamSample) -> float | None:
-    told = sample.filled_by_others or sample.most_others
+    told = sample.others_told
     if told is not None:
         return told.filled_share
     share = sample.ceiling_share
@@ -84,7 +84,7 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is no number, where all of these trials have the same."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    told = [each.filled_by_others or each.most_others for each in trials]
+    told = [each.others_told for each in trials]
     places = {(each.host, each.receiving) for each in told if each is not None}
     if len(places) != 1 or None in told:
         return {}

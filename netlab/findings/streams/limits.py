@@ -171,9 +171,8 @@ def lost_to_stops(sample: StreamSample) -> bool:
     """Whether its data stopped for half of the time that is missing and more, which is said by
     itself: what TCP, a CPU or a counter tells of such a window is no limit.
     """
-    return sample.stopped_share > 0 and (
-        sample.stopped_share >= COSTS * (1 - (sample.ceiling_share or 0))
-    )
+    stopped = sample.stopped_share
+    return stopped > 0 and stopped >= COSTS * sample.missing_share
 
 
 def is_above(sample: StreamSample) -> bool:

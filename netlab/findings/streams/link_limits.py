@@ -137,7 +137,7 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
     less than others that stand still as long each time. TCP's plateau would tell.
     """
     lacks = 1 - fit.rate_bit_per_s / stated_bit_per_s
-    waits = [max(end.waited_share for end in each.sample.ends) for each in fit.members]
+    waits = [each.sample.longest_wait_share for each in fit.members]
     told = any(each.sample.plateau_bit_per_s is not None for each in fit.members)
     alike = min(waits) >= lacks and max(waits) <= WAITS_ALIKE * min(waits)
     return alike and not told and all(each.by_shares for each in fit.members)
@@ -192,7 +192,7 @@ def _is_robbed(sample: StreamSample) -> bool:
     """Whether the hypervisor took what may be half of the time that is missing: taken evenly, it
     holds all streams to one rate."""
     stolen = max(end.steal_share or 0 for end in sample.ends)
-    return stolen > WAITED and stolen >= COSTS * (1 - (sample.ceiling_share or 0))
+    return stolen > WAITED and stolen >= COSTS * sample.missing_share
 
 
 def _is_of_rate(fit: RateFit) -> bool:

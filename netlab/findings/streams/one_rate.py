@@ -119,7 +119,7 @@ def fitted(
     for each in below:
         missing = 1 - rates[each.place] / top
         # What a whole cell stays below is no single trial's wait, but of TCP's plateau.
-        waited = max(end.waited_share for end in each.sample.ends)
+        waited = each.sample.longest_wait_share
         waits = (
             waited >= COSTS * missing
             if each.sample.cell in of_cells
@@ -148,7 +148,7 @@ def fitted(
 
 def _is_held_up(each: Stopped, share: float) -> bool:
     """Whether it is hardly below the rate, and had no CPU for far longer than it would take."""
-    waited = max(end.waited_share for end in each.sample.ends)
+    waited = each.sample.longest_wait_share
     return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)
 
 

@@ -74,7 +74,7 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
     A wait may cost nothing, what others use of a link is gone. One that is slower than stated is
     full before it seems so.
     """
-    parts, enough = parts_of(sample), MOSTLY * missing_share(sample)
+    parts, enough = parts_of(sample), MOSTLY * sample.missing_share
     others = parts.get(Kind.OTHER_TRAFFIC)
     if others is None or sum(parts.values()) < enough:
         return None
@@ -99,13 +99,8 @@ def cost_of(kind: Kind, sample: StreamSample) -> float:
     """What a limit of that kind cost the stream, as a share of its ceiling: its part where it is
     known, and never more than what is missing.
     """
-    missing = missing_share(sample)
+    missing = sample.missing_share
     return min(missing, parts_of(sample).get(kind, missing))
-
-
-def missing_share(sample: StreamSample) -> float:
-    """Of the ceiling; all of it where that is not known."""
-    return 1 - (sample.ceiling_share or 0)
 
 
 def _waits(end: StreamEnd, number: int) -> Iterator[Kind]:

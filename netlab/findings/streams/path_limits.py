@@ -97,7 +97,7 @@ def _one_stream(sample: StreamSample) -> bool:
 def is_shared(sample: StreamSample) -> bool:
     """Whether others may have used half of what is missing, of a link or before it."""
     others = sample.likely_others_share
-    return others > 0 and others >= COSTS * (1 - (sample.ceiling_share or 0))
+    return others > 0 and others >= COSTS * sample.missing_share
 
 
 def crowded_out(sample: StreamSample) -> bool:

@@ -7,6 +7,7 @@ itself every 10 ms tells one from the other.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from statistics import fmean
 
@@ -37,9 +38,13 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
     rates = sorted(_rates(series)) if series is not None else []
     if len(rates) < STEPS:
         return None
-    clusters = ([each for each in rates if low <= each <= (1 + FLAT) * low] for low in rates if low)
-    most = max(clusters, key=lambda cluster: (len(cluster), cluster[0]), default=[])
-    return fmean(most) if len(most) >= MANY * len(rates) else None
+    spans = (
+        (bisect_right(rates, (1 + FLAT) * low) - first, first)
+        for first, low in enumerate(rates)
+        if low > 0
+    )
+    number, first = max(spans, default=(0, 0))
+    return fmean(rates[first : first + number]) if number >= MANY * len(rates) else None
 
 
 def flowing_bit_per_s(sample: StreamSample) -> float:
@@ -61,7 +66,7 @@ def stood_share(sample: StreamSample) -> float:
 def stood_for_cpu(sample: StreamSample) -> bool:
     """Whether it stood, and an end had no CPU for half of that time and more."""
     stood = stood_share(sample)
-    return stood > 0 and max(end.waited_share for end in sample.ends) >= COSTS * stood
+    return stood > 0 and sample.longest_wait_share >= COSTS * stood
 
 
 def _rates(series: TcpSeries) -> Iterator[float]:

@@ -13,10 +13,9 @@ import pytest
 from folders import PROBES
 from needs import require
 from netprobe_agents import PATIENCE_S
-from runners import Runner, make
+from runners import SOURCES, Runner, make
 
 from netlab.build import cross
-from netlab.build.make import Sources
 from netlab.build.targets import TARGETS, Target
 
 
@@ -41,8 +40,8 @@ def system_of(binary: Path) -> str:
 def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
     require("zig")
     for made in (
-        cross.build_contract(Sources.of_checkout(PROBES), target),
-        cross.build(Sources.of_checkout(PROBES), target),
+        cross.build_contract(SOURCES, target),
+        cross.build(SOURCES, target),
     ):
         assert system_of(made.path) == target.name
         assert "warning" not in made.said
