@@ -17,7 +17,7 @@ from netlab.build import local
 from netlab.build.make import Sources
 from netlab.build.targets import TARGETS
 
-NEEDED = ("netlab", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
+NEEDED = ("netlab", "matrices", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
 
 pytestmark = [
     pytest.mark.slow,
