@@ -10,6 +10,7 @@
     ├── HostError               4   a host is unreachable, refused us, or is not fit
     │   ├── HostRefused         4   it answered and refused us: for a person to mend
     │   │   └── HostKeyError    4   its key is unknown or is not the pinned one
+    │   │       └── UnknownHostKey  4   its key is unknown: a person may confirm it
     │   └── HostGone            4   it was there, and answers no longer
     ├── ExpectationError        5   an expectation of the matrix is not met
     ├── LockedError             6   another run folder writer, or another controller on a host
@@ -83,6 +84,19 @@ class HostRefused(HostError):
 
 class HostKeyError(HostRefused):
     """A host's key is unknown or is not the pinned one."""
+
+
+class UnknownHostKey(HostKeyError):
+    """A host's key is not known: a person may confirm it."""
+
+    def __init__(self, shown: str, key: str, fingerprint: str, sentence: str) -> None:
+        self.shown = shown
+        """The host's name, of a jump host with the name of the host behind it."""
+        self.key = key
+        """``ssh-ed25519 AAAA…``, as an inventory pins it."""
+        self.fingerprint = fingerprint
+        """``ssh-ed25519 SHA256:…``, as OpenSSH prints it."""
+        super().__init__(sentence)
 
 
 class HostGone(HostError):

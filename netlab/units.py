@@ -129,6 +129,11 @@ def parse_share(value: str | float) -> float:
     return float(Decimal(number) / 100)
 
 
+def many(number: int, word: str) -> str:
+    """``1 trial``, ``2 trials``: of words whose plural is regular."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def format_share(share: float) -> str:
     """In per cent, to three figures: ``2.5 %``, ``95 %``, ``99.9 %``."""
     return f"{100 * share:.3g} %"

@@ -38,7 +38,7 @@ PLANTED = {
     "matplotlib": ("report/page/opening.py", FUNCTION, "matplotlib"),
     "pandas": ("compare/judge.py", FOR_TYPES, "pandas"),
     "pydantic": ("experiment/hosts.py", FUNCTION, "pydantic"),
-    "click": ("run/plan.py", FOR_TYPES, "click"),
+    "click": ("run/planning/plan.py", FOR_TYPES, "click"),
     "babel": ("results/labels.py", FUNCTION, "babel"),
     "jinja2": ("report/write/text.py", FUNCTION, "jinja2"),
     "yaml": ("store/run_folder.py", FOR_TYPES, "yaml"),
@@ -47,7 +47,7 @@ PLANTED = {
 NEIGHBOURS = {
     "findings/finding.py": "netlab.compare.judge",
     "compare/judge.py": "netlab.findings.finding",
-    "run/plan.py": "netlab.report.live",
+    "run/planning/plan.py": "netlab.report.live",
     "report/live.py": "netlab.run.progress",
     "remote/agent.py": "netlab.imports.table",
     "imports/table.py": "netlab.remote.agent",

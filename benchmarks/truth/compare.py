@@ -28,8 +28,9 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
 from netlab.results.readings import readings
+from netlab.run.asked import Options
 from netlab.run.progress import Progress
-from netlab.run.run import Options, run
+from netlab.run.run import run
 from netlab.stats import mean
 
 BLOCKS = 5

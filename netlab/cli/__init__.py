@@ -8,13 +8,15 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from netlab.cli.compare import check, compare
 from netlab.cli.imports import import_, show_report
+from netlab.cli.init import init
 from netlab.cli.lab import lab
+from netlab.cli.measure import measure
 from netlab.cli.options import FILE, FOLDER, HOSTS, MATRIX, ONLY, SET
 from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.streams import guard_streams, settle_streams
@@ -22,6 +24,9 @@ from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.run.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
+
+if TYPE_CHECKING:
+    from netlab.run.asked import Options
 
 EXIT_CODES = """\b
 Exit codes
@@ -79,6 +84,14 @@ def _leave_at_once(code: int) -> NoReturn:
     os._exit(code)
 
 
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="A JSON line a record on standard output."
+)
+REPORT = click.option(
+    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
+)
+
+
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXIT_CODES,
@@ -87,8 +100,8 @@ def _leave_at_once(code: int) -> NoReturn:
 def cli() -> None:
     """Measure what a network path and its hosts can do, over a whole matrix of conditions.
 
-    A run is a folder. `netlab run` fills it and can be stopped at any moment: the same command with
-    --into FOLDER resumes it. Reports are made from the folder and from nothing else.
+    A run is a folder. `netlab run` fills it and can be stopped at any moment: `netlab resume
+    FOLDER` goes on with it. Reports are made from the folder and from nothing else.
     """
 
 
@@ -106,7 +119,10 @@ def cli() -> None:
 @SET
 @click.option("--retries", type=click.IntRange(0, 10), default=1, show_default=True)
 @click.option(
-    "--redo", multiple=True, metavar="CELL", help="Measure this cell again; the old record stays."
+    "--redo",
+    multiple=True,
+    metavar="WORDS",
+    help="Measure these cells again: keys, pairings, tests, or `failed`; the old records stay.",
 )
 @click.option(
     "--wait",
@@ -128,10 +144,8 @@ def cli() -> None:
     is_flag=True,
     help="Measure nothing where some cell cannot be measured for want of a host.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON line a record on standard output.")
-@click.option(
-    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
-)
+@JSON
+@REPORT
 def run(
     matrix: Path,
     hosts: Path | None,
@@ -147,9 +161,7 @@ def run(
     with_report: bool,
 ) -> None:
     """Measure every cell of MATRIX that has not been measured yet, and make the report."""
-    from netlab.run.progress import Progress
-    from netlab.run.run import Options
-    from netlab.run.run import run as run_matrix
+    from netlab.run.asked import Options
 
     options = Options(
         matrix=matrix,
@@ -158,11 +170,18 @@ def run(
         only=only,
         overrides=overrides,
         retries=retries,
-        redo=frozenset(redo),
+        redo=redo,
         wait_s=wait,
         patience_s=patience,
         strict=strict,
     )
+    _measure(options, as_json=as_json, with_report=with_report)
+
+
+def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
+    from netlab.run.progress import Progress
+    from netlab.run.run import run as run_matrix
+
     progress = Progress(as_json=as_json)
     try:
         with interruptible():
@@ -172,6 +191,23 @@ def run(
     if with_report:
         show_report(outcome.folder, quiet=as_json)
     outcome.raise_for_status()
+
+
+@cli.command()
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--hosts",
+    type=FILE,
+    metavar="FILE",
+    help="The inventory of hosts.  [default: the one that the run was begun with]",
+)
+@JSON
+@REPORT
+def resume(folder: Path, hosts: Path | None, as_json: bool, with_report: bool) -> None:
+    """Go on with the run in FOLDER, by its own matrix and all that was asked of it."""
+    from netlab.run.asked import options_to_resume
+
+    _measure(options_to_resume(folder, hosts), as_json=as_json, with_report=with_report)
 
 
 @cli.command()
@@ -197,9 +233,9 @@ def plan(
 
     With --hosts each host is asked what it can do, and cells that it cannot measure are named.
     """
-    from netlab.run.ask_hosts import asking
-    from netlab.run.plan import plan_of
-    from netlab.run.plan_text import plan_text
+    from netlab.run.planning.ask_hosts import asking
+    from netlab.run.planning.plan import plan_of
+    from netlab.run.planning.plan_text import plan_text
 
     ask = None if hosts is None or offline else asking(tell)
     made = plan_of(matrix, hosts, only, overrides, ask)
@@ -358,3 +394,5 @@ cli.add_command(check)
 cli.add_command(compare)
 cli.add_command(lab)
 cli.add_command(import_)
+cli.add_command(init)
+cli.add_command(measure)

@@ -58,5 +58,8 @@ HOSTS = click.option(
     help="The inventory of hosts. Without it the matrix has a `hosts:` section of its own.",
 )
 ONLY = click.option(
-    "--only", multiple=True, metavar="PAIRING", help="Only this pairing (may be given again)."
+    "--only",
+    multiple=True,
+    metavar="WORDS",
+    help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be given again).",
 )

@@ -45,7 +45,7 @@ class Host:
 
     name: str
     os: str
-    """A letter: L, W, M, F."""
+    """A letter: L, W, M, F; empty where it is not known yet."""
     local: bool = False
     ssh: SshTarget | None = None
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -211,12 +211,25 @@ class Inventory:
         """Why no two hosts stand for ``pairing``."""
         if is_by_name(pairing):
             return f"{roles_of(pairing)[1]} is a mirror: it answers, and cannot be the client"
+        return f"{pairing} needs {self.wanting(pairing)}"
+
+    def wanting(self, pairing: str) -> str:
+        """The hosts that the inventory lacks for a pairing of letters, such as a Windows host."""
         server, client = pairing[0], pairing[1]
-        both = "two different machines" if server == client else "one host each"
-        return f"{pairing} needs {both} with `os: {server}` (server) and `os: {client}` (client)"
+        usable = [host for host in self.hosts if host.name not in self.observed]
+        there = {host.os for host in usable}
+        clients = {host.os for host in usable if host.mirror is None}
+        lacking = {server} - there | {client} - clients
+        if lacking:
+            hosts = " and ".join(_a_host(letter) for letter in OS_NAMES if letter in lacking)
+            return f"{hosts} that can be the client" if lacking <= there else hosts
+        if server == client:
+            return f"{_a_host(server)} on a second machine"
+        return f"{_a_host(server)} and {_a_host(client)} on two machines"
 
     def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
-        """The hosts to connect to: the first choice of each pairing, and what may stand in.
+        """The hosts to connect to: the first choice of each pairing, and what may stand in; none of
+        a pairing that the inventory has no hosts for.
 
         A further host is asked only where a machine can run several systems, since then the
         one that is needed may be away while another answers.
@@ -224,9 +237,7 @@ class Inventory:
         names: dict[str, None] = {}
         for pairing in pairings:
             candidates = self.candidates(pairing)
-            if not candidates:
-                raise UsageError(f"{self.file}: {self.why_not(pairing)}")
-            names.update({host.name: None for host in candidates[0]})
+            names.update({host.name: None for pair in candidates[:1] for host in pair})
             if any(host.machine for pair in candidates for host in pair):
                 names.update({host.name: None for pair in candidates for host in pair})
         return tuple(host for host in self.hosts if host.name in names)
@@ -236,6 +247,11 @@ def _met_in(host: Host, network: str | None) -> Host:
     if host.only_network is None and network in host.addresses:
         return replace(host, only_network=network)
     return host
+
+
+def _a_host(letter: str) -> str:
+    name = "host of another system" if letter == "X" else f"{OS_NAMES[letter]} host"
+    return f"a {name}"
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:

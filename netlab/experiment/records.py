@@ -106,6 +106,7 @@ _WORDS = {
     "locked": _("Another controller was measuring with this host"),
     # What the controller says.
     "host-away": _("The host did not answer, or runs its other operating system"),
+    "no-host": _("The inventory has no hosts for the pairing"),
     "not-as-set-up": _("The hosts cannot do what the cell asks for as they are set up"),
     "host-gone": _("The host stopped answering during the trial"),
     "host-refused": _("The host refused the login, or its key is not the one that is known"),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from netlab import stats
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.records import Record, Status, as_number
-from netlab.units import format_share
+from netlab.units import format_share, many
 
 JUDGED = (
     "throughput_bit_per_s",
@@ -75,7 +75,7 @@ class StealRule:
     def disturbed(self, trials: int) -> str:
         """``3 trials lost more than 0.5 % of a host's CPU time to others on its hypervisor``."""
         return (
-            f"{trials} {'trial' if trials == 1 else 'trials'} lost more than "
+            f"{many(trials, 'trial')} lost more than "
             f"{format_share(self.steal)} of a host's CPU time to others on its hypervisor"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
@@ -85,8 +86,33 @@ class Ends:
         )
 
 
-OnGoodput = Callable[[Cell, float], None]
-"""Called about once a second with the goodput so far, in bit/s."""
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What one flow of a trial has carried by now."""
+
+    flow: str
+    """Prefix of its values, one of ``records.FLOWS``."""
+    payload_bytes: int
+    """As the receiver counts them, from the first message on, warm-up included."""
+    elapsed_s: float
+    """Since that end began."""
+    messages: int = 0
+    """Those received; of round trips, those that came back."""
+
+    @property
+    def rate_bit_per_s(self) -> float:
+        """Goodput so far; 0 before anything has passed."""
+        return 8 * self.payload_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+
+OnGoodput = Callable[[Cell, SoFar], None]
+"""Called about once a second with what has been carried so far."""
+
+
+def so_far(record: Mapping[str, Any], flow: str = "") -> SoFar:
+    """What a probe's ``progress`` says."""
+    elapsed_s = record.get("elapsed_ns", 0) / 1e9
+    return SoFar(flow, int(record.get("bytes", 0)), elapsed_s, int(record.get("messages", 0)))
 
 
 def address_of(host: Host, cell: Cell) -> str:

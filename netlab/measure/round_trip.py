@@ -9,7 +9,7 @@ from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.conversation import ConversationEnd, drive
-from netlab.measure.ends import Ends, OnGoodput
+from netlab.measure.ends import Ends, OnGoodput, so_far
 from netlab.measure.exchange import Asking, Exchange, deadline_s, exchange_of
 from netlab.measure.record import of_connection, prefixed
 from netlab.measure.requests import heeds
@@ -38,9 +38,8 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     exchange = exchange_of(setup, ends)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        elapsed_ns = record.get("elapsed_ns") or 0
-        if side is exchange.asker and elapsed_ns:
-            live(trial.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
+        if side is exchange.asker:
+            live(trial.cell, so_far(record))
 
     drive([exchange], deadline_s(setup), on_progress)
     return _values(exchange, setup)

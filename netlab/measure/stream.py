@@ -12,7 +12,7 @@ from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measure.common_window import CommonWindow, common_window
 from netlab.measure.conversation import ConversationEnd, drive, opened_by
-from netlab.measure.ends import Ends, OnGoodput
+from netlab.measure.ends import Ends, OnGoodput, so_far
 from netlab.measure.flow import Flow, deadline_s, keys_of
 from netlab.measure.host_watch import DropWatch
 from netlab.measure.record import of_connection, prefixed
@@ -40,7 +40,8 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         if side.verb == "receive":
-            live(trial.cell, _rate_so_far(record))
+            flow = next(each.name for each in flows if side in each.sides)
+            live(trial.cell, so_far(record, flow))
 
     watch = DropWatch.begin(ends, stream)
     drive(flows, deadline_s(stream), on_progress)
@@ -83,11 +84,6 @@ def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
     if ends.window is not None and ends.window.knows(*agents):
         return ends.window
     return common_window([stream], agents) if stream.direction == "both" else None
-
-
-def _rate_so_far(progress: Mapping[str, Any]) -> float:
-    elapsed_ns = progress.get("elapsed_ns") or 0
-    return 8e9 * progress.get("bytes", 0) / elapsed_ns if elapsed_ns else 0.0
 
 
 def _values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:

@@ -30,7 +30,7 @@ def sweep(
         cell = Cell(pairing=trial.cell.pairing, test="stream", setup=settings)
         try:
             values = stream.values_of(
-                Trial(cell, trial.number), ends, lambda _cell, rate: live(trial.cell, rate)
+                Trial(cell, trial.number), ends, lambda _cell, each: live(trial.cell, each)
             )
         except ProbeError:
             failed.append(message_bytes)

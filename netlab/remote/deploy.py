@@ -163,7 +163,7 @@ def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> 
 
 
 def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
-    if target.os != host.os:
+    if host.os and target.os != host.os:
         raise HostError(
             f"{host.name} runs {OS_NAMES[target.os]}, and the inventory says `os: {host.os}`"
         )

@@ -344,12 +344,12 @@ class HostPool:
 
     def _unpaired(self, cell: Cell) -> Unmeasured:
         away = self._away_of(cell.pairing)
-        reason = away[0].reason if away else "host-away"
+        reason = away[0].reason if away else "no-host"
         return Unmeasured(Status.PENDING, reason, self._missing(cell.pairing))
 
     def _missing(self, pairing: str) -> str:
         sentences = dict.fromkeys(absence.sentence for absence in self._away_of(pairing))
-        return "; ".join(sentences) or f"{pairing}: the inventory has no two hosts for it"
+        return "; ".join(sentences) or self._inventory.why_not(pairing)
 
     def _try_pairs(self) -> None:
         by_letter = [(pairing,) for pairing in self._pairs if not is_by_name(pairing)]

@@ -13,6 +13,7 @@ from netlab.experiment.interruptions import asks_again, interruptions
 from netlab.experiment.records import Record
 from netlab.experiment.stopping import StealRule
 from netlab.store.run_folder import RunFolder
+from netlab.units import many
 
 DISTURBED = "disturbed"
 """Kind of the note about a trial that is tried again because a host's CPUs were taken away."""
@@ -72,4 +73,4 @@ def stopped_for_good(record: Record) -> bool:
 
 def in_which_data_stopped(trials: int) -> str:
     """``1 trial in which data stopped``."""
-    return f"{trials} {'trial' if trials == 1 else 'trials'} in which data stopped"
+    return f"{many(trials, 'trial')} in which data stopped"

@@ -18,13 +18,15 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.results.labels import setting
 from netlab.terminal import printable
-from netlab.units import format_rate, format_seconds
+from netlab.units import format_rate, format_seconds, many
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from netlab.experiment.matrix import Link, Matrix
+    from netlab.measure.ends import SoFar
 
 QUIET_S = 10.0
 """Least time between two lines where standard error is no terminal."""
@@ -53,6 +55,10 @@ class Progress:
         self._pause_s = 0.0
         self._link: Link | None = None
         self._expected: set[tuple[str, int]] = set()
+        self._cells: dict[str, Cell] = {}
+        self._varied: tuple[str, ...] = ()
+        """Names of the settings in which cells differ."""
+        self._last = ""
         self._untold = False
         self._waited_for: set[str] = set()
 
@@ -65,7 +71,7 @@ class Progress:
         pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
         went_on = f", {done} there already" if done else ""
         self._say(
-            f"{folder}: {len(self._windows_s)} trials to measure{most}{went_on}, "
+            f"{folder}: {many(len(self._windows_s), 'trial')} to measure{most}{went_on}, "
             f"{self._time_told()}{pauses}"
         )
         if matrix.scale != 1:
@@ -74,14 +80,18 @@ class Progress:
             self._bar = _bar(self._total, done)
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """Trials that are to be measured; those told before are not counted again."""
+        """Trials that are to be measured; those told before are not many again."""
+        known = len(self._cells)
         for trial in trials:
             key = (trial.cell.key, trial.number)
+            self._cells[trial.cell.key] = trial.cell
             if key not in self._expected:
                 self._expected.add(key)
                 self._windows_s[key] = self._time_of(trial.cell)
                 self._left_s += self._windows_s[key]
                 self._total += 1
+        if len(self._cells) > known:
+            self._varied = _varied(self._cells.values())
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], total=self._total)
 
@@ -111,37 +121,40 @@ class Progress:
     def trial(self, trial: Trial) -> None:
         """A trial begins."""
         self._trial_began[trial.cell.key, trial.number] = time.monotonic()
-        self._draw(trial.cell.key)
+        self._draw(self._words(trial.cell.key))
 
-    def live(self, cell: Cell, rate_bit_per_s: float) -> None:
+    def live(self, cell: Cell, so_far: SoFar) -> None:
         """A trial's goodput so far."""
         if not self.measures_here:
-            self._draw(f"{cell.key}  {format_rate(rate_bit_per_s)}")
+            rate = format_rate(so_far.rate_bit_per_s)
+            self._draw(f"{self._words(cell.key)}: {rate} so far")
 
     def record(self, record: Record) -> None:
         """A record is on disk."""
         key = (record.cell, record.trial)
+        is_expected = key in self._windows_s
         window_s = self._windows_s.pop(key, 0.0)
         began = self._trial_began.pop(key, None)
         if began is not None:
             self._excess_s.append(time.monotonic() - began - window_s)
-        if window_s or record.attempt == 1:
+        if is_expected:
             self._done += 1
             self._left_s -= window_s
         if record.status is Status.FAILED:
             self._failed += 1
-            self._say(f"{record.cell}: failed: {record.detail or record.reason}")
+            self._say(f"{self._words(record.cell)}: failed: {record.detail or record.reason}")
         told_once = record.status in (Status.PENDING, Status.IMPOSSIBLE)
         if told_once and record.detail not in self._told:
             self._told.add(record.detail)
             those = "and others are pending" if record.status is Status.PENDING else "is impossible"
-            self._say(f"{record.cell} {those}: {record.detail or record.reason}")
+            self._say(f"{self._words(record.cell)} {those}: {record.detail or record.reason}")
         if self._json:
             print(json.dumps(_event(record)), flush=True)
+        self._last = _result(record) or self._last
         if self._bar is not None:
-            self._draw(record.cell)
+            self._draw(self._words(record.cell))
         elif time.monotonic() - self._said_at > QUIET_S:
-            self._say(self._state(record.cell))
+            self._say(self._state(self._words(record.cell)))
 
     def end(self) -> None:
         """Leave the terminal as it was."""
@@ -169,9 +182,18 @@ class Progress:
         return self._left_s + (max(each, 0.0) + self._pause_s) * len(self._windows_s)
 
     def _state(self, what: str) -> str:
-        failures = f", {self._failed} failures" if self._failed else ""
+        failures = f", {self._failed} failed" if self._failed else ""
         left = format_seconds(round(self._time_left_s()))
-        return f"{self._done}/{self._total}{failures}, {left} left  {what}"
+        last = f"; last: {self._last}" if self._last else ""
+        return f"{self._done}/{self._total}{failures}, {left} left  {what}{last}"
+
+    def _words(self, key: str) -> str:
+        """What a cell is: its pairing and test, and what it does not share with all others."""
+        cell = self._cells.get(key)
+        if cell is None:
+            return key
+        also = (setting(name, cell.settings.get(name)) for name in self._varied)
+        return ", ".join([f"{cell.pairing} {cell.test} {cell.setup.protocol}", *also])
 
     def _draw(self, what: str) -> None:
         bar = self._bar
@@ -190,6 +212,26 @@ class Progress:
                 self._bar.console.print(line, markup=False, highlight=False)
             else:
                 print(line, file=sys.stderr, flush=True)
+
+
+def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """The settings in which some cells of a kind of test differ, beside the protocol."""
+    seen: dict[tuple[str, str], set[object]] = {}
+    for cell in cells:
+        for name, value in cell.settings.items():
+            seen.setdefault((cell.test, name), set()).add(value)
+    found = dict.fromkeys(name for (_, name), values in seen.items() if len(values) > 1)
+    return tuple(name for name in found if name != "protocol")
+
+
+def _result(record: Record) -> str:
+    """The figure of a trial, where it has one."""
+    rate, trips = (
+        record.values.get(name) for name in ("throughput_bit_per_s", "transactions_per_s")
+    )
+    if isinstance(rate, int | float):
+        return format_rate(float(rate))
+    return f"{trips:,.0f} transactions/s" if isinstance(trips, int | float) else ""
 
 
 def _event(record: Record) -> dict[str, object]:
@@ -212,9 +254,14 @@ def _event(record: Record) -> dict[str, object]:
 def _bar(total: int, done: int) -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
 
     console = Console(stderr=True)
-    columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
+    cut = Column(no_wrap=True, overflow="ellipsis")
+    columns = (
+        BarColumn(bar_width=24),
+        TextColumn("{task.description}", markup=False, table_column=cut),
+    )
     # No thread of its own: it is drawn when something has happened.
     bar = Progress(
         *columns,

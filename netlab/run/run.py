@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from netlab.config.echoes import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
-from netlab.errors import HostError, IncompleteRun, Interrupted, UsageError
+from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
@@ -20,49 +19,17 @@ from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
 from netlab.results.value_types import RUN_CHECK
-from netlab.run.absence import PATIENCE_S
+from netlab.run.asked import NOTE, Options, data_of, to_go_on
 from netlab.run.due_trials import counts, disturbed, outstanding
 from netlab.run.ending import shielded
 from netlab.run.host_pool import HostPool
-from netlab.run.plan import chosen_of
+from netlab.run.planning.choice import check_redo, chosen_of, redo_of
+from netlab.run.planning.possible import possible_of
 from netlab.run.progress import Progress
 from netlab.run.session import Session
 from netlab.run.trial_faults import keep_traceback
 from netlab.store.run_folder import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a person asks of one run."""
-
-    matrix: Path
-    hosts: Path | None = None
-    into: Path | None = None
-    only: tuple[str, ...] = ()
-    overrides: Mapping[str, str] = field(default_factory=dict)
-    retries: int = 1
-    redo: frozenset[str] = frozenset()
-    wait_s: float = 0.0
-    patience_s: float = PATIENCE_S
-    """What is away is waited for from its loss on, once nothing else is left."""
-    strict: bool = False
-    """Measure nothing where a cell cannot be measured for want of a host."""
-
-    def to_go_on(self, folder: Path) -> str:
-        """The command that goes on with this run."""
-        words = ["netlab", "run", str(self.matrix), "--into", str(folder)]
-        words += [] if self.hosts is None else ["--hosts", str(self.hosts)]
-        words += [word for pairing in self.only for word in ("--only", pairing)]
-        words += [word for pair in self.overrides.items() for word in ("--set", "=".join(pair))]
-        words += [word for cell in sorted(self.redo) for word in ("--redo", cell)]
-        usual = Options(matrix=self.matrix)
-        numbers = {"--retries": "retries", "--wait": "wait_s", "--patience": "patience_s"}
-        for option, name in numbers.items():
-            if getattr(self, name) != getattr(usual, name):
-                words += [option, f"{getattr(self, name):g}"]
-        words += ["--strict"] if self.strict else []
-        return shlex.join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,36 +61,58 @@ def run(options: Options, progress: Progress) -> Outcome:
     inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
     refuse_what_echoes_lack(matrix, inventory)
     chosen = chosen_of(cells, options.only)
+    check_redo(options.redo, chosen)
+    possible = possible_of(chosen, inventory)
+    if options.strict and possible.sentence:
+        raise HostError(f"--strict: {possible.sentence}")
     into = options.into or _new_folder(options.matrix)
     with RunFolder.open_for_writing(into, plan_of(matrix, cells), check=RUN_CHECK) as folder:
-        _check_redo(options.redo, chosen)
-        trials = outstanding(folder, chosen, options.redo)
+        redo = redo_of(options.redo, chosen, folder.latest)
+        trials = outstanding(folder, chosen, redo)
         trials = tuple(dict.fromkeys((*trials, *disturbed(folder, chosen, matrix.quiet))))
         unreachable: tuple[str, ...] = ()
-        if trials:
-            done = sum(counts(folder, chosen).values()) - len(trials)
-            progress.begin(folder.path, trials, done=done, matrix=matrix)
+        due = tuple(trial for trial in trials if trial.cell.pairing not in possible.lacking)
+        if possible.sentence:
+            progress.warn([possible.sentence])
+        if due:
+            done = sum(counts(folder, possible.cells).values()) - len(due)
+            folder.note(NOTE, **data_of(options, folder.path))
+            progress.begin(folder.path, due, done=done, matrix=matrix)
             try:
-                unreachable = _measure(options, matrix, inventory, chosen, trials, folder, progress)
+                wanted = _Wanted(chosen, trials, redo)
+                unreachable = _measure(options, matrix, inventory, wanted, folder, progress)
+            except (HostError, LockedError):
+                folder.discard_if_unused()
+                raise
             except Interrupted as signal:
-                going_on = f"{signal}; to go on: {options.to_go_on(folder.path)}"
+                going_on = f"{signal}; to go on: {to_go_on(folder.path)}"
                 raise Interrupted(signal.signal_number, going_on) from None
         state = counts(folder, chosen)
         left = unreachable if state.get("pending") else ()
-        return Outcome(folder.path, state, left, options.to_go_on(folder.path))
+        return Outcome(folder.path, state, left, to_go_on(folder.path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What one session is to measure."""
+
+    cells: tuple[Cell, ...]
+    """Those chosen of the matrix."""
+    trials: tuple[Trial, ...]
+    redo: frozenset[str]
+    """Keys of cells that are measured again, done or not."""
 
 
 def _measure(
     options: Options,
     matrix: Matrix,
     inventory: Inventory,
-    chosen: tuple[Cell, ...],
-    trials: tuple[Trial, ...],
+    wanted: _Wanted,
     folder: RunFolder,
     progress: Progress,
 ) -> tuple[str, ...]:
     """One session with its hosts; a sentence for each host that is away at its end."""
-    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in trials))
+    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in wanted.trials))
     owner, wait_s = _owner(folder), options.wait_s
     with HostPool(
         inventory,
@@ -153,8 +142,8 @@ def _measure(
             pool=pool,
             matrix=matrix,
             progress=progress,
-            cells=chosen,
-            redo=options.redo,
+            cells=wanted.cells,
+            redo=wanted.redo,
             retries=options.retries,
             patience_s=options.patience_s,
             on_hosts=note_new_hosts,
@@ -198,13 +187,6 @@ def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
         settings=dict(cell.settings),
         repeats=repeats if own else None,
     )
-
-
-def _check_redo(redo: frozenset[str], chosen: tuple[Cell, ...]) -> None:
-    for word in sorted(redo - {cell.key for cell in chosen}):
-        raise UsageError(
-            f"--redo {word}: no such cell; `netlab plan --cells` lists the cells' keys"
-        )
 
 
 def _new_folder(matrix: Path) -> Path:

@@ -14,8 +14,8 @@ from netlab.errors import HostError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
-from netlab.run.ask_hosts import in_a_sentence
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.run.planning.ask_hosts import in_a_sentence
 from netlab.terminal import printable
 from netlab.units import format_rate, format_seconds
 

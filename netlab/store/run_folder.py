@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -69,7 +70,10 @@ class RunFolder:
         journal: Journal,
         gathered: Gathered,
         clock: Callable[[], str],
+        *,
+        made: bool = False,
     ) -> None:
+        """``made``: whether the folder itself is new."""
         self.path = path
         self.plan = plan
         self._lock = lock
@@ -77,6 +81,7 @@ class RunFolder:
         self._gathered = gathered
         self._clock = clock
         self._planned = planned_trials(plan)
+        self._made = made
 
     @classmethod
     def open_for_writing(
@@ -98,7 +103,8 @@ class RunFolder:
         LockedError (another writer) and StoreError (the disk).
         """
         _check_folder(path, beside)
-        if not exists(path):
+        made = not exists(path)
+        if made:
             make_folder(path)
         lock = WriterLock.acquire(path / LOCK)
         journal = None
@@ -118,7 +124,7 @@ class RunFolder:
                 # The header comes last: with it the folder is a run's, and whole.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
             gathered = gather(path, plan, check, outline)
-            return cls(path, plan, lock, journal, gathered, clock)
+            return cls(path, plan, lock, journal, gathered, clock, made=made)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -200,6 +206,16 @@ class RunFolder:
         plain = json.loads(json.dumps(data, default=_plain))
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
 
+    def discard_if_unused(self) -> None:
+        """Take the folder away again, where this opening made it and no session has begun in it."""
+        if not self._made or self.records or any(note.kind == "session" for note in self.notes):
+            return
+        # What somebody else laid into it meanwhile stays, and with it the folder.
+        with suppress(OSError):
+            for name in (HEADER, JOURNAL, MATRIX, LOCK):
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+
     def close(self) -> None:
         """Make all durable, close, and let the next writer in; a second call does nothing."""
         try:
@@ -274,5 +290,6 @@ def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
     shown = [*found[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
     raise UsageError(
         f"{path} holds a run of another matrix: {'; '.join(shown)}. "
-        "Choose another folder with --into"
+        f"Choose another folder with --into; what it was asked before goes on with "
+        f"`netlab resume {path}`"
     )

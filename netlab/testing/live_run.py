@@ -123,8 +123,9 @@ class Live:
         settings: dict[str, str],
         folder: Path,
     ) -> RunUnderTest:
+        from netlab.run.asked import Options
         from netlab.run.progress import Progress
-        from netlab.run.run import Options, run
+        from netlab.run.run import run
 
         options = Options(
             matrix=self.root / matrix,

@@ -281,7 +281,7 @@ def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
     ("name", "digest"),
     [
         ("lab-report", "a5c0a5956c4f0e50"),
-        ("loopback", "ab9f43daaaed7f22"),
+        ("loopback", "a9edb9e85aa84c01"),
         ("windows-check", "4a2bf35b61d5d5a8"),
     ],
 )

@@ -20,8 +20,9 @@ from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
+from netlab.run.asked import Options
 from netlab.run.progress import Progress
-from netlab.run.run import Options, run
+from netlab.run.run import run
 from netlab.store.reader import read
 
 STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, warm_up_s=0.5)

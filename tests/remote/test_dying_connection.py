@@ -22,7 +22,7 @@ from netlab.remote.login import reach
 from netlab.remote.login.chain import Chain
 from netlab.remote.login.ssh_config import endpoint
 from netlab.remote.ssh import SshTransport
-from netlab.run.ask_hosts import asking
+from netlab.run.planning.ask_hosts import asking
 from netlab.run.survey import inspect
 
 __all__ = ["site"]

@@ -8,9 +8,10 @@ import pytest
 from fault_runs import Bench, bench
 from terminals import terminal
 
+from netlab.run.asked import Options
 from netlab.run.host_pool import HostPool
 from netlab.run.progress import Progress
-from netlab.run.run import Options, run
+from netlab.run.run import run
 
 __all__ = ["bench"]
 

@@ -22,6 +22,9 @@ LOCKING = (
     "test_mirrors",
     "test_pytest_plugin",
     "test_refused_congestion",
+    "test_progress",
+    "test_possible",
+    "test_installed",
 )
 """Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
 BUILDERS = (

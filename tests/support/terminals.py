@@ -24,6 +24,10 @@ class Terminal:
         self._reader.join(10)
         return bytes(self._written)
 
+    def type(self, text: str) -> None:
+        """What a person types into it."""
+        os.write(self._reading, text.encode())
+
     def close(self) -> None:
         """Our own handle of the program's end. Safe to call again."""
         if self.end >= 0:

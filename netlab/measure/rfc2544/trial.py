@@ -21,7 +21,7 @@ from netlab.experiment.records import REASONS, Value, reason_of
 from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 from netlab.measure.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measure.conversation import ConversationEnd
-from netlab.measure.ends import Ends, OnGoodput
+from netlab.measure.ends import Ends, OnGoodput, so_far
 from netlab.measure.host_watch import Watch
 from netlab.measure.rendezvous import ExchangedResults, Participant, alone
 from netlab.measure.rfc2544.offered_load import (
@@ -243,9 +243,8 @@ class TrialRunner:
 
     def on_progress(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """Of what a probe says while it goes on, the goodput so far is shown."""
-        elapsed_ns = record.get("elapsed_ns") or 0
-        if side.verb == "receive" and elapsed_ns:
-            self.live(self.cell, 8e9 * record.get("bytes", 0) / elapsed_ns)
+        if side.verb == "receive":
+            self.live(self.cell, so_far(record))
 
     def _terms(self, share: float, *, full: bool) -> tuple[OfferedLoad, Criteria]:
         """What a trial offers, and what it is judged by."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import paramiko
 
-from netlab.errors import HostKeyError
+from netlab.errors import HostKeyError, UnknownHostKey
 
 RSA = ("rsa-sha2-512", "rsa-sha2-256")
 """How an ``ssh-rsa`` key signs today (RFC 8332)."""
@@ -95,10 +96,15 @@ class HostKeys:
                 f"between. If the host was set up anew, forget the old key (ssh-keygen -R "
                 f"'{self._names[0]}'), and netlab says how to add the new one"
             )
-        raise HostKeyError(
+        key_text = f"{key.get_name()} {blob}"
+        raise UnknownHostKey(
+            self._shown,
+            key_text,
+            seen,
             f"{self._shown}: unknown host key {seen}. Compare it with the host's own "
-            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub on the host). Where they agree, add it: "
-            f"echo '{self._names[0]} {key.get_name()} {blob}' >> {self._files[0]}"
+            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub on the host). Where they agree, pin it in "
+            f"the inventory (host_key: {key_text}), or add it for every SSH program: "
+            f"{_add(self._files[0], f'{self._names[0]} {key_text}')}",
         )
 
     def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, seen: str) -> None:
@@ -126,6 +132,12 @@ class HostKeys:
                 if name is not None and _is_base64(words[2]):
                     where = f"{file}:{number}"
                     yield KnownKey(words[1], words[2], where, name, marker == "@revoked")
+
+
+def _add(file: Path, line: str) -> str:
+    """A line for a POSIX shell that works where the account has no such folder yet."""
+    there = shlex.quote(str(file.parent))
+    return f"mkdir -p -m 700 {there} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
 
 
 def _signatures(kind: str) -> tuple[str, ...]:

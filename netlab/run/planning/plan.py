@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, estimate
-from netlab.experiment.hosts import HostPair, kept_busy
+from netlab.experiment.hosts import HostPair, Inventory, kept_busy
 from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
@@ -24,7 +24,9 @@ from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measure.common_window import is_common, lead_s
 from netlab.measure.ends import address_of
-from netlab.run.ask_hosts import AskHosts, beyond_hosts
+from netlab.run.planning.ask_hosts import AskHosts, beyond_hosts
+from netlab.run.planning.choice import chosen_of
+from netlab.run.planning.possible import Possible, possible_of
 from netlab.run.progress import OVERHEAD_S
 from netlab.run.skip_reasons import beyond_server
 
@@ -48,6 +50,10 @@ class Planned:
     fewest: tuple[Round, ...]
     """The same of as few as there may be."""
     ends: MachinesByPairing
+    paired: frozenset[str]
+    """Pairings that the inventory has hosts for; all of them where there is none."""
+    shortfall: str = ""
+    """What the inventory can do and what it lacks; empty where it lacks nothing."""
     inventory: str | None
     """File that the hosts come from; ``None`` where two of each system are assumed."""
 
@@ -99,7 +105,7 @@ class Planned:
 def plan_of(
     matrix_file: Path,
     hosts_file: Path | None,
-    only: Collection[str] = (),
+    only: Iterable[str] = (),
     overrides: Mapping[str, str] | None = None,
     ask: AskHosts | None = None,
 ) -> Planned:
@@ -113,20 +119,17 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
     inventory = None if source is None else load_inventory(source).observing(matrix.observe)
+    pairs: dict[str, HostPair] = {}
+    found = _Feasible({}, "", ())
     if inventory is not None:
         refuse_what_echoes_lack(matrix, inventory)
-    pairs = {} if inventory is None else {each: inventory.pair(each) for each in pairings}
+        possible = possible_of(chosen, inventory)
+        pairs = {each: inventory.pair(each) for each in pairings if each not in possible.lacking}
+        found = _feasible(chosen, possible, inventory, pairs, ask)
+    refused = found.refused
     ends = _ends(pairings, pairs)
     busy = {each: kept_busy(pair) for each, pair in pairs.items()}
     busy = busy or {each: frozenset(machines) for each, machines in ends.items()}
-    refused = _refused(chosen, pairs) if pairs else {}
-    notes: tuple[str, ...] = ()
-    if inventory is not None and ask is not None:
-        told = ask(inventory.needed(pairings))
-        beyond, notes = beyond_hosts(
-            [cell for cell in chosen if cell not in refused], inventory, told
-        )
-        refused |= beyond
     measured = tuple(cell for cell in chosen if cell not in refused)
     meeting_of = None if inventory is None else inventory.match
 
@@ -145,12 +148,41 @@ def plan_of(
         matrix=matrix,
         cells=chosen,
         refused=refused,
-        notes=notes,
+        notes=found.notes,
+        paired=frozenset(pairs or pairings),
+        shortfall=found.shortfall,
         rounds=most,
         fewest=most if matrix.until is None else drawn(matrix.fewest_of),
         ends=ends,
         inventory=None if source is None else str(source),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Feasible:
+    """What an inventory and its hosts can do of a matrix."""
+
+    refused: Mapping[Cell, str]
+    shortfall: str
+    notes: tuple[str, ...]
+
+
+def _feasible(
+    cells: tuple[Cell, ...],
+    possible: Possible,
+    inventory: Inventory,
+    pairs: Mapping[str, HostPair],
+    ask: AskHosts | None,
+) -> _Feasible:
+    lacking = possible.lacking
+    refused = _refused(possible.cells, pairs)
+    refused |= {cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking}
+    if ask is None:
+        return _Feasible(refused, possible.sentence, ())
+    told = ask(inventory.needed(pairs))
+    left = [cell for cell in cells if cell not in refused]
+    beyond, notes = beyond_hosts(left, inventory, told)
+    return _Feasible(refused | beyond, possible.sentence, notes)
 
 
 def _lead_s(round_: Round) -> float:
@@ -182,15 +214,6 @@ def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial
     return [Trial(c, number) for number in range(1, last + 1) for c in cells if number <= times(c)]
 
 
-def chosen_of(cells: tuple[Cell, ...], only: Collection[str]) -> tuple[Cell, ...]:
-    """The cells of the pairings in ``only``, all where none is named; UsageError for a stranger."""
-    has = dict.fromkeys(cell.pairing for cell in cells)
-    for pairing in sorted(set(only) - set(has)):
-        known = ", ".join(has)
-        raise UsageError(f"--only {pairing}: this matrix has no such pairing; it has {known}")
-    return tuple(cell for cell in cells if not only or cell.pairing in only)
-
-
 def plan_json(plan: Planned) -> dict[str, Any]:
     """The plan as plain data: ``cells`` and ``rounds`` are numbers, ``cell_list`` has each cell."""
     matrix = plan.matrix
@@ -203,6 +226,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         **({} if link is None else {"link": link}),
         "cells": len(plan.cells),
         "cells_refused": len(plan.refused),
+        **({"shortfall": plan.shortfall} if plan.shortfall else {}),
         "notes": list(plan.notes),
         "repeats": matrix.repeats,
         **({} if matrix.until is None else {"until": asdict(matrix.until)}),

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.experiment.pairings import is_by_name, roles_of
-from netlab.units import format_bytes, format_rate, format_seconds, format_share
+from netlab.units import format_bytes, format_rate, format_seconds, format_share, many
 
 if TYPE_CHECKING:
     from netlab.experiment.cells import Cell
     from netlab.experiment.matrix import Link
-    from netlab.run.plan import Planned
+    from netlab.run.planning.plan import Planned
 
 MAX_TOGETHER = 12
 """Combinations of pairings that are listed; `--json` has all."""
@@ -28,7 +28,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False) -> str:
         lines += ["", f"Scaled: every count is taken times {matrix.scale:g}, at least 1"]
     if matrix.link is not None:
         lines += ["", _link(matrix.link)]
-    lines += ["", *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
+    lines += ["", *_shortfall(plan), *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
     lines += [f"Compared: {each.name}" for each in matrix.comparisons]
@@ -95,17 +95,26 @@ def _settings(cell: Cell) -> str:
 
 def _link(link: Link) -> str:
     tag = ", 802.1Q tag" if link.vlan else ""
-    hops = f", {_many(link.hops, 'router')} between the hosts" if link.hops else ""
+    hops = f", {many(link.hops, 'router')} between the hosts" if link.hops else ""
     return f"Link: {format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes}{tag}{hops}"
+
+
+def _shortfall(plan: Planned) -> list[str]:
+    """What the inventory can do, where it cannot do all."""
+    if not plan.shortfall:
+        return []
+    return [f"{plan.shortfall}; their cells stay pending (--strict refuses)", ""]
 
 
 def _refusals(plan: Planned) -> list[str]:
     """A line for each reason why cells cannot be measured, and for what else the hosts said."""
     reasons: dict[str, list[Cell]] = {}
     for cell, sentence in plan.refused.items():
+        if plan.shortfall and cell.pairing not in plan.paired:
+            continue  # said above
         reasons.setdefault(sentence, []).append(cell)
     lines = [
-        f"Cannot be measured: {_many(len(cells), 'cell')} of "
+        f"Cannot be measured: {many(len(cells), 'cell')} of "
         f"{', '.join(dict.fromkeys(cell.pairing for cell in cells))}: {sentence}"
         for sentence, cells in reasons.items()
     ]
@@ -122,15 +131,15 @@ def _sum(plan: Planned) -> str:
     each = " or ".join(
         f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
     )
-    trials = f"{fewest} to {most} trials" if fewest < most else _many(most, "trial")
+    trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
     rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
     if len(plan.fewest) == len(plan.rounds):
-        rounds_ = _many(len(plan.rounds), "round")
+        rounds_ = many(len(plan.rounds), "round")
     blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
     word = "trial" if each == "1" else "trials"
     if not measured:
         return "No cell can be measured"
-    return f"{_many(len(measured), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
+    return f"{many(len(measured), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
 
 
 def _tightness(plan: Planned) -> list[str]:
@@ -177,14 +186,14 @@ def _time(plan: Planned) -> str:
     if most.searching:
         verb = "searches" if most.searching == 1 else "search"
         sentences.append(
-            f"{_many(most.searching, 'trial')} {verb} the path, which takes what the path makes "
+            f"{many(most.searching, 'trial')} {verb} the path, which takes what the path makes "
             "it take"
         )
     return ". ".join(sentences)
 
 
 def _are(trials: int) -> str:
-    return f"{_many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
+    return f"{many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
 
 
 def _simultaneity(plan: Planned) -> list[str]:
@@ -217,7 +226,3 @@ def _saved(plan: Planned, most: int) -> list[str]:
         f"Up to {most} trials at once: {format_seconds(time.time_s)} in place of "
         f"{format_seconds(apart.time_s)} one by one"
     ]
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -11,8 +11,9 @@ from fault_runs import Bench, at, bench, by_status, wrong_ok
 from sshd import Site, site
 
 from netlab.remote import agent
+from netlab.run.asked import Options
 from netlab.run.progress import Progress
-from netlab.run.run import Options, run
+from netlab.run.run import run
 
 __all__ = ["bench", "site"]
 

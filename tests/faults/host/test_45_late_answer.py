@@ -12,8 +12,9 @@ import pytest
 from fault_runs import Bench, bench, by_status, wrong_ok
 
 from netlab.remote import agent
+from netlab.run.asked import Options
 from netlab.run.progress import Progress
-from netlab.run.run import Options, run
+from netlab.run.run import run
 
 __all__ = ["bench"]
 

@@ -17,8 +17,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.matrix import Link, expand
-from netlab.run.plan import plan_json, plan_of
-from netlab.run.plan_text import plan_text
+from netlab.run.planning.plan import plan_json, plan_of
+from netlab.run.planning.plan_text import plan_text
 from netlab.run.progress import OVERHEAD_S
 
 REPORT = MATRICES / "lab-report.yaml"
@@ -61,7 +61,7 @@ def test_only_and_set_narrow_the_plan() -> None:
     assert (found["cells"], found["trials"]) == (104, 208)
     assert 208 < found["seconds"] < 215
     with pytest.raises(
-        UsageError, match="--only XX: this matrix has no such pairing; it has LL, WL"
+        UsageError, match="--only XX: this matrix has no such pairing or test; pairings: LL, WL"
     ):
         plan_of(REPORT, None, ["XX"])
 

@@ -20,9 +20,9 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.matrix import expand
 from netlab.experiment.requirements import demands, lacking
-from netlab.run.ask_hosts import HostAnswer, asking, beyond_hosts
-from netlab.run.plan import plan_of
-from netlab.run.plan_text import plan_text
+from netlab.run.planning.ask_hosts import HostAnswer, asking, beyond_hosts
+from netlab.run.planning.plan import plan_of
+from netlab.run.planning.plan_text import plan_text
 
 LAB_REPORT = MATRICES / "lab-report.yaml"
 LINUX = frozenset(

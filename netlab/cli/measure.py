@@ -1,0 +1,157 @@
+"""`netlab measure`: one question of two hosts, and its answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netlab.cli.options import FILE, FOLDER, rate_of
+from netlab.cli.output import show, tell
+from netlab.errors import IncompleteRun, UsageError
+
+if TYPE_CHECKING:
+    from netlab.run.start.networks import Common
+    from netlab.run.start.one_question import Between
+    from netlab.run.start.question import Question
+
+INVENTORY = Path("lab.yaml")
+"""Where `netlab init` writes it."""
+
+
+@click.command(short_help="Ask one question of two hosts: how fast, and what limits it.")
+@click.argument("server", required=False)
+@click.argument("client", required=False)
+@click.option("--udp", is_flag=True, help="UDP in place of TCP.")
+@click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
+@click.option("--size", metavar="BYTES", help="Of a message, such as 1472 or 64KiB.")
+@click.option("--both", is_flag=True, help="Both directions at the same time.")
+@click.option("--reverse", is_flag=True, help="The server sends.")
+@click.option("--seconds", type=click.FloatRange(0.1, 3600), default=5.0, show_default=True)
+@click.option("--streams", type=click.IntRange(1, 128), default=1, show_default=True)
+@click.option("--rate", metavar="RATE", help="To offer, such as 50Mbit.  [default: what goes]")
+@click.option("--to", metavar="ADDRESS", help="The server's test address.")
+@click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
+@click.option("--link", metavar="RATE", help="The cable's rate.  [default: what its ends say]")
+@click.option("--mtu", type=click.IntRange(576, 9216), help="Of the cable, with --link.")
+@click.option(
+    "--hosts", type=FILE, metavar="FILE", help="The inventory.  [default: lab.yaml, where it is]"
+)
+@click.option("--into", type=FOLDER, metavar="DIR", help="[default: a new one in runs/]")
+@click.option("--print-matrix", is_flag=True, help="Print the matrix and measure nothing.")
+def measure(
+    server: str | None,
+    client: str | None,
+    hosts: Path | None,
+    into: Path | None,
+    print_matrix: bool,
+    **asked: Any,
+) -> None:
+    """Measure from CLIENT to SERVER, and say what limited it.
+
+    Each is a name of the inventory, or user@host:port as ssh takes it. With SERVER alone this
+    machine is the client; without both it measures with itself. The addresses and the link are
+    asked of the hosts. What was measured is kept in runs/.
+    """
+    from netlab.report.text.answer import answer_of
+    from netlab.run.asked import to_go_on
+    from netlab.run.start.live import LiveFigures
+    from netlab.run.start.one_question import matrix_of
+    from netlab.run.start.one_question import measure as measure_matrix
+
+    names = [each for each in (server, client) if each is not None]
+    inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
+    question = _question(**asked)
+    found, matrix = matrix_of(question, _between(names, inventory, **asked), _choose, tell)
+    if print_matrix:
+        show(matrix.rstrip("\n"))
+        return
+    sender, receiver = found.client.name, found.server.name
+    tell(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
+    progress = LiveFigures()
+    folder = measure_matrix(matrix, into, progress)
+    show(answer_of(folder))
+    if progress.failed:
+        raise IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
+
+
+def _question(
+    *,
+    udp: bool,
+    size: str | None,
+    both: bool,
+    reverse: bool,
+    latency: bool,
+    seconds: float,
+    streams: int,
+    rate: str | None,
+    **_between: object,
+) -> Question:
+    from netlab.run.start.question import Question
+
+    for option, given in {"--both": both, "--reverse": reverse}.items():
+        if latency and given:
+            raise UsageError(f"{option} is of throughput: --latency has none")
+    if both and reverse:
+        raise UsageError("--both and --reverse exclude each other")
+    return Question(
+        protocol="UDP" if udp else "TCP",
+        message_bytes=None if size is None else _bytes_of(size),
+        direction="both" if both else "server-sends" if reverse else "client-sends",
+        latency=latency,
+        seconds=seconds,
+        streams=streams,
+        rate=rate,
+    )
+
+
+def _between(
+    names: Sequence[str],
+    inventory: Path | None,
+    *,
+    to: str | None,
+    ipv6: bool,
+    link: str | None,
+    mtu: int | None,
+    **_question: object,
+) -> Between:
+    from netlab.experiment.matrix import Link
+    from netlab.run.start.one_question import Between
+
+    if mtu is not None and link is None:
+        raise UsageError("--mtu is of the cable: name its rate with --link RATE as well")
+    return Between(
+        hosts=names,
+        inventory=inventory,
+        to=to,
+        ip_version=6 if ipv6 else None,
+        link=None if link is None else Link(rate_of(link, "--link"), mtu or 1500),
+    )
+
+
+def _bytes_of(text: str) -> int:
+    from netlab.units import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise UsageError(f"--size {text}: {error}") from None
+
+
+def _choose(commons: Sequence[Common]) -> Common:
+    """Ask the person; without a terminal the options that answer it are named."""
+    from netlab.run.start.networks import named
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"the hosts have several networks in common: {named(commons)}")
+    tell("The hosts have several networks in common:")
+    for number, each in enumerate(commons, 1):
+        tell(
+            f"  {number}  {each.network}: {each.server_address} ({each.server_device}), "
+            f"{each.client_address} ({each.client_device})"
+        )
+    picked: int = click.prompt("Which", type=click.IntRange(1, len(commons)), default=1, err=True)
+    return commons[picked - 1]

@@ -1,0 +1,68 @@
+"""What was measured, in a few lines: the figure, its share of the wire ceiling, what limited it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from netlab.experiment.records import Status
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.importance import leading_kinds
+from netlab.findings.round_trips.trips import TripTrial
+from netlab.findings.sample import StreamSample
+from netlab.report.text.said import in_english
+from netlab.units import format_rate, format_seconds
+
+MOST_SAID = 3
+"""Sentences that explain."""
+TRIP_SHARES = (0.5, 0.9, 0.99)
+"""Percentiles of the round trips that are told."""
+
+
+def answer_of(folder: Path) -> str:
+    """The answer for a terminal. Of a trial without a result its record says why there is none."""
+    run = load(folder, in_english)
+    return "\n".join([*_figures(run), *_why(run), f"more: netlab report {folder}"])
+
+
+def _figures(run: Analysis) -> Iterator[str]:
+    for sample in run.samples:
+        yield _of_stream(sample)
+    for record in run.records:
+        if record.status is Status.OK and record.test != "stream":
+            yield from _of_trips(TripTrial(record))
+
+
+def _of_stream(sample: StreamSample) -> str:
+    which = f" {sample.flow}" if sample.flow else ""
+    said = f"{format_rate(sample.throughput_bit_per_s)}{which}, of payload"
+    ceiling = sample.ceiling_bit_per_s
+    if ceiling is None or sample.same_host:
+        return said
+    share = sample.throughput_bit_per_s / ceiling
+    return f"{said}: {100 * share:.1f} % of the wire ceiling ({format_rate(ceiling)})"
+
+
+def _of_trips(trips: TripTrial) -> Iterator[str]:
+    mean_ns, histogram = trips.mean_ns, trips.histogram
+    if mean_ns is not None:
+        yield f"{format_seconds(mean_ns / 1e9)} a round trip, on average"
+    if histogram is None:
+        return
+    found = zip(TRIP_SHARES, histogram.percentiles(TRIP_SHARES), strict=True)
+    yield ", ".join(
+        f"{100 * share:g} % within {format_seconds(ns / 1e9)}"
+        for share, ns in found
+        if ns is not None
+    )
+
+
+def _why(run: Analysis) -> Iterator[str]:
+    """What explains it, the most important first."""
+    order = leading_kinds(run.findings)
+    of_cells = [each for each in run.findings if each.cells]
+    told = [each for kind in order for each in of_cells if each.kind is kind]
+    for finding in told[:MOST_SAID]:
+        yield finding.sentence or ""
+        if finding.severity == "warning" and finding.advice:
+            yield f"  {finding.advice}"

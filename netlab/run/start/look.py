@@ -1,0 +1,123 @@
+"""Asks hosts that no file names yet what they are; their keys are confirmed by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+
+from netlab.errors import HostKeyError, UnknownHostKey, UsageError
+from netlab.experiment.hosts import LOOPBACK, Host, local_os
+from netlab.experiment.matrix import Link
+from netlab.remote.agent import Agent
+from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.run.start.ask import HERE, host_by_ssh, link_of
+from netlab.run.start.found_hosts import FoundHost, SharedNetwork
+from netlab.run.start.host_agents import LookedAt
+from netlab.run.start.networks import addresses_of
+
+Confirm = Callable[[UnknownHostKey], bool]
+"""Whether a person says that this key is the host's."""
+
+
+def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
+    """The hosts of the command line; with less than two this machine is one as well.
+
+    ``keys``: word → its key or fingerprint. UsageError for a word that is no host, or given twice.
+    """
+    strange = sorted(set(keys) - set(words))
+    if strange:
+        raise UsageError(f"--host-key {strange[0]}: no such HOST on the command line")
+    named: dict[str, Host] = {}
+    for word in words:
+        host = host_by_ssh(word)
+        host = replace(host, host_key=keys.get(word), name=_free(host.name, named))
+        named[host.name] = host
+    if len(named) < 2:
+        name = _free(HERE, named)
+        here = Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
+        named[name] = here
+    return tuple(named.values())
+
+
+def _free(name: str, taken: Mapping[str, Host]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def with_keys(
+    hosts: Sequence[Host], confirm: Confirm, say: Callable[[str], None]
+) -> tuple[Host, ...]:
+    """The hosts with the keys that a person confirmed; each has let us in.
+
+    Raises UnknownHostKey for a key that nobody confirmed, HostError where a host cannot be reached.
+    """
+    known = {host.name: host for host in hosts}
+    left = [host for host in hosts if not host.local]
+    while left:
+        unknown = _unknown_keys(left, say)
+        for name, error in unknown.items():
+            host = known[name]
+            if error.shown != name or host.host_key is not None or not confirm(error):
+                raise error
+            known[name] = replace(host, host_key=error.key)
+        left = [known[name] for name in unknown]
+    return tuple(known.values())
+
+
+def _unknown_keys(hosts: Sequence[Host], say: Callable[[str], None]) -> dict[str, UnknownHostKey]:
+    """Those of the hosts whose key is not known; raises whatever else is wrong with one."""
+    found: dict[str, UnknownHostKey] = {}
+    with DaemonExecutor(AT_ONCE) as executor:
+        futures: dict[str, Future[Agent]] = {
+            host.name: executor.submit(Agent.open, host, say) for host in hosts
+        }
+        failed: list[Exception] = []
+        for name, future in futures.items():
+            try:
+                future.result().close()
+            except UnknownHostKey as error:
+                found[name] = error
+            except Exception as error:  # the others are asked first
+                failed.append(error)
+    # A key that is not the known one is said before anything that a person might confirm.
+    if failed:
+        raise min(failed, key=lambda each: not isinstance(each, HostKeyError))
+    return found
+
+
+def look(hosts: Sequence[Host], say: Callable[[str], None]) -> tuple[FoundHost, ...]:
+    """What the hosts say of themselves; HostError where one cannot be asked."""
+    with LookedAt(hosts, say) as agents:
+        return tuple(
+            FoundHost(
+                agents.seen(host),
+                _words(agents, host),
+                addresses_of(agents.facts(host)),
+            )
+            for host in hosts
+        )
+
+
+def _words(agents: LookedAt, host: Host) -> str:
+    hello, facts = agents.hello(host), agents.facts(host)
+    system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
+    can = str(hello.get("capabilities", "")).split(",")
+    words = [str(system or "a system that it does not name"), str(hello.get("architecture", ""))]
+    words += [f"{hello['cpu_count']} CPUs"] if "cpu_count" in hello else []
+    words += [] if "packet" in can else ["no right to packet sockets"]
+    return ", ".join(word for word in words if word)
+
+
+def link_within(
+    network: SharedNetwork, hosts: Sequence[Host], say: Callable[[str], None]
+) -> Link | None:
+    """The slowest interface of the hosts in a network; ``None`` where one does not say its rate."""
+    inside = [host for host in hosts if host.name in network.members]
+    addresses = [network.members[host.name].address for host in inside]
+    with LookedAt(inside, say) as agents:
+        ways = [agents.facts(host, addresses[number - 1]) for number, host in enumerate(inside)]
+    return link_of(ways)

@@ -1,0 +1,52 @@
+"""Hosts and tests as YAML, for files that people go on with. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from netlab.experiment.hosts import Host
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
+_NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Of YAML 1.1 and 1.2: readers take them for something else than text."""
+
+
+def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
+    """The lines below ``hosts:``, one a host; each host once."""
+    for name, host in {each.name: each for each in hosts}.items():
+        yield f"  {flow(name)}: {flow(entry_of(host))}"
+
+
+def entry_of(host: Host) -> Mapping[str, Any]:
+    """A host as an inventory writes it."""
+    ssh = host.ssh
+    entry: dict[str, Any] = {}
+    if host.local:
+        entry["local"] = True
+    elif ssh is not None:
+        bare = f"[{ssh.host}]" if ":" in ssh.host else ssh.host
+        user = "" if ssh.user is None else f"{ssh.user}@"
+        entry["ssh"] = f"{user}{bare}" + ("" if ssh.port is None else f":{ssh.port}")
+    entry["os"] = host.os
+    if host.mirror is not None:
+        entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
+    else:
+        entry["addresses"] = {name: list(each) for name, each in host.addresses.items()}
+    kept = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
+    entry |= {name: value for name, value in kept.items() if value is not None}
+    if host.port_range is not None:
+        entry["port_range"] = f"{host.port_range[0]}-{host.port_range[1]}"
+    return entry
+
+
+def flow(value: Any) -> str:
+    """YAML's flow style, on one line: JSON is YAML (1.2, chapter 1.3), and keys need no quotes."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    is_word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NO_WORDS
+    return value if is_word else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,211 @@
+"""The first hour with one's own hosts: init, measure, run, resume; beside iperf3."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import inside, needs_a_lab
+from terminals import terminal
+
+from netlab import lab, load
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.lab.options import LabOptions
+
+pytestmark = [*needs_a_lab, pytest.mark.needs("iperf3")]
+
+NAME = f"h{os.getpid()}"
+STATED = ("--link", "100Mbit")
+
+
+@pytest.fixture(scope="module")
+def cable() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, linux=2, rate=100e6))
+    finally:
+        lab.down(NAME)
+
+
+@pytest.fixture
+def home(cable: lab.LabState, tmp_path: Path) -> Path:
+    """Of a person who can log in to the hosts by name, and has never seen their keys."""
+    ssh = tmp_path / "home" / ".ssh"
+    ssh.mkdir(parents=True, mode=0o700)
+    kept = [
+        line
+        for line in cable.ssh_config.read_text().splitlines()
+        if "UserKnownHostsFile" not in line
+    ]
+    (ssh / "config").write_text("\n".join(kept) + "\n")
+    return tmp_path / "home"
+
+
+def netlab(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=home,
+        env={**os.environ, "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended
+
+
+def hosts_file(of: lab.LabState) -> Path:
+    assert of.hosts_file is not None
+    return of.hosts_file
+
+
+def fingerprints(of: lab.LabState) -> dict[str, str]:
+    """Host → its key as the inventory of the lab pins it."""
+    return {host.name: str(host.host_key) for host in load_inventory(hosts_file(of)).hosts}
+
+
+def test_unknown_keys_are_named_and_nothing_is_written(home: Path) -> None:
+    ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
+    assert ended.returncode == 4
+    assert re.search(r"linux-[ab]: unknown host key ssh-\S+ SHA256:\S+; compare", ended.stderr)
+    assert "--host-key HOST=SHA256:" in ended.stderr
+    assert [each.name for each in home.iterdir()] == [".ssh"]
+
+
+def test_a_wrong_key_is_refused_whoever_says_yes(home: Path) -> None:
+    wrong = "SHA256:" + "A" * 43
+    keys = ("--host-key", f"linux-a={wrong}", "--host-key", f"linux-b={wrong}")
+    ended = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
+    assert ended.returncode == 4
+    assert "not the one that" in ended.stderr
+    assert not (home / "lab.yaml").exists()
+
+
+def test_init_plan_run_and_resume_by_what_init_wrote(cable: lab.LabState, home: Path) -> None:
+    known = fingerprints(cable)
+    keys = [word for name, key in known.items() for word in ("--host-key", f"{name}={key}")]
+    ended = netlab(home, "init", "linux-a", "linux-b", "--yes", *keys)
+    assert ended.returncode == 0, ended.stderr
+    inventory, matrix = home / "lab.yaml", home / "first.yaml"
+    assert f"netlab run {matrix.name} --hosts {inventory.name}" in ended.stdout
+    hosts = load_inventory(inventory).hosts
+    assert [(host.name, host.os, host.host_key) for host in hosts] == [
+        (name, "L", key) for name, key in known.items()
+    ]
+    assert load_matrix(matrix).pairings == ("LL",)
+    planned = netlab(home, "plan", matrix.name, "--hosts", inventory.name)
+    assert "cells x 3 trials" in planned.stdout
+    short = ("--set", "duration=200ms", "--set", "repeats=1")
+    words = ("run", matrix.name, "--hosts", inventory.name, "--into", "one", "--no-report")
+    assert netlab(home, *words, *short, "--only", "stream").returncode == 0
+    again = netlab(home, "resume", "one", "--no-report", "--json")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == ""  # all that was asked for is there
+    assert {each.status for each in load(home / "one").records} == {"ok"}
+
+
+def test_init_again_does_not_write_over_what_is_there(home: Path) -> None:
+    (home / "lab.yaml").write_text("mine\n")
+    ended = netlab(home, "init", "linux-a", "linux-b", "--yes")
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "lab.yaml is there already; name another (--hosts, --matrix)\n",
+    )
+    assert (home / "lab.yaml").read_text() == "mine\n"
+
+
+def test_measure_says_what_iperf3_says_on_the_same_cable(cable: lab.LabState, home: Path) -> None:
+    """In turns, three of each: their medians are within 1 %."""
+    words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "2")
+    to = load_inventory(hosts_file(cable)).host("linux-a").address(None)
+    inside(cable, 0, "iperf3", "--server", "--daemon", "--bind", to, "--pidfile", f"{home}/pid")
+    ours, theirs = [], []
+    try:
+        for number in range(3):
+            ended = netlab(home, *words, *STATED, "--into", f"m{number}")
+            assert ended.returncode == 0, ended.stderr
+            (record,) = load(home / f"m{number}").records
+            ours.append(record.values["throughput_bit_per_s"])
+            said = inside(
+                cable, 1, "iperf3", "--client", to, "--time", "2", "--omit", "1", "--json"
+            )
+            theirs.append(json.loads(said)["end"]["sum_received"]["bits_per_second"])
+    finally:
+        os.kill(int((home / "pid").read_text().strip("\0\n ")), 15)
+    assert sorted(ours)[1] == pytest.approx(sorted(theirs)[1], rel=0.01)
+
+
+def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home: Path) -> None:
+    hosts = ("--hosts", str(cable.hosts_file))
+    ended = netlab(home, "measure", "linux-a", "linux-b", *hosts, "--seconds", "3", *STATED)
+    assert ended.returncode == 0, ended.stderr
+    seconds = re.findall(r"^ *([\d.]+) to +([\d.]+) s  [\d.]+ Mbit/s$", ended.stderr, re.MULTILINE)
+    assert len(seconds) == 3
+    assert re.search(r"^9[\d.]+ Mbit/s, of payload: 9\d\.\d % of the wire ceiling", ended.stdout)
+    assert "ceiling" in ended.stdout.splitlines()[1]
+    (folder,) = (home / "runs").iterdir()
+    assert f"more: netlab report runs/{folder.name}" in ended.stdout
+    assert netlab(home, "resume", f"runs/{folder.name}", "--no-report").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--latency",), r"a round trip, on average\n50 % within .*99 % within "),
+        (("--both",), r"to server, of payload: .*\n.*to client, of payload: "),
+        (("--udp", "--size", "1472", "--reverse"), r"of payload: 9\d\.\d % of the wire"),
+        (("--ipv6",), r"of payload: 9\d\.\d % of the wire"),
+    ],
+)
+def test_each_question_has_its_answer(
+    cable: lab.LabState, home: Path, options: tuple[str, ...], expected: str
+) -> None:
+    words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "1")
+    ended = netlab(home, *words, *STATED, *options)
+    assert ended.returncode == 0, ended.stderr
+    assert re.search(expected, ended.stdout), ended.stdout
+
+
+def test_names_of_ssh_are_enough(cable: lab.LabState, home: Path) -> None:
+    known = home / ".ssh" / "known_hosts"
+    known.write_text(cable.ssh_config.with_name("known_hosts").read_text())
+    ended = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix")
+    if ended.returncode == 2:  # the management network is one that both are in as well
+        assert "several networks in common: --to " in ended.stderr
+        to = load_inventory(hosts_file(cable)).host("linux-a").address(None)
+        ended = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix", "--to", to)
+    assert ended.returncode == 0, ended.stderr
+    matrix = home / "asked.yaml"
+    matrix.write_text(ended.stdout)
+    assert load_matrix(matrix).pairings == ("linux-a+linux-b",)
+    strange = netlab(home, "measure", "linux-a", "linux-b", "--to", "203.0.113.9")
+    assert strange.returncode == 2
+    assert "--to 203.0.113.9: linux-a does not have it; it has " in strange.stderr
+
+
+def test_a_person_confirms_each_key_on_a_terminal(cable: lab.LabState, home: Path) -> None:
+    """What is typed is read from the terminal; without a yes nothing is written."""
+    with terminal() as shown:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "netlab", "init", "linux-a", "linux-b"],
+            cwd=home,
+            env={**os.environ, "HOME": str(home)},
+            stdin=shown.end,
+            stdout=subprocess.PIPE,
+            stderr=shown.end,
+        )
+        shown.type("n\n")
+        child.communicate(timeout=60)
+        said = shown.written().decode()
+    assert child.returncode == 4
+    assert "Is it the same?" in said
+    assert re.search(r"linux-[ab] has the key ssh-\S+ SHA256:", said)
+    assert not (home / "lab.yaml").exists()
