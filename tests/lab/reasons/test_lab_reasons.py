@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -117,7 +118,12 @@ def test_the_slow_host_of_a_mesh_is_named_and_no_pair(star: lab.LabState, tmp_pa
     assert list(said) == ["slow-host"], said
     (sentence,) = said["slow-host"]
     assert sentence.startswith("linux-c: 18.8")
-    assert "with every peer (linux-a and linux-b), both ways; others 94." in sentence
+    others = re.search(
+        r"with every peer \(linux-a and linux-b\), both ways; others ([\d.]+) Mbit/s", sentence
+    )
+    assert others is not None, sentence
+    # Under 94.15 by what a busy machine takes of it; far from 18.8 in any case.
+    assert float(others[1]) == pytest.approx(94.1, rel=0.02)
     assert "a link of 20 Mbit/s at that host, where 100 Mbit/s are stated" in sentence
 
 
