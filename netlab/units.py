@@ -66,6 +66,11 @@ def parse_bytes(value: str | int) -> int:
             f"{_shown(value)} could mean two things: write {number}{letter}iB (powers of 1024) "
             f"or {number}{decimal}B (powers of 1000)"
         )
+    if unit in ("mb", "gb", "tb"):
+        letter = unit[0].upper()
+        raise ValueError(
+            f"{_shown(value)} is no size: {number}{letter}B (bytes) or {number}{letter}bit (bits)?"
+        )
     factor = _factor(_BYTES, unit)
     size = None if factor is None else _times(number, factor)
     if size is None:

@@ -39,12 +39,17 @@ def build_all(
     for target in targets:
         probe = cross.build(sources, target, on_event)
         if into is not None:
-            place = into / target.name / target.file_name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(probe.path, place)
-            place.chmod(0o755)
+            copied(probe.path, into / target.name / target.file_name)
         made.append(probe)
     return tuple(made)
+
+
+def copied(probe: Path, place: Path) -> Path:
+    """A copy that everybody may run; its place."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(probe, place)
+    place.chmod(0o755)
+    return place
 
 
 def as_table(made: Sequence[Built]) -> str:

@@ -13,11 +13,21 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from netlab.cli.compare import check, compare
-from netlab.cli.imports import import_, show_report
+from netlab.cli.imports import import_, show_overview, show_report
 from netlab.cli.init import init
 from netlab.cli.lab import lab
 from netlab.cli.measure import measure
-from netlab.cli.options import FILE, FOLDER, HOSTS, MATRIX, ONLY, SET
+from netlab.cli.options import (
+    FILE,
+    FOLDER,
+    HOSTS,
+    JSON,
+    MATRIX,
+    ONLY,
+    REPORT,
+    SET,
+    Duration,
+)
 from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
@@ -84,14 +94,6 @@ def _leave_at_once(code: int) -> NoReturn:
     os._exit(code)
 
 
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="A JSON line a record on standard output."
-)
-REPORT = click.option(
-    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
-)
-
-
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXIT_CODES,
@@ -126,17 +128,17 @@ def cli() -> None:
 )
 @click.option(
     "--wait",
-    type=float,
+    type=Duration(),
     default=0.0,
-    metavar="SECONDS",
+    metavar="TIME",
     help="Wait for hosts that another run holds.",
 )
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0),
-    default=600.0,
+    type=Duration(),
+    default="10min",
     show_default=True,
-    metavar="SECONDS",
+    metavar="TIME",
     help="Once nothing else is left, wait for a host that is away until it was so for this long.",
 )
 @click.option(
@@ -190,6 +192,8 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
         progress.end()
     if with_report:
         show_report(outcome.folder, quiet=as_json)
+    elif not as_json:
+        show_overview(outcome.folder)
     outcome.raise_for_status()
 
 
@@ -240,6 +244,8 @@ def plan(
     ask = None if hosts is None or offline else asking(tell)
     made = plan_of(matrix, hosts, only, overrides, ask)
     show(made.as_json() if as_json else plan_text(made, with_cells=with_cells))
+    if made.cells and len(made.refused) == len(made.cells):
+        raise UsageError(f"{matrix}: no cell can be measured")
 
 
 @cli.command()
@@ -378,11 +384,11 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     """
 
     if not targets and not every:
-        if into is not None:
-            raise UsageError("--into needs a TARGET or --all")
         from netlab.build.local import local_probe
+        from netlab.build.release import copied
 
-        show(local_probe(tell))
+        built = local_probe(tell)
+        show(built if into is None else copied(built, into / built.name))
         return
     from netlab.build.release import as_table, build_all, targets_named
     from netlab.build.targets import TARGETS

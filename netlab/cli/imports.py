@@ -93,6 +93,14 @@ def _option(option: CommandOption) -> click.Option:
     )
 
 
+def show_overview(folder: Path) -> None:
+    """The means of a run, and nothing on the disk."""
+    from netlab.findings.analysis import load
+    from netlab.report import overview_text
+
+    show(overview_text(load(folder)))
+
+
 def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
     """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
     from netlab.findings.analysis import load

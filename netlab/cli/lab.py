@@ -10,7 +10,7 @@ import click
 
 from netlab.cli.options import rate_of
 from netlab.cli.output import show, tell
-from netlab.errors import HostError, UsageError
+from netlab.errors import HostError, IncompleteRun, UsageError
 
 T = TypeVar("T")
 
@@ -133,6 +133,9 @@ def lab_up(
         if linux is not None:
             raise UsageError(f"--hosts {in_all} and --linux {linux}: give one of them")
         linux = in_all - (windows or 0)
+        if linux < 2 - (windows or 0):
+            least = windows or 2
+            raise UsageError(f"--hosts {in_all}: {least} hosts at least, 6 of Linux at most")
     options = LabOptions(
         name=name,
         rate=None if rate is None else rate_of(rate),
@@ -188,6 +191,8 @@ def lab_status(name: str, as_json: bool) -> None:
 
     state = status_of_lab(name)
     show(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
+    if not state.up:
+        raise SystemExit(IncompleteRun.exit_code)
 
 
 @lab.command("doctor")

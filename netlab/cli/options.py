@@ -33,6 +33,23 @@ def rate_of(text: str, option: str = "--rate") -> float:
         raise UsageError(f"{option} {text}: {error}") from None
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg]  # of click 8.2 and before none
+    """A time as it is written everywhere, such as 10s or 2min; a bare number is in seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Seconds."""
+        from netlab.units import parse_seconds
+
+        try:
+            return parse_seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
     pairs = {}
     for word in words:
@@ -62,4 +79,10 @@ ONLY = click.option(
     multiple=True,
     metavar="WORDS",
     help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be given again).",
+)
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="A JSON line a record on standard output."
+)
+REPORT = click.option(
+    "--report/--no-report", "with_report", default=True, help="Make the report at the end."
 )

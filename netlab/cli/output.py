@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from netlab.errors import UsageError
+from netlab.errors import StoreError
 from netlab.terminal import printable_lines
 
 
@@ -39,10 +39,15 @@ def write_bytes(data: bytes) -> None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write the file of ``--output``, be it a pipe or a device; UsageError where that cannot be."""
+    """Write the file of ``--output``, be it a pipe, a device, or ``-`` for standard output;
+    StoreError where that cannot be.
+    """
+    if path == Path("-"):
+        write_bytes(data)
+        return
     try:
         path.write_bytes(data)
     except FileNotFoundError:
-        raise UsageError(f"--output {path}: there is no folder {path.parent}; create it") from None
+        raise StoreError(f"--output {path}: there is no folder {path.parent}; create it") from None
     except OSError as error:
-        raise UsageError(f"--output {path}: {error.strerror}; name another file") from None
+        raise StoreError(f"--output {path}: {error.strerror}; name another file") from None

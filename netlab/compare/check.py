@@ -172,10 +172,12 @@ def _expected(run: Run, baseline: Run | None, no_worse_by: float) -> tuple[Expec
         by_default = Expectation(what="baseline", bound="at most", limit=no_worse_by, of="baseline")
         expected = (*expected, by_default)
     if not expected:
-        raise UsageError(
-            f"{run.path}: nothing is expected: write `expect:` into its matrix.yaml, or name a "
-            "--baseline"
+        where = (
+            "write `expect:` into its matrix.yaml, or name a --baseline"
+            if run.plan.source is None
+            else "it was imported and has no matrix: name a --baseline"
         )
+        raise UsageError(f"{run.path}: nothing is expected: {where}")
     return expected
 
 

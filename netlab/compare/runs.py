@@ -122,7 +122,10 @@ def _field_of(axis: str, found: Sequence[Reading]) -> str:
     known = {*OF_A_CELL, *(name for reading in found for name in reading.settings)}
     if name not in known and axis not in FIELD_OF:
         names = [*OF_A_CELL, *FIELD_OF]
-        raise UsageError(f"--by {axis}: no such axis{did_you_mean(axis, names)}")
+        there = ", ".join(sorted(known))
+        raise UsageError(
+            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {there}"
+        )
     return name
 
 

@@ -22,12 +22,15 @@ from netlab.config.merge import (
     meaningless,
     missing,
     sections,
+    too_long_frames,
     too_many,
 )
 from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
+from netlab.config.strangers import strangers_in
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
 from netlab.experiment.kinds import FIELDS
+from netlab.experiment.pairings import LETTERS, is_by_name
 
 if TYPE_CHECKING:
     from netlab.experiment.hosts import Inventory
@@ -46,7 +49,8 @@ def checked(
     whole = not faults
     layers = layers_of(document, model, {})
     sizes = list(too_many(document, model, layers))
-    faults += [*contradictions(document, model), *lonely(document, model), *sizes]
+    long = too_long_frames(document, model, layers)
+    faults += [*contradictions(document, model), *lonely(document, model), *long, *sizes]
     if whole:
         faults += [
             *idle_defaults(document, model),
@@ -69,7 +73,11 @@ def _with_pairings(
         return model
     between = BetweenSection(between="all") if said == "all" else said
     roles = None if between.between == "all" else between.between
-    hosts = inventory().observing(model.observe or ())
+    listed = inventory()
+    strangers = [*strangers_in(document, listed)]
+    if strangers:
+        raise MatrixError(strangers)
+    hosts = listed.observing(model.observe or ())
     pairings = list(hosts.every_pairing(roles, inside=between.inside))
     if not pairings:
         message = "no two hosts of the inventory can be measured with each other"
@@ -102,7 +110,14 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
     found: MatrixFile | list[Complaint] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
     while isinstance(found, list):
-        faults += [_in_our_words(document, complaint) for complaint in found]
+        said = {fault.path for fault in faults if fault.path}
+        new = [_in_our_words(document, complaint) for complaint in found]
+        # What cannot be read has no value, and was said; what is missing stays so.
+        faults += [
+            each
+            for each in new
+            if each not in faults and not (each.path in said and _NO_VALUE in each.message)
+        ]
         before = copy.deepcopy(data)
         for complaint in found:
             _take_out(data, complaint.path)
@@ -112,9 +127,14 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
     return found
 
 
+_NO_VALUE = "has no value"
+
+
 def _in_our_words(document: Document, complaint: Complaint) -> Fault:
     """Of a setting that another kind of test takes, say which."""
     match complaint.path:
+        case ["pairings"] if _is_pairing(word := document.data.get("pairings")):
+            return replace(complaint.fault, message=f"a list is wanted: [{word}]")
         case ["tests", int(index), *_, str(key)] if key in FIELD_OF:
             given = document.at(("tests", index))
             test = given.get("test")
@@ -123,6 +143,10 @@ def _in_our_words(document: Document, complaint: Complaint) -> Fault:
                 message = f"no setting of a `{kind}` test: it is one of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault
+
+
+def _is_pairing(word: object) -> bool:
+    return isinstance(word, str) and (is_by_name(word) or bool(LETTERS.fullmatch(word)))
 
 
 def _take_out(data: dict[str, Any], path: KeyPath) -> None:

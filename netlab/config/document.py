@@ -294,9 +294,27 @@ def _sentence(detail: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch":
         return f"{_shown(value)} does not look right here (pattern {context['pattern']})"
     if kind in _SENTENCES:
-        sentence = _SENTENCES[kind].format(**context)
-        return sentence if isinstance(value, dict | list) else f"{_shown(value)} {sentence}"
+        return _of_value(kind, context, value)
     return detail["msg"][:1].lower() + detail["msg"][1:]
+
+
+def _of_value(kind: str, context: Mapping[str, Any], value: object) -> str:
+    """What the value should be."""
+    if isinstance(value, str) and _QUOTED.get(kind) is type(_resolved(value)):
+        return f"`{value}` in quotes is text: write it without the quotes"
+    sentence = _SENTENCES[kind].format(**context)
+    return sentence if isinstance(value, dict | list) else f"{_shown(value)} {sentence}"
+
+
+_QUOTED: Mapping[str, type] = {"bool_type": bool, "int_type": int, "float_type": float}
+"""Pydantic's word for what is wanted → what such a text would be without its quotes."""
+
+
+def _resolved(text: str) -> object:
+    try:
+        return yaml12.resolve(text)
+    except ValueError:
+        return text
 
 
 def _not_among(value: object, context: Mapping[str, Any]) -> str:

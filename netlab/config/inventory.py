@@ -21,9 +21,9 @@ def load_inventory(path: Path) -> Inventory:
 
     document = read_document(path)
     if "hosts" not in document.data:
-        raise UsageError(
-            f"{path} has no `hosts:`; name the inventory with --hosts FILE (docs/hosts.md)"
-        )
+        is_matrix = "tests" in document.data or "pairings" in document.data
+        what = "is a matrix and has no `hosts:`" if is_matrix else "has no `hosts:`"
+        raise UsageError(f"{path} {what}; name the inventory with --hosts FILE (docs/hosts.md)")
     model = validate(document, InventoryModel)
     hosts = tuple(host_of(name, each) for name, each in model.hosts.items())
     pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}

@@ -9,9 +9,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from netlab.config.document import Section
-from netlab.experiment.hosts import parse_ssh
+from netlab.experiment.hosts import OS_NAMES, parse_ssh
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
+
+
+def _letter(value: Any) -> Any:
+    """``Linux`` is ``L``, in capitals or not."""
+    names = {name.lower(): letter for letter, name in OS_NAMES.items() if letter != "X"}
+    return names.get(value.lower(), value) if isinstance(value, str) else value
 
 
 def _ssh(value: Any) -> Any:
@@ -86,7 +92,7 @@ class MirrorModel(Section):
 class HostModel(Section):
     """One host."""
 
-    os: Literal["L", "W", "M", "F", "X"] | None = None
+    os: Annotated[Literal["L", "W", "M", "F", "X"], BeforeValidator(_letter)] | None = None
     local: bool = False
     ssh: Annotated[str, BeforeValidator(_ssh)] | None = None
     address: str | None = None
@@ -97,6 +103,15 @@ class HostModel(Section):
     identity: str | None = None
     mirror: MirrorModel | None = None
     shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_password(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "password" in data:
+            raise ValueError(
+                "a password has no place in a file: use ssh-agent, or name a key file (identity:)"
+            )
+        return data
 
     @model_validator(mode="before")
     @classmethod
@@ -119,7 +134,10 @@ class HostModel(Section):
         if self.os == "X":
             raise ValueError("no probe runs on a system X: it can only be a `mirror:`")
         if not self.local and not self.addresses:
-            raise ValueError("the key `addresses` is missing: {test: 10.0.0.1}")
+            raise ValueError(
+                "the key `addresses` is missing, for example `addresses: {test: 10.0.0.1}`; "
+                "`netlab init` finds them"
+            )
         return self
 
     def _only_mirrors(self) -> Self:

@@ -52,6 +52,8 @@ def load_matrix(
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
+    if "hosts" in document.data and not document.data.keys() & {"tests", "pairings", "title"}:
+        raise UsageError(f"{path} is an inventory: name a matrix, and this file with --hosts")
     model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += idle(document, model)
     faults += () if kinds is None else unknown_kinds(document, model, kinds)

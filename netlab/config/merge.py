@@ -19,6 +19,8 @@ from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.settings import Level
 
+FRAMING_BYTES = 18
+"""Of a frame beside its packet: 14 of header, 4 of FCS (IEEE 802.3)."""
 MAX_CELLS = 100_000
 """Most cells of a matrix; at 1 s each more than a day."""
 MAX_TRIALS = 1_000_000
@@ -103,6 +105,28 @@ def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
                 written = list(document.at(path))
                 message = "`{}` and `{}` exclude each other: give one of them".format(*both)
                 yield document.fault((*path, max(both, key=written.index)), message, at_key=True)
+
+
+def too_long_frames(
+    document: Document, model: MatrixFile, layers: Iterable[Layer]
+) -> Iterator[Fault]:
+    """Searches of frames that the stated link cannot carry: header and FCS beside the MTU."""
+    if model.link is None:
+        return
+    most = model.link.mtu + FRAMING_BYTES + (4 if model.link.vlan else 0)
+    for index, layer in enumerate(layers):
+        long = [
+            each
+            for each in levels_of(layer.get("frame_size"))
+            if isinstance(each, int) and each > most
+        ]
+        if long and model.tests[index].test == "throughput_search":
+            place = document.fault(("link", "mtu"), "")
+            message = (
+                f"frames of {long[0]} bytes do not fit the link's mtu of {model.link.mtu} "
+                f"(line {place.line}): {most} at most"
+            )
+            yield document.fault(("tests", index, "frame_size"), message)
 
 
 def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:

@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from netlab.config.document import Section
 from netlab.experiment import pairings
+from netlab.experiment.hosts import OS_NAMES
 from netlab.experiment.kinds import FIELDS, ROWS
 from netlab.experiment.settings import HostWord, NumberWithUnit, Or, Reader, SettingRow, Whole
 from netlab.units import (
@@ -120,11 +121,19 @@ Steal = Annotated[float, BeforeValidator(_validator(_STEAL)), _json(_STEAL)]
 Confidence = Annotated[float, BeforeValidator(_validator(_CONFIDENCE)), _json(_CONFIDENCE)]
 
 
+_IN_DOCUMENTS = frozenset("ON")
+"""Systems of imported tables (OpenBSD, NetBSD), of which `expect:` may speak."""
+
+
 def _pairing(value: str) -> str:
     if pairings.is_by_name(value):
         pairings.roles_of(value)
         return value
     if pairings.LETTERS.fullmatch(value):
+        strange = sorted(set(value) - OS_NAMES.keys() - _IN_DOCUMENTS)
+        if strange:
+            known = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
+            raise ValueError(f"`{value}`: {strange[0]} is no system; there are {known}")
         return value
     raise ValueError(
         f"`{value[:40]}` is no pairing: two capital letters, the server's system first, such as "

@@ -75,12 +75,13 @@ def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     Raises MatrixError with every fault found. With a list of ``faults`` those that leave a whole
     document (such as a key that stands twice) are put there instead.
     """
-    builder = _Builder(file)
+    breaks = _Breaks.of(text)
+    builder = _Builder(file, breaks)
     unreadable = _unreadable(text, file)
     if unreadable is not None:
         raise MatrixError([unreadable])
     try:
-        root = builder.document(yaml.parse(text, Loader=yaml.SafeLoader))
+        root = builder.document(yaml.parse(breaks.hidden(text), Loader=yaml.SafeLoader))
     except _TooMuch:
         root = None
     except yaml.MarkedYAMLError as error:
@@ -97,11 +98,34 @@ class _TooMuch(Exception):
     """A limit is passed: its fault is noted, nothing more is read."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Breaks:
+    """Characters that PyYAML takes for line breaks (YAML 1.1), and YAML 1.2 for letters."""
+
+    stand_ins: dict[str, str]
+    """Each → a private character that the text does not have."""
+
+    @classmethod
+    def of(cls, text: str) -> _Breaks:
+        """Those of a text."""
+        free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+        return cls({each: next(free) for each in "\x85\u2028\u2029" if each in text})
+
+    def hidden(self, text: str) -> str:
+        """The text for PyYAML's eyes; every character keeps its place."""
+        return text.translate({ord(old): new for old, new in self.stand_ins.items()})
+
+    def shown(self, text: str) -> str:
+        """What was hidden, as it was."""
+        return text.translate({ord(new): old for old, new in self.stand_ins.items()})
+
+
 @dataclass(slots=True)
 class _Builder:
     """Turns events into nodes; faults are collected."""
 
     file: str
+    breaks: _Breaks
     faults: list[Fault] = field(default_factory=list)
     anchors: dict[str, Node | None] = field(default_factory=dict)
     """None while the anchor's own value is being read."""
@@ -192,18 +216,18 @@ class _Builder:
                 path,
                 "YAML 1.2 has no merge keys (<<): write the keys out, or use `defaults`",
             )
-        return str(event.value)
+        return self.breaks.shown(str(event.value))
 
     def _scalar(self, node: Node, event: Any, path: str) -> None:
         if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
             self._tag(event, path)
         elif event.tag is not None or event.style is not None:
-            node.scalar = event.value
+            node.scalar = self.breaks.shown(event.value)
             if _CONTROL.search(event.value):
                 self._fault(event, path, "an escape here stands for a character no text may hold")
         else:
             try:
-                node.scalar = resolve(event.value)
+                node.scalar = resolve(self.breaks.shown(event.value))
             except ValueError as error:
                 self._fault(event, path, str(error))
 
@@ -287,5 +311,40 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     problem = error.problem or "it cannot be read"
     if "'\\t'" in problem:
         return Fault(file, line, column, "", "a tab stands here; YAML indents with spaces only")
+    likely = _odd_space(text, file, line) or _colon_without_space(text, file, line)
+    if likely is not None:
+        return likely
+    opened = error.context_mark
+    if opened is not None and any(word in str(error.context) for word in _UNCLOSED):
+        sign = text.split("\n")[opened.line][opened.column : opened.column + 1]
+        message = f"`{sign}` is not closed: it was noticed in line {line}, column {column}"
+        return Fault(file, opened.line + 1, opened.column + 1, "", message)
     context = f"{error.context}: " if error.context else ""
     return Fault(file, line, column, "", f"not valid YAML: {context}{problem}")
+
+
+_UNCLOSED = ("flow sequence", "flow mapping", "quoted scalar")
+_ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+_STUCK = re.compile(r"[ ]*(?:- +)?([A-Za-z_][A-Za-z0-9_]*):(?=[^ /:])")
+
+
+def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
+    """A space that YAML takes for a letter, at or before the line where reading failed."""
+    lines = text.split("\n")[:noticed]
+    for number, line in enumerate(lines, 1):
+        for found in _ODD_SPACE.finditer(line.partition("#")[0]):
+            name = "no-break space" if found[0] == "\u00a0" else "space that YAML does not know"
+            message = f"a {name} (U+{ord(found[0]):04X}) stands here; write a plain one"
+            return Fault(file, number, found.start() + 1, "", message)
+    return None
+
+
+def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
+    """``duration:10s``, in the line where reading failed or in the one before."""
+    lines = text.split("\n")
+    for number in (noticed - 1, noticed):
+        found = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
+        if found is not None:
+            message = f"a space is missing after the colon of `{found[1]}:`"
+            return Fault(file, number, found.end() + 1, "", message)
+    return None

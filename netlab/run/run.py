@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from netlab.config.echoes import refuse_what_echoes_lack
-from netlab.config.inventory import load_inventory
+from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError
 from netlab.experiment.cells import Cell
@@ -58,8 +57,7 @@ def run(options: Options, progress: Progress) -> Outcome:
     """Measure what is missing of a matrix; every record is on disk before the next trial."""
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
-    inventory = load_inventory(options.hosts or options.matrix).observing(matrix.observe)
-    refuse_what_echoes_lack(matrix, inventory)
+    inventory = inventory_for(matrix, options.hosts or options.matrix)
     chosen = chosen_of(cells, options.only)
     check_redo(options.redo, chosen)
     possible = possible_of(chosen, inventory)

@@ -86,7 +86,7 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("~", "f.yaml:1:1: the file is empty"),
         ("- 1", "f.yaml:1:1: the file is not a mapping"),
         ("a: 1\n---\nb: 2", "f.yaml:2:1: a second document begins here"),
-        ("a: [1\nb: 2", "f.yaml:2:2: not valid YAML: while parsing a flow sequence"),
+        ("a: [1\nb: 2", "f.yaml:1:4: `[` is not closed: it was noticed in line 2, column 2"),
         ('a: "\\Uffffffff"', "f.yaml:1:5: \\Uffffffff is no character"),
         ('a: "\\ud800"', "f.yaml:1:4: a: an escape here stands for a character"),
         ("a: .inf", "f.yaml:1:4: a: .inf is not a finite number"),

@@ -128,8 +128,8 @@ def test_a_wrong_choice_of_hosts_is_a_fault_with_its_place(
 @pytest.mark.parametrize(
     ("pairings", "fault"),
     [
-        ("{between: [nas, cellar]}", "no host is called 'cellar'; there are box, desk, guest, nas"),
-        ("{between: [guest@wifi, nas]}", "no address in 'wifi'; its networks: bridge, nat"),
+        ("{between: [nas, cellar]}", "is called `cellar`; there are nas, guest, desk, box"),
+        ("{between: [guest@wifi, nas]}", "guest has no address in `wifi`; there are bridge, nat"),
     ],
 )
 def test_a_host_that_is_not_there_is_named_with_those_that_are(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from netlab.errors import NetlabError, UsageError
@@ -12,6 +12,7 @@ from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.requirements import Demand, EndName, lacking
 from netlab.remote.agent import Agent
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.run.planning.host_values import HostValues, wrong_values
 from netlab.terminal import printable
 
 
@@ -23,6 +24,7 @@ class HostAnswer:
     """Words of docs/protocol.md; ``None`` where nothing is known."""
     fault: str | None = None
     """A sentence."""
+    values: HostValues = field(default_factory=HostValues)
 
 
 AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
@@ -53,7 +55,10 @@ def _ask_one(host: Host, say: Callable[[str], None]) -> HostAnswer:
     except Exception as error:  # whatever it is of one host, the others are asked
         return HostAnswer(None, in_a_sentence(host, error))
     try:
-        return HostAnswer(frozenset(str(agent.hello.get("capabilities", "")).split(",")))
+        can = frozenset(str(agent.hello.get("capabilities", "")).split(","))
+        return HostAnswer(can, values=HostValues.of(agent.facts(), agent.hello))
+    except NetlabError as error:
+        return HostAnswer(None, in_a_sentence(host, error))
     finally:
         agent.close()
 
@@ -79,7 +84,10 @@ def beyond_hosts(
         can = {role: told[host.name].capabilities for role, host in ends.items()}
         lacks = lacking(cell, can)
         needed = [demand for demand in lacks if demand.needed]
-        if needed:
+        wrong = [*wrong_values(cell, ends, {name: each.values for name, each in told.items()})]
+        if wrong:
+            refused[cell] = "; ".join(dict.fromkeys(wrong))
+        elif needed:
             refused[cell] = _cannot(ends, needed)
         else:
             notes |= dict.fromkeys(_without(ends[each.role], each) for each in lacks)

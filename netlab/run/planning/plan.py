@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from netlab.config.echoes import refuse_what_echoes_lack
-from netlab.config.inventory import load_inventory
+from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
@@ -118,11 +117,10 @@ def plan_of(
     chosen = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in chosen)
-    inventory = None if source is None else load_inventory(source).observing(matrix.observe)
+    inventory = None if source is None else inventory_for(matrix, source)
     pairs: dict[str, HostPair] = {}
     found = _Feasible({}, "", ())
     if inventory is not None:
-        refuse_what_echoes_lack(matrix, inventory)
         possible = possible_of(chosen, inventory)
         pairs = {each: inventory.pair(each) for each in pairings if each not in possible.lacking}
         found = _feasible(chosen, possible, inventory, pairs, ask)

@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -136,11 +139,36 @@ static void softnet(struct json *out)
         json_u64(out, "softnet_dropped_packets", dropped);
 }
 
+/* Those that this account may choose: the kernel is asked by choosing each of them once. */
+static void congestion_allowed(struct json *out)
+{
+    char list[256], allowed[256];
+    size_t used = 0;
+    if (!facts_line_of(IPV4 "tcp_available_congestion_control", list, sizeof list))
+        return;
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0)
+        return;
+    for (char *rest, *word = strtok_r(list, " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest)) {
+        const size_t length = strlen(word);
+        if (setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, word, (socklen_t)length) != 0)
+            continue;
+        if (used > 0)
+            allowed[used++] = ',';
+        memcpy(allowed + used, word, length);
+        used += length;
+    }
+    close(descriptor);
+    json_text_of(out, "congestion_allowed", allowed, used);
+}
+
 static void stack(struct json *out)
 {
     softnet(out);
     facts_text(out, "congestion", IPV4 "tcp_congestion_control");
     facts_list(out, "congestion_available", IPV4 "tcp_available_congestion_control", ',');
+    congestion_allowed(out);
     facts_number(out, "ecn", IPV4 "tcp_ecn");
     facts_number(out, "rmem_max_bytes", CORE "rmem_max");
     facts_number(out, "wmem_max_bytes", CORE "wmem_max");

@@ -1,0 +1,23 @@
+"""The inventory that a matrix is measured with, held against what the matrix asks of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netlab.config.echoes import refuse_what_echoes_lack
+from netlab.config.inventory import load_inventory
+from netlab.config.strangers import refuse_strangers
+from netlab.experiment.hosts import Inventory
+from netlab.experiment.matrix import Matrix
+
+
+def inventory_for(matrix: Matrix, file: Path) -> Inventory:
+    """The inventory in ``file``, which may be the matrix's own.
+
+    Raises MatrixError for hosts that it lacks and for settings that an echo cannot have.
+    """
+    inventory = load_inventory(file)
+    refuse_strangers(matrix, inventory)
+    inventory = inventory.observing(matrix.observe)
+    refuse_what_echoes_lack(matrix, inventory)
+    return inventory
