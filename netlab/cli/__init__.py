@@ -29,6 +29,7 @@ from netlab.cli.options import (
     Duration,
 )
 from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
+from netlab.cli.probes import probes
 from netlab.cli.streams import guard_streams, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
@@ -335,19 +336,26 @@ def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> N
     show_default=True,
 )
 @click.option(
+    "--columns",
+    type=click.Choice(["all", "core"]),
+    default="all",
+    show_default=True,
+    help="core: some 25 that a person looks at first.",
+)
+@click.option(
     "--output",
     "-o",
     type=FILE,
     metavar="FILE",
-    help="[default: standard output; parquet needs a file]",
+    help="[default: standard output, also as -; parquet needs a file]",
 )
-def export(folder: Path, form: str, output: Path | None) -> None:
+def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
     """Write the run's table, one row a trial."""
     from netlab.results.export import export as export_run
 
     if output is None and form == "parquet":
         raise UsageError("parquet is binary: name a file with --output FILE")
-    written = export_run(folder, form)
+    written = export_run(folder, form, core=columns == "core")
     if output is not None:
         write_output(output, written)
     else:
@@ -365,40 +373,10 @@ def hosts(file: Path) -> None:
     seen.raise_for_unfit()
 
 
-@cli.group()
-def probes() -> None:
-    """The native probe, netprobe."""
-
-
-@probes.command("build")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
-@click.option(
-    "--into", type=FOLDER, metavar="DIR", help="Lay copies in DIR/TARGET, as a wheel carries them."
-)
-def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
-    """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
-
-    Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
-    it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
-    """
-
-    if not targets and not every:
-        from netlab.build.local import local_probe
-        from netlab.build.release import copied
-
-        built = local_probe(tell)
-        show(built if into is None else copied(built, into / built.name))
-        return
-    from netlab.build.release import as_table, build_all, targets_named
-    from netlab.build.targets import TARGETS
-
-    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell)))
-
-
 cli.add_command(check)
 cli.add_command(compare)
 cli.add_command(lab)
 cli.add_command(import_)
 cli.add_command(init)
 cli.add_command(measure)
+cli.add_command(probes)

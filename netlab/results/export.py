@@ -12,14 +12,17 @@ import pandas as pd
 
 from netlab.errors import UsageError
 from netlab.results.columns import describe
+from netlab.results.core import CORE
 from netlab.results.run import load
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet runs a text cell that begins so; an apostrophe in front makes it text."""
 
 
-def export(folder: Path, form: str) -> bytes:
+def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     """The frame of the run in ``folder`` as ``csv``, ``json`` or ``parquet``.
+
+    ``core``: only the columns of ``netlab.results.core.CORE`` that it has.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
     spreadsheet would run is made harmless by an apostrophe. JSON: an array of flat objects in
@@ -27,7 +30,9 @@ def export(folder: Path, form: str) -> bytes:
     """
     if form not in _WRITERS:
         raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")
-    return _WRITERS[form](load(folder).frame)
+    frame = load(folder).frame
+    kept = [name for name in CORE if name in frame.columns and frame[name].notna().any()]
+    return _WRITERS[form](frame[kept] if core else frame)
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from netlab.experiment.records import FLOWS
 from netlab.results.column import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TCP_SERIES: Mapping[str, Column] = {
     "tcp_series_time_us": Column(
@@ -58,6 +62,25 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
         return None
     said = {name: each for name, each in lists.items() if len(each) == len(times)}
     return TcpSeries(time_us=times, **said) if said else None
+
+
+def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
+    """The series of all flows of a record, a row a point, with ``time_s``; empty without one."""
+    import pandas as pd
+
+    found = []
+    for prefix, name in FLOWS.items():
+        series = tcp_series_of(values, prefix)
+        if series is not None:
+            columns = {
+                each.name: getattr(series, each.name)
+                for each in fields(series)
+                if len(getattr(series, each.name)) > 0
+            }
+            frame = pd.DataFrame(columns)
+            frame.insert(0, "time_s", frame.pop("time_us") / 1e6)
+            found.append(frame if not prefix else frame.assign(flow=str(name)))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def _counts(value: object) -> list[int]:

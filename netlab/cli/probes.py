@@ -1,0 +1,41 @@
+"""The commands of the native probe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from netlab.cli.options import FOLDER
+from netlab.cli.output import show, tell
+
+
+@click.group()
+def probes() -> None:
+    """The native probe, netprobe."""
+
+
+@probes.command("build")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
+@click.option(
+    "--into", type=FOLDER, metavar="DIR", help="Lay copies in DIR/TARGET, as a wheel carries them."
+)
+def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
+    """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
+
+    Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
+    it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
+    """
+
+    if not targets and not every:
+        from netlab.build.local import local_probe
+        from netlab.build.release import copied
+
+        built = local_probe(tell)
+        show(built if into is None else copied(built, into / built.name))
+        return
+    from netlab.build.release import as_table, build_all, targets_named
+    from netlab.build.targets import TARGETS
+
+    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell)))

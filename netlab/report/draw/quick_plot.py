@@ -1,0 +1,68 @@
+"""A chart for a notebook: means with their intervals, on axes that a person goes on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from netlab.results.core import Frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    Drawn: TypeAlias = Axes
+
+WIDE = 100
+"""From this ratio of the largest to the smallest on, an axis is logarithmic."""
+
+
+def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
+    """Means over ``x``, a line a level of ``hue``; ValueError for a column that is not there.
+
+    ``summary`` is that of ``netlab.results.core.summary_of``. Bars are intervals of 95 %.
+    Where cells differ in something else as well, their mean is drawn, and the title says so.
+    """
+    import matplotlib.pyplot as plt
+
+    if summary.empty:
+        raise ValueError("there is no result to draw")
+    there = [name for name in summary.columns if name not in ("n", "mean", "low", "high", "unit")]
+    for name in (x, hue):
+        if name not in there:
+            raise ValueError(f"{name!r} is no column to draw by; there are {', '.join(there)}")
+    quantities = list(dict.fromkeys(summary["quantity"]))
+    if y is not None and y not in quantities:
+        raise ValueError(f"{y!r} was not measured; there are {', '.join(quantities)}")
+    shown = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
+    _, axes = plt.subplots()
+    for level, line in shown.groupby(hue, sort=False, dropna=False):
+        _draw(axes, line, x, str(level))
+    first = shown.iloc[0]
+    unit = f", {first['unit']}" if first["unit"] else ""
+    pooled = [name for name in there if name not in (x, hue, "quantity")]
+    pooled = [name for name in pooled if shown.groupby([x, hue])[name].nunique().max() > 1]
+    if pooled:
+        axes.set_title(f"means over {', '.join(pooled)}")
+    axes.set_xlabel(x)
+    axes.set_ylabel(f"{first['quantity']}{unit}")
+    axes.set_ylim(bottom=0)
+    places = shown[x]
+    if places.dtype != "string" and places.min() > 0 and places.max() >= WIDE * places.min():
+        axes.set_xscale("log", base=2)
+    axes.legend(title=hue)
+    drawn: Axes = axes
+    return drawn
+
+
+def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
+    if line[x].duplicated().any():
+        # Of several cells in one place the mean; an interval of one of them would not be its own.
+        line = (
+            line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
+        )
+    line = line.sort_values(x)
+    means = line["mean"].astype(float)
+    # What has no interval, of less than three trials, has no bar.
+    below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
+    above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
+    places = line[x].astype(str if line[x].dtype == "string" else float)
+    axes.errorbar(places, means, yerr=[below, above], marker="o", capsize=3, label=label)

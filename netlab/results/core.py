@@ -1,0 +1,78 @@
+"""The run's table for people: some 25 columns, times as timestamps, and means with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from netlab.experiment.records import Status
+from netlab.results.columns import describe
+from netlab.stats import MIN_TRIALS, interval
+
+Frame: TypeAlias = pd.DataFrame
+"""A table as callers name it who do not know pandas."""
+
+CORE = (
+    *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
+    *("message_bytes", "socket_buffer_bytes", "streams", "congestion", "trial", "status", "reason"),
+    *("started_at", "elapsed_s", "throughput_bit_per_s", "sent_bit_per_s", "lost_messages"),
+    *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
+    *("mss_bytes", "same_host"),
+)
+"""What a person looks at first: of the trial, of what was asked, of what was measured."""
+QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
+"""What ``summary`` has the means of."""
+OF_A_TRIAL = frozenset({"trial", "attempt", "started_at", "cell"})
+
+
+def core_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """The core columns that the run has, ``started_at`` as a timestamp in UTC, a category where
+    few words recur. Row by row as ``frame``.
+    """
+    kept = [name for name in CORE if name in frame.columns and frame[name].notna().any()]
+    core = frame[kept].copy()
+    if "started_at" in core:
+        core["started_at"] = pd.to_datetime(core["started_at"], utc=True, errors="coerce")
+    for name in ("pairing", "server", "client", "test", "protocol", "direction", "status"):
+        if name in core:
+            core[name] = core[name].astype("category")
+    return core
+
+
+def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
+    """One row a cell and quantity: ``n``, ``mean``, and of three trials and more ``low`` and
+    ``high``, Student's interval of 95 %; with the ``settings`` in which cells differ.
+    """
+    measured = frame[frame["status"] == str(Status.OK)]
+    rows = [
+        row
+        for _, trials in measured.groupby("cell", sort=False, observed=True)
+        for row in _rows(trials, settings)
+    ]
+    return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
+
+
+def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, Any]]:
+    first = trials.iloc[0]
+    of_cell = {name: first[name] for name in ("pairing", "test", "protocol", *settings)}
+    for quantity in QUANTITIES:
+        if quantity not in trials:
+            continue
+        values = [float(value) for value in trials[quantity].dropna()]
+        if not values:
+            continue
+        bounds: tuple[float | None, float | None] = (None, None)
+        if len(values) >= MIN_TRIALS:
+            found = interval(values)
+            bounds = (found.low, found.high)
+        yield {
+            **of_cell,
+            "quantity": quantity,
+            "unit": describe(quantity).unit,
+            "n": len(values),
+            "mean": sum(values) / len(values),
+            "low": bounds[0],
+            "high": bounds[1],
+        }

@@ -1,0 +1,134 @@
+"""A run in a notebook: its words, its small tables, its charts; over recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from folders import ROOT
+from made_parts import Make
+
+import netlab
+from netlab.cli import cli
+from netlab.results.core import CORE
+from netlab.results.tcp_series import TCP_SERIES, frame_of_series
+from netlab.stats import interval
+
+RUNS = ROOT / "reports"
+
+
+@pytest.fixture(autouse=True)
+def no_screen() -> Iterator[None]:
+    before = mpl.get_backend()
+    mpl.use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+    mpl.use(before)
+
+
+@pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds", "payload-lab"])
+def test_it_says_in_five_lines_what_it_is(name: str) -> None:
+    run = netlab.load(RUNS / name)
+    lines = repr(run).splitlines()
+    assert len(lines) == 5
+    assert run.plan.title in lines[0]
+    assert f"{len(run.plan.cells)} cell" in lines[1]
+    html = run._repr_html_()
+    assert "<table" in html or run.summary().empty
+    assert len(html) < 100_000
+
+
+def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
+    from netlab.report.notebook import LoadedRun
+    from netlab.report.text.said import in_english
+
+    plan = netlab.load(RUNS / "nettest").plan
+    found = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
+    html = LoadedRun(found.stored, in_english)._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
+    run = netlab.load(RUNS / "nettest")
+    table = run.summary()
+    of_udp = table[table["protocol"] == "UDP"].iloc[0]
+    frame = run.frame
+    values = [float(each) for each in frame[frame["protocol"] == "UDP"]["throughput_bit_per_s"]]
+    expected = interval(values)
+    assert (of_udp["n"], of_udp["unit"]) == (15, "bit/s")
+    assert of_udp["mean"] == pytest.approx(expected.mean)
+    assert of_udp["low"] == pytest.approx(expected.low)
+    assert of_udp["high"] == pytest.approx(expected.high)
+
+
+def test_one_trial_has_no_interval_and_a_failure_is_no_number() -> None:
+    run = netlab.load(RUNS / "lab-report")
+    table = run.summary()
+    ok = run.frame[run.frame["status"] == "ok"]
+    assert len(table) == ok["cell"].nunique()
+    assert table["low"].isna().all()
+
+
+def test_the_core_is_few_columns_row_by_row_with_right_types() -> None:
+    run = netlab.load(RUNS / "udp-mirror-lab")
+    assert set(run.core.columns) <= set(CORE)
+    assert len(CORE) <= 26
+    assert len(run.core) == len(run.frame)
+    assert str(run.core["started_at"].dtype).startswith("datetime64")
+    assert str(run.core["started_at"].dt.tz) == "UTC"
+    assert run.core["test"].dtype == "category"
+
+
+def test_a_plot_has_a_line_a_level_and_says_what_was_pooled() -> None:
+    axes = netlab.load(RUNS / "lab-report").plot(x="message_bytes", hue="pairing")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["LL", "WL", "LW", "WW"]
+    assert axes.get_xlabel() == "message_bytes"
+    assert "means over protocol, socket_buffer_bytes" in axes.get_title()
+    alone = netlab.load(RUNS / "udp-mirror-lab").plot(hue="protocol", y="rtt_mean_ns")
+    assert alone.get_ylabel().startswith("rtt_mean_ns, ns")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"x": "colour"}, "'colour' is no column to draw by; there are pairing, test, protocol"),
+        ({"hue": "n"}, "'n' is no column to draw by"),
+        ({"y": "frames_per_s"}, "'frames_per_s' was not measured; there are throughput_bit_per_s"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_with_what_can(words: dict[str, str], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        netlab.load(RUNS / "lab-report").plot(**words)
+
+
+def test_a_series_is_a_row_a_point_of_what_its_system_told() -> None:
+    values: dict[str, object] = {
+        "sender_tcp_series_time_us": [10, 20, 30],
+        "sender_tcp_series_rtt_us": [5, 6, 7],
+        "sender_tcp_series_cwnd_bytes": [1, 2],  # damaged: of another length
+    }
+    assert set(values) <= {f"sender_{name}" for name in TCP_SERIES}
+    frame = frame_of_series(values)
+    assert frame.to_dict("list") == {"time_s": [1e-5, 2e-5, 3e-5], "rtt_us": [5, 6, 7]}
+    assert frame_of_series({}).empty
+    run = netlab.load(RUNS / "lab-report")
+    with pytest.raises(KeyError):
+        run.series("no such cell")
+
+
+def test_core_columns_are_exported(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    ended = CliRunner().invoke(cli, ["export", str(RUNS / "nettest"), "--columns", "core"])
+    head = ended.stdout.splitlines()[0].split(",")
+    assert head == [name for name in CORE if name in head]
+    assert "throughput_bit_per_s" in head
+    assert len(ended.stdout.splitlines()) == 36
