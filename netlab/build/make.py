@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,11 @@ from pathlib import Path
 from netlab import version
 from netlab.errors import NetlabError, UsageError
 
+_NO_LIBC = re.compile(
+    r"(fatal error|error): '?<?(stdio|stdint|stdlib|string|errno|sys/types|features|stddef)\.h>?'?"
+    r"( file)?:? (No such file|not found)"
+)
+"""As gcc and clang say it of headers that every C library has."""
 BUILD_S = 900.0
 """A cold zig first compiles a C library: up to a minute, and several on a starved machine."""
 
@@ -72,5 +78,10 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
     missing = next((line for line in said if "needs a C compiler" in line), None)
     if missing is not None:
         raise UsageError(missing.partition("*** ")[2].removesuffix(".  Stop.") or missing)
+    if any(_NO_LIBC.search(line) for line in said):
+        raise UsageError(
+            "the C compiler is there, and the headers of the C library are not: "
+            "sudo apt-get install libc6-dev (Fedora: sudo dnf install glibc-devel glibc-static)"
+        )
     what = "\n".join(said[:20]) or f"make ended with {done.returncode}"
     raise NetlabError(f"building the probe in {folder} failed:\n{what}")

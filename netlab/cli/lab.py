@@ -187,11 +187,18 @@ def lab_status(name: str, as_json: bool) -> None:
     """Say what is up, and where its inventory lies."""
     import json
 
+    from netlab.lab import silent_hosts
     from netlab.lab import status as status_of_lab
 
     state = status_of_lab(name)
-    show(json.dumps(state.as_json(), indent=2) if as_json else state.as_text())
-    if not state.up:
+    silent = silent_hosts(state)
+    plain = {**state.as_json(), "silent": silent}
+    show(json.dumps(plain, indent=2) if as_json else state.as_text())
+    for host, why in silent.items():
+        tell(f"{host} lets nobody in: {why}")
+    if silent:
+        tell(f"to mend it: netlab lab down --name {name}, and up again")
+    if silent or not state.up:
         raise SystemExit(IncompleteRun.exit_code)
 
 

@@ -4,7 +4,7 @@ docs/lab.md has what it cannot show.
 """
 
 from netlab.lab.doctor import LabNeed, examine
-from netlab.lab.life import LabState, down, status, up
+from netlab.lab.life import LabState, down, silent_hosts, status, up
 from netlab.lab.options import LabOptions
 from netlab.lab.programs import Missing, missing_for_windows, missing_packages
 
@@ -17,6 +17,7 @@ __all__ = [
     "examine",
     "missing_for_windows",
     "missing_packages",
+    "silent_hosts",
     "status",
     "up",
 ]

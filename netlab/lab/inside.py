@@ -41,9 +41,7 @@ def main() -> None:
         memory(path, "mode=0755,nosuid,nodev")
     Path("/run/sshd").mkdir(mode=0o755)
     OWN.mkdir(mode=0o755)
-    for name, text in wish["etc"].items():
-        file = write(OWN / name, text, 0o600 if name == "shadow" else 0o644)
-        mount("--bind", str(file), f"/etc/{name}")
+    settle_in_etc(wish["etc"])
     if wish["control_group"] is not None:
         show_own_group(**wish["control_group"])
     write(OWN / "host_key", wish["host_key"], 0o600)
@@ -62,6 +60,25 @@ def main() -> None:
     os.execv(  # noqa: S606  # no shell is the point
         wish["sshd"], [wish["sshd"], "-D", "-e", "-f", str(config)]
     )
+
+
+def settle_in_etc(files: dict[str, str]) -> None:
+    """An /etc of the host's own: its account files, and links to whatever else the machine has.
+
+    A file that is mounted over /etc/passwd alone would be gone as soon as some program of the
+    machine puts a new one in its place, as useradd does.
+    """
+    outside = OWN / "etc"
+    outside.mkdir()
+    mount("--rbind", "/etc", str(outside))
+    memory("/etc", "mode=0755,nosuid,nodev")
+    for entry in outside.iterdir():
+        if entry.name not in files:
+            # A relative link leads where it did; of all else the link is to where it is now.
+            target = entry.readlink() if entry.is_symlink() else entry
+            Path("/etc", entry.name).symlink_to(target)
+    for name, text in files.items():
+        write(Path("/etc", name), text, 0o600 if name == "shadow" else 0o644)
 
 
 def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mount's word)

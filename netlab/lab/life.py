@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,6 +180,16 @@ def status(name: str = "lab") -> LabState:
         and all(server.lives(host, folder) for host in plan.logins)
     )
     return LabState(name=name, up=alive, plan=plan, folder=folder)
+
+
+def silent_hosts(of: LabState) -> dict[str, str]:
+    """Host → why nobody can log in to it, of those of a lab that is up."""
+    if not of.up or of.plan is None:
+        return {}
+    hosts = of.plan.logins
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        found = pool.map(lambda host: server.why_silent(host, of.ssh_config), hosts)
+        return {host.name: why for host, why in zip(hosts, found, strict=True) if why is not None}
 
 
 def down(name: str = "lab") -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,13 +24,16 @@ from netlab.errors import HostError
 from netlab.lab import quota
 from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
-from netlab.lab.programs import environment, program, run, succeeds
+from netlab.lab.programs import SEARCH_PATH, environment, program, run, succeeds
 from netlab.lab.state import Started, read_started, started, write_started
 from netlab.lab.windows import SHELL as WINDOWS_SHELL
 
 INSIDE = Path(__file__).with_name("inside.py")
 READY_S = 30.0
 """A Linux host takes 0.1 s; the first Windows program on a busy machine takes seconds."""
+CONNECT_S = 5
+LOGIN_S = 20.0
+"""A whole login of `lab status`: a program under wine is slow to begin."""
 GONE_S = 5.0
 POLL_S = 0.005
 
@@ -174,6 +178,30 @@ def lives(host: LabHost, folder: Path) -> bool:
     """Whether the host's processes are there, in the host's own namespace."""
     process = read_started(_pid_file(host, folder))
     return process is not None and process.lives() and _is_inside(process, host)
+
+
+def why_silent(host: LabHost, ssh_config: Path) -> str | None:
+    """Why nobody can log in to the host, in the words of ssh; ``None`` where somebody can."""
+    ssh = shutil.which("ssh", path=SEARCH_PATH)
+    if ssh is None:
+        return None  # nobody here could
+    options = ["-F", str(ssh_config), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}"]
+    try:
+        ended = subprocess.run(
+            [ssh, *options, host.name, "exit"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LOGIN_S,
+            env=environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer in {LOGIN_S:g} s"
+    if ended.returncode == 0:
+        return None
+    said = ended.stderr.strip().splitlines()
+    return said[-1] if said else f"ssh ended with {ended.returncode}"
 
 
 def stop(host: LabHost, folder: Path) -> None:

@@ -84,6 +84,21 @@ def test_a_missing_compiler_is_named_with_the_command_that_installs_it(
         local_probe()
 
 
+@needs_make
+@pytest.mark.needs("cc")
+def test_a_compiler_without_the_headers_of_libc_is_told_with_what_installs_them(
+    monkeypatch: pytest.MonkeyPatch, sources: Path, tmp_path: Path
+) -> None:
+    """A real compiler that looks for no header but its own."""
+    shutil.copytree(PROBES, sources, ignore=shutil.ignore_patterns("build"), dirs_exist_ok=True)
+    compiler = tmp_path / "bare-cc"
+    compiler.write_text('#!/bin/sh\nexec cc -nostdinc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.raises(UsageError, match=r"headers of the C library are not: sudo apt-get install"):
+        local_probe()
+
+
 def test_missing_make_is_named_with_the_command_that_installs_it(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
