@@ -50,7 +50,7 @@ def test_the_mirror_listens_the_client_asks_and_its_result_ends_the_mirror() -> 
     assert connecting["to"] == "10.0.0.1:40001"
     assert connecting["token"] == listening["token"]
     assert stop == {"test": "server1"}
-    assert live == [8e6]
+    assert [each.rate_bit_per_s for each in live] == [8e6]
     assert record.status is Status.OK
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends
+from netlab.measure.ends import Ends, SoFar
 from netlab.remote.agent import Agent
 
 RESULT: dict[str, dict[str, Any]] = {
@@ -135,14 +135,14 @@ class Fake:
 
 def run_with(
     measure: Callable[..., Record], trial: Trial, **fakes: Any
-) -> tuple[Record, list[Asked], list[float]]:
-    """A trial between two fakes: its record, all that was asked, and the rates told meanwhile.
+) -> tuple[Record, list[Asked], list[SoFar]]:
+    """A trial between two fakes: its record, all that was asked, and what was told meanwhile.
 
     ``server`` and ``client``: what is special about them; ``mirror``: an echo for a server;
     ``asked``: a list to which what was asked is added, also of a trial that has no record.
     """
     asked: list[Asked] = fakes.get("asked", [])
-    live: list[float] = []
+    live: list[SoFar] = []
     mirror: Mirror | None = fakes.get("mirror")
     server = Fake("server", asked, **fakes.get("server", {}))
     client = Fake("client", asked, **fakes.get("client", {}))
@@ -154,5 +154,5 @@ def run_with(
         mirror=mirror,
         mirror_name="echo" if mirror else "",
     )
-    record = measure(trial, ends, 1, lambda _cell, rate: live.append(rate))
+    record = measure(trial, ends, 1, lambda _cell, so_far: live.append(so_far))
     return record, asked, live
