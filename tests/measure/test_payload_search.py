@@ -16,6 +16,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.measure.ends import SoFar
 from netlab.measure.netprobe import NETPROBE
 from netlab.measure.sweep import sizes_around
 
@@ -29,7 +30,7 @@ def trial_of(**settings: Any) -> Trial:
     return Trial(cell=Cell(pairing="LL", test="payload_search", setup=setup), number=1)
 
 
-def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
+def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
     return run_with(NETPROBE.measure, trial, **fakes)
 
 

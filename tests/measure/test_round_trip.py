@@ -13,7 +13,7 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends
+from netlab.measure.ends import Ends, SoFar
 from netlab.measure.exchange import deadline_s, exchange_of
 from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
@@ -30,7 +30,7 @@ def connect_trial_of(**settings: Any) -> Trial:
     return Trial(cell=Cell(pairing="LL", test="connect", setup=setup), number=1)
 
 
-def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
+def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
     return run_with(NETPROBE.measure, trial, **fakes)
 
 

@@ -16,6 +16,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measure import conversation
 from netlab.measure.conversation import ConversationEnd
+from netlab.measure.ends import SoFar
 from netlab.measure.flow import Flow
 from netlab.measure.netprobe import NETPROBE
 from netlab.remote.agent import Agent
@@ -27,7 +28,7 @@ def trial_of(**settings: Any) -> Trial:
     return Trial(cell=Cell(pairing="LL", test="stream", setup=stream), number=1)
 
 
-def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[float]]:
+def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
     return run_with(NETPROBE.measure, trial, **fakes)
 
 
