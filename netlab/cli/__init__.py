@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from netlab.cli.compare import check, compare
+from netlab.cli.completion import chosen_words
 from netlab.cli.imports import import_, show_overview, show_report
 from netlab.cli.init import init
 from netlab.cli.lab import lab
@@ -125,6 +126,7 @@ def cli() -> None:
     "--redo",
     multiple=True,
     metavar="WORDS",
+    shell_complete=chosen_words,
     help="Measure these cells again: keys, pairings, tests, or `failed`; the old records stay.",
 )
 @click.option(
@@ -364,12 +366,13 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
 
 @cli.command()
 @click.argument("file", type=FILE)
-def hosts(file: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON on standard output.")
+def hosts(file: Path, as_json: bool) -> None:
     """Look at each host of the inventory FILE, and say whether it is fit to measure."""
     from netlab.run.survey import survey
 
     seen = survey(file, tell)
-    show(seen.as_text())
+    show(seen.as_json() if as_json else seen.as_text())
     seen.raise_for_unfit()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from netlab.cli.measure import INVENTORY
+from netlab.cli.completion import INVENTORY
 from netlab.cli.options import FILE
 from netlab.cli.output import show, tell
 from netlab.errors import UnknownHostKey, UsageError

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netlab.cli.completion import INVENTORY, host_names
 from netlab.cli.options import FILE, FOLDER, rate_of
 from netlab.cli.output import show, tell
 from netlab.errors import IncompleteRun, UsageError
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
     from netlab.run.start.one_question import Between
     from netlab.run.start.question import Question
 
-INVENTORY = Path("lab.yaml")
-"""Where `netlab init` writes it."""
-
 
 @click.command(short_help="Ask one question of two hosts: how fast, and what limits it.")
-@click.argument("server", required=False)
-@click.argument("client", required=False)
+@click.argument("server", required=False, shell_complete=host_names)
+@click.argument("client", required=False, shell_complete=host_names)
 @click.option("--udp", is_flag=True, help="UDP in place of TCP.")
 @click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
 @click.option("--size", metavar="BYTES", help="Of a message, such as 1472 or 64KiB.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from netlab.cli.completion import chosen_words
 from netlab.errors import UsageError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -78,6 +79,7 @@ ONLY = click.option(
     "--only",
     multiple=True,
     metavar="WORDS",
+    shell_complete=chosen_words,
     help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be given again).",
 )
 JSON = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -48,6 +49,19 @@ class Survey:
             rows += [f"  ! {printable(sentence)}" for sentence in each.unfit]
             blocks.append("\n".join(rows))
         return "\n\n".join(blocks)
+
+    def as_json(self) -> str:
+        """An array of objects: each host's name, whether it is fit, what is wrong, what it said."""
+        hosts = [
+            {
+                "host": each.host.name,
+                "fit": not each.unfit,
+                "unfit": list(each.unfit),
+                "facts": dict(each.lines),
+            }
+            for each in self.hosts
+        ]
+        return json.dumps(hosts, indent=1)
 
     def raise_for_unfit(self) -> None:
         """HostError where a host is not fit."""
