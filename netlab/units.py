@@ -140,8 +140,9 @@ def many(number: int, word: str) -> str:
 
 
 def format_share(share: float) -> str:
-    """In per cent, to three figures: ``2.5 %``, ``95 %``, ``99.9 %``."""
-    return f"{100 * share:.3g} %"
+    """In per cent, to three figures, in plain digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
+    rounded = f"{float(f'{100 * share:.3g}'):.12f}"
+    return f"{rounded.rstrip('0').rstrip('.')} %"
 
 
 def format_bytes(size_bytes: int) -> str:

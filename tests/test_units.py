@@ -189,3 +189,20 @@ def test_quantities_are_shown_as_people_say_them() -> None:
         "1.00 Gbit/s",
         "1.23 Gbit/s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.025, "2.5 %"),
+        (0.99949, "99.9 %"),
+        (12.5, "1250 %"),
+        (123456.0, "12300000 %"),
+        (0.0, "0 %"),
+        (1e-7, "0.00001 %"),
+        (-0.031, "-3.1 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_shares_are_written_in_plain_digits(share: float, text: str) -> None:
+    assert format_share(share) == text
