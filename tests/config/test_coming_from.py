@@ -1,0 +1,44 @@
+"""docs/coming-from.md: every key and option that it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from folders import ROOT
+
+from netlab.cli import cli
+from netlab.config.matrix_file import load_matrix
+
+TEXT = (ROOT / "docs" / "coming-from.md").read_text()
+
+
+def test_every_option_of_measure_is_one() -> None:
+    options = {name for each in cli.commands["measure"].params for name in each.opts}
+    rows = [line.split(" | ") for line in TEXT.splitlines() if line.startswith("| ")]
+    named = {word for row in rows[1:] for word in re.findall(r"--[a-z0-9]+", row[1])}
+    assert named - {"--format"} <= options
+    assert len(named) > 8
+
+
+def test_every_key_stands_in_a_matrix_that_is_read(tmp_path: Path) -> None:
+    keys = dict(re.findall(r"`([a-z_]+): ([^`\[{]+)`", TEXT))
+    asked = {name: value for name, value in keys.items() if name not in ("test", "protocol")}
+    of_stream = {
+        *("duration", "warm_up", "message_size", "streams", "ip", "socket_buffer", "congestion"),
+        *("nodelay", "dscp", "client_cpu", "server_cpu", "direction"),
+    }
+    lines = {
+        "stream": {name: asked[name] for name in of_stream if name in asked},
+        "round_trip": {name: asked[name] for name in ("response_size", "outstanding")},
+    }
+    tests = "".join(
+        f"  - {{test: {test}, protocol: TCP, "
+        + ", ".join(f"{key}: {value}" for key, value in ({"message_size": 64} | said).items())
+        + "}\n"
+        for test, said in lines.items()
+    )
+    until = re.findall(r"`(until: \{[^`]+\})`", TEXT)[0]
+    file = tmp_path / "m.yaml"
+    file.write_text(f"title: t\npairings: [LL]\n{until}\ntests:\n{tests}")
+    assert len(load_matrix(file).grids) == 2
