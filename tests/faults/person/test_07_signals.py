@@ -55,7 +55,7 @@ def test_the_first_closes_the_journal_and_says_how_to_go_on(
     assert going.returncode == code
     assert took_s < END_S
     assert f"ended by {number.name}" in said
-    assert "--into out" in said
+    assert "to go on: netlab resume out" in said
     assert bench.probes_left(1) == []
     stopped = bench.load()
     (cut,) = (each for each in stopped.records if each.status != "ok")
