@@ -88,8 +88,8 @@ def _end(left: int) -> str:
     if not left:
         return _("the run is complete")
     return counted(
-        "whoever wrote the run has gone; {left} trials remain, netlab run --into goes on",
-        "whoever wrote the run has gone; {left} trials remain, netlab run --into goes on",
+        "whoever wrote the run has gone; {left} trial remains, netlab resume goes on",
+        "whoever wrote the run has gone; {left} trials remain, netlab resume goes on",
         left,
         left=left,
     )

@@ -49,7 +49,7 @@ class TestHostKeys:
             log_in(host_at(server))
         assert sshd.fingerprint(server.key()) in str(raised.value)
         assert not site.known.exists()
-        command = re.search(r"echo .*$", str(raised.value))
+        command = re.search(r"mkdir -p .*$", str(raised.value))
         assert command is not None
         subprocess.run(["sh", "-c", command[0]], check=True)
         log_in(host_at(server))
