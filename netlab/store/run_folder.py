@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -286,6 +286,8 @@ def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
     found = plan_differences(there, here)
     if not found:
         return
+    if there.source is not None or here.source is not None:
+        raise UsageError(f"{path} {_unlike(there, here, found)}; choose another folder with --into")
     more = len(found) - _SHOWN_DIFFERENCES
     shown = [*found[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
     raise UsageError(
@@ -293,3 +295,14 @@ def _refuse_another(path: Path, there: Plan, here: Plan) -> None:
         f"Choose another folder with --into; what it was asked before goes on with "
         f"`netlab resume {path}`"
     )
+
+
+def _unlike(there: Plan, here: Plan, differences: Sequence[str]) -> str:
+    """What a folder holds in place of what is to be written there, where either was imported."""
+    if there.source is None:
+        return "holds a measured run, and no import"
+    if here.source is None:
+        return f"holds an import of {there.source}, and no measured run"
+    # Nobody knows a table by its checksum.
+    said = ["another table" if "sha256" in each else each for each in differences]
+    return f"holds another import, of {there.source}: {'; '.join(said[:_SHOWN_DIFFERENCES])}"
