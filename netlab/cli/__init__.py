@@ -31,7 +31,7 @@ from netlab.cli.options import (
 )
 from netlab.cli.output import show, show_usage, tell, write_bytes, write_output
 from netlab.cli.probes import probes
-from netlab.cli.streams import guard_streams, settle_streams
+from netlab.cli.streams import guard_streams, has_output, settle_streams
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.report.language.catalogues import languages
 from netlab.run.ending import interruptible, raise_swallowed
@@ -195,7 +195,7 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
         progress.end()
     if with_report:
         show_report(outcome.folder, quiet=as_json)
-    elif not as_json:
+    elif not as_json and has_output():
         show_overview(outcome.folder)
     outcome.raise_for_status()
 

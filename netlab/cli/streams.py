@@ -71,6 +71,11 @@ def guard_streams() -> None:
         sys.stderr = _stream(_Output(2), sys.stderr, by_lines=True)
 
 
+def has_output() -> bool:
+    """Whether standard output was open from the start: what nobody asked for is not said to it."""
+    return _OUTPUT.missing is None
+
+
 def _stream(raw: _Output, before: TextIO | None, *, by_lines: bool) -> io.TextIOWrapper:
     encoding = "utf-8" if before is None else before.encoding
     writer = io.BufferedWriter(raw)

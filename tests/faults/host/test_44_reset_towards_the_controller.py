@@ -31,15 +31,19 @@ class Relay:
         self.port = int(self._listener.getsockname()[1])
         self.near: list[socket.socket] = []
         self.far: list[socket.socket] = []
+        self._closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+                self.near.append(near)  # whatever becomes of it, it is closed at the end
                 far = socket.create_connection(("127.0.0.1", self._to))
-                self.near.append(near)
                 self.far.append(far)
+                if self._closed:
+                    self.close()
+                    return
                 for ends in ((near, far), (far, near)):
                     threading.Thread(target=self._copy, args=ends, daemon=True).start()
 
@@ -58,6 +62,7 @@ class Relay:
             near.close()
 
     def close(self) -> None:
+        self._closed = True
         for each in (self._listener, *self.near, *self.far):
             each.close()
 

@@ -90,8 +90,8 @@ def test_a_closed_output_is_not_taken_by_the_journal(bench: Bench) -> None:
 
 def test_a_full_disk_behind_an_output_file_is_one_line(bench: Bench, out: Path) -> None:
     done = bench.run("export", "out", "-o", "/dev/full")
-    assert done.returncode == 2
-    assert done.stderr == "--output /dev/full: No space left on device; name another file\n"
+    assert done.returncode == 1
+    assert done.stderr == "netlab: --output /dev/full: No space left on device; name another file\n"
 
 
 def test_text_that_the_encoding_lacks_is_escaped(bench: Bench, out: Path) -> None:
