@@ -10,24 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from netlab.cli.completion import INVENTORY
-from netlab.cli.options import FILE
-from netlab.cli.output import show, tell
+from netlab.cli.options import FILE, pairs_of
+from netlab.cli.output import picked, show, tell
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
     from netlab.run.start.found_hosts import SharedNetwork
 
 FIRST_MATRIX = Path("first.yaml")
-
-
-def _keys(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> object:
-    keys = {}
-    for each in given:
-        host, equals, key = each.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"{each!r} is not HOST=KEY, such as nas=SHA256:…")
-        keys[host] = key
-    return keys
+SEVERAL = "The hosts have several networks in common:"
 
 
 @click.command(short_help="Ask hosts what they are; write lab.yaml and a first matrix.")
@@ -38,7 +29,7 @@ def _keys(_context: click.Context, _parameter: click.Parameter, given: Sequence[
     "keys",
     multiple=True,
     metavar="HOST=KEY",
-    callback=_keys,
+    callback=pairs_of("HOST=KEY", "nas=SHA256:…", may_be_empty=False),
     help="The key of a HOST, or its fingerprint SHA256:… (may be given again).",
 )
 @click.option("--hosts", "inventory", type=FILE, default=INVENTORY, show_default=True)
@@ -120,11 +111,6 @@ def _nobody_confirms(error: UnknownHostKey) -> bool:
 
 
 def _first(networks: Sequence[SharedNetwork]) -> tuple[SharedNetwork, ...]:
-    tell("The hosts have several networks in common:")
-    for number, each in enumerate(networks, 1):
-        tell(f"  {number}  {each.words}")
-    picked: int = click.prompt(
-        "Tests go over", type=click.IntRange(1, len(networks)), default=1, err=True
-    )
-    chosen = networks[picked - 1]
+    number = picked(SEVERAL, [each.words for each in networks], "Tests go over")
+    chosen = networks[number]
     return (chosen, *(each for each in networks if each is not chosen))

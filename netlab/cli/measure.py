@@ -11,7 +11,7 @@ import click
 
 from netlab.cli.completion import INVENTORY, host_names
 from netlab.cli.options import FILE, FOLDER, rate_of
-from netlab.cli.output import show, tell
+from netlab.cli.output import picked, show, tell
 from netlab.errors import IncompleteRun, UsageError
 
 if TYPE_CHECKING:
@@ -145,11 +145,9 @@ def _choose(commons: Sequence[Common]) -> Common:
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(f"the hosts have several networks in common: {named(commons)}")
-    tell("The hosts have several networks in common:")
-    for number, each in enumerate(commons, 1):
-        tell(
-            f"  {number}  {each.network}: {each.server_address} ({each.server_device}), "
-            f"{each.client_address} ({each.client_device})"
-        )
-    picked: int = click.prompt("Which", type=click.IntRange(1, len(commons)), default=1, err=True)
-    return commons[picked - 1]
+    ways = [
+        f"{each.network}: {each.server_address} ({each.server_device}), "
+        f"{each.client_address} ({each.client_device})"
+        for each in commons
+    ]
+    return commons[picked("The hosts have several networks in common:", ways, "Which")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,19 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # of click 8.2 and b
             self.fail(str(error), param, ctx)
 
 
-def _pair(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{word!r} is not NAME=VALUE, such as duration=1s")
-        pairs[name] = value
-    return pairs
+def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., dict[str, str]]:
+    """Reads words such as NAME=VALUE, the ``form``; whether the part behind ``=`` may be empty."""
+
+    def read(_context: click.Context, _parameter: click.Parameter, words: Any) -> dict[str, str]:
+        pairs = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not (equals and name and (value or may_be_empty)):
+                raise click.BadParameter(f"{word!r} is not {form}, such as {example}")
+            pairs[name] = value
+        return pairs
+
+    return read
 
 
 SET = click.option(
@@ -66,7 +72,7 @@ SET = click.option(
     "overrides",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pair,
+    callback=pairs_of("NAME=VALUE", "duration=1s", may_be_empty=True),
     help="Set a default of the matrix, such as duration=1s; recorded in the run.",
 )
 HOSTS = click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,6 +21,16 @@ def show(text: str | Path, *, err: bool = False) -> None:
 def tell(sentence: str) -> None:
     """Say what takes long, on standard error; may be called by several threads."""
     show(sentence, err=True)
+
+
+def picked(heading: str, lines: Sequence[str], question: str) -> int:
+    """Which of several lines a person at the terminal picks, from 0; the first without a word."""
+    tell(heading)
+    for number, line in enumerate(lines, 1):
+        tell(f"  {number}  {line}")
+    of = click.IntRange(1, len(lines))
+    choice: int = click.prompt(question, type=of, default=1, err=True)
+    return choice - 1
 
 
 def show_usage(error: click.ClickException) -> None:

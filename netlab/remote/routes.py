@@ -97,7 +97,7 @@ def check_counters(
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
     """The device that has ``address``, among the facts' ``addresses``."""
-    for device, local in _addresses(facts):
+    for device, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return device
     return None
@@ -105,7 +105,7 @@ def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
     """``address`` with the length of its network's prefix, as the host has it."""
-    for _, local in _addresses(facts):
+    for _, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return local
     return None
@@ -113,10 +113,11 @@ def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
 
 def plain_addresses(facts: Mapping[str, Any]) -> str:
     """The host's addresses for a sentence."""
-    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
+    return ", ".join(f"{device} {local}" for device, local in addresses_in(facts)) or "none"
 
 
-def _addresses(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def addresses_in(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Device and ``ADDRESS/PREFIX`` of each of the facts' ``addresses``."""
     for word in str(facts.get("addresses", "")).split(","):
         device, _, local = word.partition("=")
         if local:

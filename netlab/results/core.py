@@ -24,15 +24,18 @@ CORE = (
 """What a person looks at first: of the trial, of what was asked, of what was measured."""
 QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
 """What ``summary`` has the means of."""
-OF_A_TRIAL = frozenset({"trial", "attempt", "started_at", "cell"})
+
+
+def core_names(frame: pd.DataFrame) -> list[str]:
+    """Those of ``CORE`` that a run has."""
+    return [name for name in CORE if name in frame.columns and frame[name].notna().any()]
 
 
 def core_of(frame: pd.DataFrame) -> pd.DataFrame:
     """The core columns that the run has, ``started_at`` as a timestamp in UTC, a category where
     few words recur. Row by row as ``frame``.
     """
-    kept = [name for name in CORE if name in frame.columns and frame[name].notna().any()]
-    core = frame[kept].copy()
+    core = frame[core_names(frame)].copy()
     if "started_at" in core:
         core["started_at"] = pd.to_datetime(core["started_at"], utc=True, errors="coerce")
     for name in ("pairing", "server", "client", "test", "protocol", "direction", "status"):

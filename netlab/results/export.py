@@ -12,7 +12,7 @@ import pandas as pd
 
 from netlab.errors import UsageError
 from netlab.results.columns import describe
-from netlab.results.core import CORE
+from netlab.results.core import core_names
 from netlab.results.run import load
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -31,8 +31,7 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     if form not in _WRITERS:
         raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")
     frame = load(folder).frame
-    kept = [name for name in CORE if name in frame.columns and frame[name].notna().any()]
-    return _WRITERS[form](frame[kept] if core else frame)
+    return _WRITERS[form](frame[core_names(frame)] if core else frame)
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

@@ -188,7 +188,13 @@ def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
 
 
 def _new_folder(matrix: Path) -> Path:
-    return Path("runs") / f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """One that no other run of this second has."""
+    name = f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder, number = Path("runs") / name, 1
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{name}-{number}"
+    return folder
 
 
 def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: HostPool) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import inside, needs_a_lab
+from labs import inside, needs_a_lab, typed
 from terminals import terminal
 
 from netlab import lab, load
@@ -48,16 +48,7 @@ def home(cable: lab.LabState, tmp_path: Path) -> Path:
 
 
 def netlab(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    ended = subprocess.run(
-        [sys.executable, "-m", "netlab", *words],
-        cwd=home,
-        env={**os.environ, "HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ended = typed(home, *words)
     assert "Traceback" not in ended.stderr, ended.stderr
     return ended
 

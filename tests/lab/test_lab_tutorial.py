@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from folders import ROOT
-from labs import needs_a_lab
+from labs import needs_a_lab, typed
 
 from netlab import lab, load
 from netlab.lab.options import LabOptions
@@ -61,11 +59,11 @@ def test_every_command_of_the_tutorial_does_what_it_says(
     (home / ".ssh").mkdir(parents=True, mode=0o700)
     # The keys are known: what a person confirms is asked on a terminal, and tested there.
     (home / ".ssh" / "config").write_text(three.ssh_config.read_text())
-    typed = commands()
-    assert {line.split()[1] for line in typed} >= {
+    lines = commands()
+    assert {line.split()[1] for line in lines} >= {
         *("measure", "init", "plan", "run", "resume", "report", "compare")
     }
-    for line in typed:
+    for line in lines:
         for theirs, ours in HOSTS.items():
             line = line.replace(theirs, ours)  # noqa: PLW2901
         words = shlex.split(line)[1:]
@@ -73,16 +71,7 @@ def test_every_command_of_the_tutorial_does_what_it_says(
             # Without a terminal nobody can be asked which of two networks is meant.
             to = load_address(three, words[1])
             words += ["--to", to, "--seconds", "1"]
-        ended = subprocess.run(
-            [sys.executable, "-m", "netlab", *words],
-            cwd=home,
-            env={**os.environ, "HOME": str(home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        ended = typed(home, *words, timeout_s=300)
         assert ended.returncode == 0, (line, ended.stdout, ended.stderr)
         (shape,) = [shape for begun, shape in SHAPES.items() if begins(line, begun)]
         assert re.search(shape, ended.stdout), (line, ended.stdout)

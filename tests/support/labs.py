@@ -35,6 +35,20 @@ def ssh(of: lab.LabState, host: str, *words: str) -> str:
     return done.stdout.strip()
 
 
+def typed(home: Path, *words: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    """``netlab words…`` as a person types it at ``home``, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=home,
+        env={**os.environ, "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
 def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 90) -> Analysis:
     """The matrix measured in a lab by the command, into ``folder/run``; read back."""
     (folder / "matrix.yaml").write_text(matrix)

@@ -19,7 +19,8 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
     """Means over ``x``, a line a level of ``hue``; ValueError for a column that is not there.
 
     ``summary`` is that of ``netlab.results.core.summary_of``. Bars are intervals of 95 %.
-    Where cells differ in something else as well, their mean is drawn, and the title says so.
+    Several cells may have the same ``x`` and ``hue``. Then their mean is drawn, without a bar, and
+    the title names the settings in which they differ.
     """
     import matplotlib.pyplot as plt
 

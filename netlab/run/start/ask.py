@@ -54,7 +54,7 @@ def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Hos
     """
     known = {} if inventory is None else {h.name: h for h in load_inventory(inventory).hosts}
     hosts = [known.get(word) or host_by_ssh(word) for word in words]
-    here = Host(name=HERE, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
+    here = this_machine()
     server, client = (*hosts, here, here)[:2]
     if client.mirror is not None:
         raise UsageError(f"{client.name} is a mirror: it answers, and cannot be the client")
@@ -63,8 +63,15 @@ def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Hos
     return server, client
 
 
+def this_machine(name: str = HERE) -> Host:
+    """This machine as a host, by its loopback."""
+    return Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
+
+
 def host_by_ssh(word: str) -> Host:
-    """``user@host:port`` as a host whose system nobody knows yet; UsageError for what is none."""
+    """The host that ssh reaches by ``user@host:port``. Its system is not known yet. UsageError
+    where the word has another form.
+    """
     try:
         target = parse_ssh(word)
     except ValueError as error:
@@ -146,11 +153,10 @@ def _stated(server: Host, client: Host, ip_version: int | None) -> Common | None
 
 
 def _by_route(agents: LookedAt, server: Host, client: Host, to: str) -> Common:
-    if not has_address(agents.facts(server), to):
-        raise UsageError(
-            f"--to {to}: {server.name} does not have it; it has "
-            f"{address_words(agents.facts(server))}"
-        )
+    there = agents.facts(server)
+    if not has_address(there, to):
+        words = address_words(there)
+        raise UsageError(f"--to {to}: {server.name} does not have it; it has {words}")
     found = routed(to, agents.facts(client, to))
     if found is None:
         raise UsageError(f"--to {to}: {client.name} has no route to it")

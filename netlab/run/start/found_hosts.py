@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netlab.experiment.hosts import OS_NAMES, Host, Inventory
@@ -36,8 +36,6 @@ class SharedNetwork:
     """Such as ``10.0.0.0/24``."""
     members: Mapping[str, HostAddress]
     """Host → its address there."""
-    speed_bit_per_s: float | None = None
-    """Of its slowest interface; ``None`` where one does not say."""
 
     @property
     def words(self) -> str:
@@ -84,13 +82,18 @@ def with_addresses(
 def _names_of(networks: Iterable[SharedNetwork]) -> Iterator[str]:
     taken = {TEST}
     for network in networks:
-        device = next(iter(network.members.values())).device
-        name, number = device, 1
-        while name in taken:
-            number += 1
-            name = f"{device}-{number}"
+        name = free_name(next(iter(network.members.values())).device, taken)
         taken.add(name)
         yield name
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """``name``, or the first of ``name-2``, ``name-3`` … that nobody has."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import Any
 
 from netlab.errors import HostKeyError, UnknownHostKey, UsageError
-from netlab.experiment.hosts import LOOPBACK, Host, local_os
+from netlab.experiment.hosts import Host
 from netlab.experiment.matrix import Link
 from netlab.remote.agent import Agent
 from netlab.run.daemon_executor import AT_ONCE, DaemonExecutor
-from netlab.run.start.ask import HERE, host_by_ssh, link_of
-from netlab.run.start.found_hosts import FoundHost, SharedNetwork
+from netlab.run.start.ask import HERE, host_by_ssh, link_of, this_machine
+from netlab.run.start.found_hosts import FoundHost, SharedNetwork, free_name
 from netlab.run.start.host_agents import LookedAt
 from netlab.run.start.networks import addresses_of
 
@@ -31,21 +32,12 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
     named: dict[str, Host] = {}
     for word in words:
         host = host_by_ssh(word)
-        host = replace(host, host_key=keys.get(word), name=_free(host.name, named))
+        host = replace(host, host_key=keys.get(word), name=free_name(host.name, named))
         named[host.name] = host
     if len(named) < 2:
-        name = _free(HERE, named)
-        here = Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
-        named[name] = here
+        here = this_machine(free_name(HERE, named))
+        named[here.name] = here
     return tuple(named.values())
-
-
-def _free(name: str, taken: Mapping[str, Host]) -> str:
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    return free
 
 
 def with_keys(
@@ -93,17 +85,13 @@ def look(hosts: Sequence[Host], say: Callable[[str], None]) -> tuple[FoundHost, 
     """What the hosts say of themselves; HostError where one cannot be asked."""
     with LookedAt(hosts, say) as agents:
         return tuple(
-            FoundHost(
-                agents.seen(host),
-                _words(agents, host),
-                addresses_of(agents.facts(host)),
-            )
+            FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))
             for host in hosts
+            for facts in [agents.facts(host)]
         )
 
 
-def _words(agents: LookedAt, host: Host) -> str:
-    hello, facts = agents.hello(host), agents.facts(host)
+def _words(hello: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
     can = str(hello.get("capabilities", "")).split(",")
     words = [str(system or "a system that it does not name"), str(hello.get("architecture", ""))]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netlab.remote.routes import addresses_in
+
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
@@ -88,8 +90,7 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 def _addresses(
     facts: Mapping[str, Any], *, of_any_use: bool = False
 ) -> Iterator[tuple[str, Interface]]:
-    for word in str(facts.get("addresses", "")).split(","):
-        device, _, local = word.partition("=")
+    for device, local in addresses_in(facts):
         if not device:
             continue
         try:

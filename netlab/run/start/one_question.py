@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,20 +47,8 @@ def measure(matrix: str, into: Path | None, progress: Progress) -> Path:
 
     Raises what ``netlab run`` does. A trial without a result is there with its reason.
     """
-    folder = into or new_folder()
     with tempfile.TemporaryDirectory(prefix="netlab-") as beside:
-        file = Path(beside) / "matrix.yaml"
+        file = Path(beside) / "measure.yaml"
         file.write_text(matrix, encoding="utf-8")
         with interruptible():
-            run(Options(matrix=file, into=folder, patience_s=0.0), progress)
-    return folder
-
-
-def new_folder() -> Path:
-    """One that no other question of this second has."""
-    name = f"measure-{time.strftime('%Y%m%d-%H%M%S')}"
-    folder, number = Path("runs") / name, 1
-    while folder.exists():
-        number += 1
-        folder = Path("runs") / f"{name}-{number}"
-    return folder
+            return run(Options(matrix=file, into=into, patience_s=0.0), progress).folder
