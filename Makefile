@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs fuzz reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-further lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -65,6 +65,7 @@ probe: ## build the probe for this machine
 wheel: $(VENV)/cross ## dist/…whl with the probe for every system in it: its user needs no compiler
 	@rm -rf build/wheel && mkdir -p build/wheel
 	@cp -R netlab matrices pyproject.toml README.md LICENSE build/wheel
+	@mkdir -p build/wheel/docs/man && cp docs/man/netlab.1 build/wheel/docs/man
 	@$(BIN)/python -m netlab probes build --all --into build/wheel/netlab/probes
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./build/wheel
 
@@ -82,9 +83,17 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)
 
-docs: $(VENV)/runs ## bring the lists of files and findings, the drawing and the commands help up to date
+docs: $(VENV)/runs ## bring the lists of files and findings, the drawing, the commands help and the manual page up to date
 	@$(BIN)/python docs/scripts/code_map.py
 	@$(BIN)/python docs/scripts/findings_table.py
+	@$(BIN)/python docs/scripts/man_page.py
+
+site: $(VENV)/site ## the documentation as a site, every link in it followed: build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	@echo build/site/index.html
+
+notebooks: $(VENV)/tests ## execute the notebooks of the documentation, and keep what their cells answer
+	@$(BIN)/python docs/scripts/notebook.py
 
 clean: ## remove what was built; runs/ stays
 	@rm -rf $(VENV) build dist mutants *.egg-info
@@ -100,8 +109,12 @@ $(VENV)/tests: pyproject.toml .ci/set-up
 	@touch $(VENV)/runs $@
 
 $(VENV)/further: pyproject.toml .ci/set-up
-	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cross,parquet]"
-	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $@
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cross,parquet,site,installers]"
+	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $(VENV)/site $@
+
+$(VENV)/site: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[site]"
+	@touch $(VENV)/runs $@
 
 $(VENV)/cross: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[cross]"

@@ -25,7 +25,7 @@ def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabS
     try:
         yield lab.up(options)
     finally:
-        lab.down(options.name)
+        lab.down(options.name, forget=True)
 
 
 def netlab(*words: str, accept: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:

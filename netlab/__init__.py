@@ -1,31 +1,32 @@
 """netlab measures what a network path and its hosts can do, and says why.
 
-``netlab.load(folder).frame`` is the tidy table of a run, one row a trial; its ``findings`` say what
-may be said of it, each in a ``sentence``; ``summary()`` has the means with their intervals,
-``core`` the columns that a person looks at first, ``plot()`` draws them.
+``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` asks one question of two
+hosts, ``netlab.run(matrix)`` measures a matrix. Each gives a run: ``frame`` is its tidy table, one
+row a trial; its ``findings`` say what may be said of it, each in a ``sentence``; ``summary()`` has
+the means with their intervals, ``core`` the columns that a person looks at first, ``plot()`` draws
+them.
 """
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import TYPE_CHECKING
 
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.report.notebook import LoadedRun
+    from netlab.api import load, measure, run
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "load", "measure", "run"]
 
 __version__ = VERSION
 
 
-def load(folder: str | PathLike[str]) -> LoadedRun:
-    """Read a run folder; raises ``StoreError`` where there is none or it is damaged beyond use."""
-    from pathlib import Path
+if not TYPE_CHECKING:
 
-    from netlab.report.notebook import LoadedRun
-    from netlab.report.text.said import in_english
-    from netlab.results.run import read_checked
+    def __getattr__(name: str) -> object:
+        """The functions, whose rooms are read only when one of them is wanted."""
+        if name not in __all__:
+            raise AttributeError(f"module 'netlab' has no attribute {name!r}")
+        from netlab import api
 
-    return LoadedRun(read_checked(Path(folder)), in_english)
+        return getattr(api, name)

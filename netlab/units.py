@@ -139,10 +139,18 @@ def many(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def format_share(share: float) -> str:
+def plain_figures(number: float, figures: int = 3) -> str:
+    """A number to so many figures that count, in plain digits and never with an exponent: ``2.5``,
+    ``1250``, ``0.000012``.
+    """
+    text = f"{Decimal(f'{number:.{figures}g}'):f}"
+    bare = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if bare == "-0" else bare
+
+
+def format_share(share: float, figures: int = 3) -> str:
     """In per cent, to three figures, in plain digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
-    rounded = f"{float(f'{100 * share:.3g}'):.12f}"
-    return f"{rounded.rstrip('0').rstrip('.')} %"
+    return f"{plain_figures(100 * share, figures)} %"
 
 
 def format_bytes(size_bytes: int) -> str:
@@ -176,7 +184,7 @@ def format_seconds(time_s: float) -> str:
         return "-" + format_seconds(-time_s)
     time_s = round(time_s, 12)
     for factor, unit in ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s")):
-        figures = f"{time_s / factor:.3g}"
+        figures = plain_figures(time_s / factor)
         if time_s and float(figures) < (60 if unit == "s" else 1000):
             return f"{figures} {unit}"
     minutes, seconds = divmod(round(time_s), 60)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["suites", "runners"]
+pytest_plugins = ["suites", "runners", "packages"]
 
 if TYPE_CHECKING:
     from made_parts import Make
@@ -47,6 +47,14 @@ def heard_signals() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What labs of tests keep for their next ``up`` is gone with the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture

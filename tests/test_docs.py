@@ -14,7 +14,7 @@ from folders import ROOT
 
 from netlab.errors import HostError, IncompleteRun, LockedError, NetlabError, UsageError
 
-TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 @pytest.fixture(scope="module")

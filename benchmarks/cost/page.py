@@ -28,6 +28,8 @@ from browser import Browser, Tab, a_browser
 MOST_LOAD_S = 1.0
 MOST_LARGE_SEEN_S, MOST_OPEN_S = 2.0, 0.5
 CELLS_OPENED = 20
+FIRST_SCREENS = ("lab-report", "connection-kinds", "nettest-lab", "payload-lab", "udp-mirror-lab")
+"""Recorded runs whose first screens are shown, on the desk and on a phone."""
 
 _LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1e3"
 _SEEN = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime / 1e3"
@@ -97,12 +99,16 @@ def take_pictures(folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         pages = {}
-        for name in ("reports/lab-report", "tests/fixtures/limits-linux"):
+        for name in (*(f"reports/{each}" for each in FIRST_SCREENS), "tests/fixtures/limits-linux"):
             copy = Path(scratch) / Path(name).name
             shutil.copytree(ROOT / name, copy)
             netlab("report", str(copy))
             pages[copy.name] = copy / "index.html"
-        desk, phone = browser.tab(1180, 1500), browser.tab(360, 740)
+        desk, phone = browser.tab(1400, 900), browser.tab(390, 844)
+        for name in FIRST_SCREENS:
+            for tab, form, width_px in ((desk, "desk", 760), (phone, "phone", 300)):
+                tab.open(pages[name])
+                save(tab.screenshot(), folder / f"first-{name}-{form}.png", width_px)
         for tab in (desk, phone):
             tab.open(pages["lab-report"])
         save(desk.screenshot(), folder / "page-desktop.png", 760)
@@ -111,7 +117,7 @@ def take_pictures(folder: Path) -> int:
         paper.write_bytes(desk.printed())
         save(first_page(paper), folder / "page-print.png", 420)
         desk.open(pages["limits-linux"])
-        desk.run("document.querySelectorAll('button[data-cell]')[1].click()")
+        desk.run("document.querySelectorAll('td button[data-cell]')[1].click()")
         desk.until("document.getElementById('cell').open")
         save(desk.screenshot(), folder / "page-cell.png", 760)
     return 0

@@ -61,7 +61,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
             code = run.wait(1800)
         lost += changed(before, record_lines(into))
     finally:
-        labs.down(options.name)
+        labs.down(options.name, forget=True)
     records = records_of(into)
     final = {each["cell"] for each in records if each["status"] in ENDED}
     counts = Counter(each["cell"] for each in records if from_data(each).is_final)

@@ -23,13 +23,13 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import expand
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends
+from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.run.due_trials import outstanding
-from netlab.run.host_pool import HostPool
-from netlab.run.progress import Progress
-from netlab.run.run import plan_of
-from netlab.run.session import Session
+from netlab.runner.due_trials import outstanding
+from netlab.runner.host_pool import HostPool
+from netlab.runner.progress import Progress
+from netlab.runner.run import plan_of
+from netlab.runner.session import Session
 from netlab.store.journal import read_journal
 from netlab.store.run_folder import RunFolder
 

@@ -28,9 +28,9 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
 from netlab.results.readings import readings
-from netlab.run.asked import Options
-from netlab.run.progress import Progress
-from netlab.run.run import run
+from netlab.runner.asked import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 from netlab.stats import mean
 
 BLOCKS = 5
@@ -117,7 +117,7 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
         yield first, second
     finally:
         for each in options:
-            lab.down(each.name)
+            lab.down(each.name, forget=True)
 
 
 def measured(

@@ -63,7 +63,7 @@ def measured(seconds: float, into: Path) -> Analysis:
         listed = f"pairings=[{', '.join(pairings())}]"
         netlab(*words, "--set", listed, "--set", f"duration={seconds}s", accept=(0, 3))
     finally:
-        lab.down(options.name)
+        lab.down(options.name, forget=True)
     return load(into)
 
 

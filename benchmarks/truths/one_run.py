@@ -23,9 +23,9 @@ from netlab.errors import NetlabError
 from netlab.experiment.records import as_number
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
-from netlab.run.asked import Options
-from netlab.run.progress import Progress
-from netlab.run.run import run
+from netlab.runner.asked import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 
 TRUTH = "truth.json"
 LEFT_OUT = "left-out"

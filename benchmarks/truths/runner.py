@@ -43,7 +43,7 @@ def machine_to_ourselves() -> Iterator[None]:
         except OSError:
             raise SystemExit("another `make benchmark-truths` measures on this machine") from None
         for name in filter(OURS.fullmatch, state.names()):
-            labs.down(name)
+            labs.down(name, forget=True)
         yield
 
 

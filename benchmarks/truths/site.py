@@ -179,7 +179,7 @@ def standing(kind: str, name: str) -> Iterator[Site]:
         with _delayed(site) if kind == "delay" else _nothing():
             yield site
     finally:
-        lab.down(name)
+        lab.down(name, forget=True)
 
 
 DELAY_S = 0.01

@@ -14,6 +14,7 @@ from netlab.build import cross
 from netlab.build.make import Sources, run_make, sources_of
 from netlab.build.targets import TARGETS, Target, local_target, target_of
 from netlab.errors import NetlabError, UsageError
+from netlab.experiment.hosts import local_os
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """netlab's own folder."""
@@ -38,6 +39,7 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     are. UsageError says what to install where no compiler is there, and that there is no such
     probe where none is made.
     """
+    _refuse_windows()
     target = target_of(os, architecture)
     if target == local_target():
         return local_probe(on_event)
@@ -50,9 +52,19 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
 
 def local_probe(on_event: OnEvent = None) -> Path:
     """The path of a netprobe that is as new as its sources; UsageError names what is missing."""
+    _refuse_windows()
     with _building:
         carried = _packaged(local_target())
         return _built(sources(), on_event) if carried is None else _startable(carried)
+
+
+def _refuse_windows() -> None:
+    """Whoever measures needs a probe; nothing of that is tried from Windows."""
+    if local_os() == "W":
+        raise UsageError(
+            "netlab measures from Linux, Windows hosts as well; on Windows itself it reads runs: "
+            "status, report, export, compare, check, plan --offline"
+        )
 
 
 def sources() -> Sources:

@@ -54,7 +54,8 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
     """
     if shutil.which("make") is None:
         raise UsageError(
-            "the probe is built with make, and there is none: sudo apt-get install make"
+            "the probe is built with make, and there is none: "
+            "sudo apt-get install make (Fedora: sudo dnf install make)"
         )
     # The checkout's version.py is where the Makefile looks for it; an installed one is not.
     given = [f"VERSION={version.VERSION}"]

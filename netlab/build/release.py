@@ -11,6 +11,7 @@ from netlab.build import cross, local
 from netlab.build.cross import Built
 from netlab.build.targets import TARGETS, Target
 from netlab.errors import UsageError
+from netlab.terminal import table_lines
 
 HEAD = ("target", "compiler", "bytes", "seconds", "sha256")
 
@@ -52,19 +53,12 @@ def copied(probe: Path, place: Path) -> Path:
     return place
 
 
-def as_table(made: Sequence[Built]) -> str:
-    """A line a probe. Seconds are blank where it was there already."""
+def as_table(made: Sequence[Built], width: int | None = None) -> str:
+    """A line a probe, no wider than ``width``. Seconds are blank where it was there already."""
     rows = [HEAD]
     for probe in made:
         binary = probe.path.read_bytes()
         seconds = "" if probe.seconds is None else f"{probe.seconds:.1f}"
         digest = hashlib.sha256(binary).hexdigest()
         rows.append((probe.target.name, probe.compiler, str(len(binary)), seconds, digest))
-    wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if name in ("bytes", "seconds") else cell.ljust(width)
-            for name, cell, width in zip(HEAD, row, wide, strict=True)
-        ).rstrip()
-        for row in rows
-    )
+    return "\n".join(table_lines(rows, width))

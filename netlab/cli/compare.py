@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from netlab.cli.options import FILE, FOLDER
-from netlab.cli.output import write_bytes, write_output
+from netlab.cli.options import FILE, FOLDER, JSON, QUIET, RUN, output_option
+from netlab.cli.output import Loudness, loudness, show, width, write_output
+from netlab.cli.report import FORMAT_HELP
 from netlab.errors import UsageError
 
 
@@ -21,11 +22,6 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
     if not 0 < share < 1:
         raise click.BadParameter(f"{text}: between 0 % and 100 %")
     return share
-
-
-_OUTPUT = click.option(
-    "--output", "-o", type=FILE, metavar="FILE", help="[default: standard output]"
-)
 
 
 @click.command()
@@ -60,8 +56,9 @@ _OUTPUT = click.option(
     type=click.Choice(["text", "markdown", "csv", "json"]),
     default="text",
     show_default=True,
+    help=FORMAT_HELP,
 )
-@_OUTPUT
+@output_option()
 def compare(
     baseline: Path,
     contender: Path | None,
@@ -90,7 +87,7 @@ def compare(
     if anyway and by is not None:
         raise UsageError("--anyway is for two runs; the cells of one agree")
     from netlab.compare.runs import compare_levels, compare_runs
-    from netlab.report.comparison_text import WRITERS
+    from netlab.report.comparison_text import WRITERS, as_text
     from netlab.results.run import load
 
     run = load(baseline)
@@ -98,11 +95,21 @@ def compare(
         found = compare_levels(run, by or "", against, margin=margin)
     else:
         found = compare_runs(run, load(contender), anyway=anyway, margin=margin)
-    _write(WRITERS[form](found), output)
+    if form == "text":
+        _write_text(as_text(found, width() if output is None else None), output)
+    else:
+        write_output(output, WRITERS[form](found).encode())
 
 
 @click.command()
-@click.argument("folder", type=FOLDER, metavar="RUN")
+@RUN
+@click.option(
+    "--expect",
+    "expect_file",
+    type=FILE,
+    metavar="FILE",
+    help="What is expected, in place of the matrix's `expect:`: a YAML file with such a list.",
+)
 @click.option(
     "--baseline",
     type=FOLDER,
@@ -117,14 +124,18 @@ def compare(
     callback=_share,
     help="What --baseline means where the matrix expects nothing of one.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@_OUTPUT
+@JSON
+@output_option()
+@QUIET
 def check(
-    folder: Path, baseline: Path | None, no_worse_by: float, form: str, output: Path | None
+    folder: Path,
+    expect_file: Path | None,
+    baseline: Path | None,
+    no_worse_by: float,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Check the run in a folder against what its matrix expects (`expect:`).
+    """Check RUN against what its matrix expects (`expect:`).
 
     A cell that cannot be judged is not a pass, and its reason is said.
 
@@ -144,16 +155,19 @@ def check(
         load(folder),
         None if baseline is None else load(baseline),
         no_worse_by=no_worse_by,
+        expect=expect_file,
         say=said_findings,
     )
-    _write(found.as_json() if form == "json" else found.as_text() + "\n", output)
+    if as_json:
+        write_output(output, found.as_json().encode())
+    elif output is not None or loudness() is not Loudness.QUIET:
+        _write_text(found.as_text(), output)
     found.raise_for_unmet()
 
 
-def _write(text: str, output: Path | None) -> None:
-    """UTF-8 with line feeds, whatever the system's own are."""
-    data = text.encode() if text.endswith("\n") else f"{text}\n".encode()
-    if output is not None:
-        write_output(output, data)
-        return
-    write_bytes(data)
+def _write_text(text: str, output: Path | None) -> None:
+    """UTF-8 with line feeds, whatever the system's own are; for a terminal as wide as that is."""
+    if output is None and width() is not None:
+        show(text.rstrip("\n"))
+    else:
+        write_output(output, f"{text.rstrip(chr(10))}\n".encode())

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.options import FILE, FOLDER, rate_of
-from netlab.cli.output import show
+from netlab.cli.options import (
+    FILE,
+    FOLDER,
+    INTO_HELP,
+    LINK_HELP,
+    MTU_HELP,
+    MTU_RANGE,
+    loudness_options,
+    rate_of,
+    with_default,
+)
+from netlab.cli.report import show_report
 
 if TYPE_CHECKING:
     from netlab.imports import CommandOption, Importer
@@ -43,16 +53,13 @@ def _common() -> list[click.Parameter]:
             ["--into"],
             type=FOLDER,
             metavar="DIR",
-            help="The run folder to make.  [default: runs/ and the file's name]",
+            help=with_default(INTO_HELP, "runs/ and the file's name"),
         ),
         click.Option(["--title"], help="What the table is.  [default: the file's name]"),
         click.Option(
-            ["--rate"],
-            default="100Mbit",
-            show_default=True,
-            help="Rate of the link it was measured on.",
+            ["--link"], metavar="RATE", default="100Mbit", show_default=True, help=LINK_HELP
         ),
-        click.Option(["--mtu"], type=click.IntRange(68, 65535), default=1500, show_default=True),
+        click.Option(["--mtu"], type=MTU_RANGE, default=1500, show_default=True, help=MTU_HELP),
         click.Option(
             ["--facts"],
             type=FILE,
@@ -63,15 +70,16 @@ def _common() -> list[click.Parameter]:
 
 
 def _command(name: str, importer: Importer) -> click.Command:
-    def run(table: Path, into: Path | None, rate: str, mtu: int, **known: Any) -> None:
+    def run(table: Path, into: Path | None, link: str, mtu: int, **known: Any) -> None:
         from netlab.experiment.matrix import Link
 
-        link = Link(rate_of(rate), mtu)
+        of_link = Link(rate_of(link, "--link"), mtu)
         into = into or Path("runs") / table.stem
-        show_report(importer.read(table, into, link=link, **known), quiet=False)
+        show_report(importer.read(table, into, link=of_link, **known))
 
     params = [*_common(), *map(_option, importer.options)]
-    return click.Command(name, callback=run, params=params, help=importer.help)
+    made = click.Command(name, callback=run, params=params, help=importer.help)
+    return loudness_options(made)
 
 
 def _option(option: CommandOption) -> click.Option:
@@ -91,27 +99,3 @@ def _option(option: CommandOption) -> click.Option:
         callback=convert,
         help=option.help,
     )
-
-
-def show_overview(folder: Path) -> None:
-    """The means of a run, and nothing on the disk."""
-    from netlab.findings.analysis import load
-    from netlab.report import overview_text
-
-    show(overview_text(load(folder)))
-
-
-def show_report(folder: Path, *, quiet: bool, language: str = "en") -> None:
-    """Make the report of a run folder, and say where it is; not ``quiet``: with the means."""
-    from netlab.findings.analysis import load
-    from netlab.report import Report
-    from netlab.report.language import wording_in
-
-    loaded = load(folder)
-    report = Report(loaded, wording_in(language))
-    page = report.write()
-    if quiet:
-        show(page, err=True)
-    else:
-        show(report.overview_text())
-        show(f"report: {page}")

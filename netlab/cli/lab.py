@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import click
 
-from netlab.cli.options import rate_of
-from netlab.cli.output import show, tell
+from netlab.cli.options import JSON, MTU_HELP, MTU_RANGE, QUIET, hosts_option, rate_of
+from netlab.cli.output import show, show_data, tell
 from netlab.errors import HostError, IncompleteRun, UsageError
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
 @click.option(
     "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
 )
-@click.option("--mtu", type=click.IntRange(576, 65535), default=1500, show_default=True)
+@click.option("--mtu", type=MTU_RANGE, default=1500, show_default=True, help=MTU_HELP)
 @click.option(
     "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
 )
@@ -40,14 +40,10 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     type=click.Choice(["offloaded", "software"]),
     default="offloaded",
     show_default=True,
+    help="Whether the cable's ends leave checksums to a card, or compute them.",
 )
-@click.option(
-    "--hosts",
-    "hosts",
-    multiple=True,
-    metavar="N|FILE",
-    help="How many hosts in all, or where to write the inventory (give it twice for both).",
-)
+@hosts_option("in the lab's own folder")
+@click.option("--number", type=int, metavar="N", help="How many hosts there are in all.")
 @click.option(
     "--windows",
     type=click.IntRange(1, 4),
@@ -85,34 +81,37 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     help="A second cable of each host, of this rate, into a switch of its own.",
 )
 @click.option(
-    "--second-of", multiple=True, metavar="HOST", help="Only this host has it (may be repeated)."
+    "--second-of", multiple=True, metavar="HOST", help="Only this host has it (may be given again)."
 )
 @click.option(
     "--rate-of",
     "rate_of_host",
     multiple=True,
     metavar="HOST=RATE",
-    help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
+    help="Rate of one host's cable, such as linux-b=10mbit (may be given again).",
 )
 @click.option(
     "--mtu-of",
     multiple=True,
     metavar="HOST=BYTES",
-    help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
+    help="MTU of one host's cable, such as linux-b=1400 (may be given again).",
 )
 @click.option(
     "--cpu-quota",
     multiple=True,
     metavar="HOST=SHARE",
-    help="CPU time of all processes of a host, such as linux-a=20% of one CPU (may be repeated).",
+    help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be given "
+    "again).",
 )
+@QUIET
 def lab_up(
     name: str,
     rate: str | None,
     mtu: int,
     queue: int | None,
     checksums: str,
-    hosts: tuple[str, ...],
+    hosts: Path | None,
+    number: int | None,
     windows: int | None,
     topology: str,
     device_rate: str | None,
@@ -125,24 +124,20 @@ def lab_up(
     cpu_quota: tuple[str, ...],
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
-    from netlab.lab import LabOptions, up
+    from netlab.lab import LabOptions, linux_of, up
     from netlab.units import parse_bytes, parse_rate, parse_share
 
-    in_all, hosts_file = _count_and_file(hosts)
-    if in_all is not None:
+    if number is not None:
         if linux is not None:
-            raise UsageError(f"--hosts {in_all} and --linux {linux}: give one of them")
-        linux = in_all - (windows or 0)
-        if linux < 2 - (windows or 0):
-            least = windows or 2
-            raise UsageError(f"--hosts {in_all}: {least} hosts at least, 6 of Linux at most")
+            raise UsageError(f"--number {number} and --linux {linux}: give one of them")
+        linux = linux_of(number, windows or 0, routed=topology == "router")
     options = LabOptions(
         name=name,
         rate=None if rate is None else rate_of(rate),
         mtu=mtu,
         queue_frames=queue,
         checksums=checksums,
-        hosts_file=hosts_file,
+        hosts_file=hosts,
         windows=windows or 0,
         topology=topology,
         device_rate=None if device_rate is None else rate_of(device_rate, "--device-rate"),
@@ -155,17 +150,6 @@ def lab_up(
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
     )
     show(up(options, say=tell).as_text())
-
-
-def _count_and_file(said: tuple[str, ...]) -> tuple[int | None, Path | None]:
-    """What ``--hosts`` means: a number is how many there are, anything else a file."""
-    counts = [int(word) for word in said if word.isdecimal()]
-    files = [Path(word) for word in said if not word.isdecimal()]
-    if len(counts) > 1 or len(files) > 1:
-        raise UsageError("--hosts: one number of hosts and one file at most")
-    if any(file.is_dir() for file in files):
-        raise UsageError(f"--hosts {files[0]}: a folder, and no file")
-    return (counts[0] if counts else None), (files[0] if files else None)
 
 
 def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
@@ -182,29 +166,32 @@ def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> 
 
 @lab.command("status")
 @_name
-@click.option("--json", "as_json", is_flag=True)
+@JSON
 def lab_status(name: str, as_json: bool) -> None:
     """Say what is up, and where its inventory lies."""
     import json
 
-    from netlab.lab import silent_hosts
+    from netlab.lab import broken_pieces
     from netlab.lab import status as status_of_lab
 
     state = status_of_lab(name)
-    silent = silent_hosts(state)
-    plain = {**state.as_json(), "silent": silent}
-    show(json.dumps(plain, indent=2) if as_json else state.as_text())
-    for host, why in silent.items():
-        tell(f"{host} lets nobody in: {why}")
-    if silent:
+    broken = broken_pieces(state)
+    plain = {**state.as_json(), "broken": broken}
+    if as_json:
+        show_data(json.dumps(plain, indent=2))
+    else:
+        show(state.as_text())
+    for piece, why in broken.items():
+        tell(f"{piece}: {why}")
+    if broken:
         tell(f"to mend it: netlab lab down --name {name}, and up again")
-    if silent or not state.up:
+    if broken or not state.up:
         raise SystemExit(IncompleteRun.exit_code)
 
 
 @lab.command("doctor")
 def lab_doctor() -> None:
-    """Name what this machine lacks for a lab, with the command that installs it."""
+    """Name what this machine lacks for a lab, with the command that brings it."""
     from netlab.lab import examine
 
     findings = examine()
@@ -216,8 +203,11 @@ def lab_doctor() -> None:
 
 @lab.command("down")
 @_name
-def lab_down(name: str) -> None:
+@click.option(
+    "--forget", is_flag=True, help="Its keys and addresses too: the next `up` has new ones."
+)
+def lab_down(name: str, forget: bool) -> None:
     """Remove all that `up` made, and nothing else; also after a crash."""
     from netlab.lab import down
 
-    down(name)
+    down(name, forget=forget)

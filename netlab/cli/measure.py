@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.completion import INVENTORY, host_names
-from netlab.cli.options import FILE, FOLDER, rate_of
-from netlab.cli.output import picked, show, tell
+from netlab.cli.options import (
+    LINK_HELP,
+    MTU_HELP,
+    MTU_RANGE,
+    hosts_option,
+    into_option,
+    loudness_options,
+    rate_of,
+    with_default,
+)
+from netlab.cli.output import Loudness, loudness, picked, show, show_data, tell
 from netlab.errors import IncompleteRun, UsageError
 
 if TYPE_CHECKING:
-    from netlab.run.start.networks import Common
-    from netlab.run.start.one_question import Between
-    from netlab.run.start.question import Question
+    from netlab.runner.start.networks import Common
+    from netlab.runner.start.one_question import Between
+    from netlab.runner.start.question import Question
 
 
 @click.command(short_help="Ask one question of two hosts: how fast, and what limits it.")
@@ -28,18 +37,29 @@ if TYPE_CHECKING:
 @click.option("--size", metavar="BYTES", help="Of a message, such as 1472 or 64KiB.")
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
 @click.option("--reverse", is_flag=True, help="The server sends.")
-@click.option("--seconds", type=click.FloatRange(0.1, 3600), default=5.0, show_default=True)
-@click.option("--streams", type=click.IntRange(1, 128), default=1, show_default=True)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 3600),
+    default=5.0,
+    show_default=True,
+    help="How long it is measured.",
+)
+@click.option(
+    "--streams",
+    type=click.IntRange(1, 128),
+    default=1,
+    show_default=True,
+    help="Streams at the same time.",
+)
 @click.option("--rate", metavar="RATE", help="To offer, such as 50Mbit.  [default: what goes]")
 @click.option("--to", metavar="ADDRESS", help="The server's test address.")
 @click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
-@click.option("--link", metavar="RATE", help="The cable's rate.  [default: what its ends say]")
-@click.option("--mtu", type=click.IntRange(576, 9216), help="Of the cable, with --link.")
-@click.option(
-    "--hosts", type=FILE, metavar="FILE", help="The inventory.  [default: lab.yaml, where it is]"
-)
-@click.option("--into", type=FOLDER, metavar="DIR", help="[default: a new one in runs/]")
+@click.option("--link", metavar="RATE", help=with_default(LINK_HELP, "what its ends say"))
+@click.option("--mtu", type=MTU_RANGE, help=with_default(MTU_HELP, "with --link 1500"))
+@hosts_option("lab.yaml, where it is")
+@into_option("a new one in runs/")
 @click.option("--print-matrix", is_flag=True, help="Print the matrix and measure nothing.")
+@loudness_options
 def measure(
     server: str | None,
     client: str | None,
@@ -55,22 +75,24 @@ def measure(
     asked of the hosts. What was measured is kept in runs/.
     """
     from netlab.report.text.answer import answer_of
-    from netlab.run.asked import to_go_on
-    from netlab.run.start.live import LiveFigures
-    from netlab.run.start.one_question import matrix_of
-    from netlab.run.start.one_question import measure as measure_matrix
+    from netlab.runner.asked import to_go_on
+    from netlab.runner.ending import interruptible
+    from netlab.runner.start.live import LiveFigures
+    from netlab.runner.start.one_question import found
 
     names = [each for each in (server, client) if each is not None]
     inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
     question = _question(**asked)
-    found, matrix = matrix_of(question, _between(names, inventory, **asked), _choose, tell)
-    if print_matrix:
-        show(matrix.rstrip("\n"))
-        return
-    sender, receiver = found.client.name, found.server.name
-    tell(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
-    progress = LiveFigures()
-    folder = measure_matrix(matrix, into, progress)
+    quiet = loudness() is Loudness.QUIET
+    progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
+    with found(question, _between(names, inventory, **asked), _choose, tell) as measurable:
+        if print_matrix:
+            show_data(measurable.matrix.rstrip("\n"))
+            return
+        sender, receiver = measurable.ends.client.name, measurable.ends.server.name
+        tell(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
+        with interruptible():
+            folder = measurable.measure(into, progress)
     show(answer_of(folder))
     if progress.failed:
         raise IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
@@ -88,7 +110,7 @@ def _question(
     rate: str | None,
     **_between: object,
 ) -> Question:
-    from netlab.run.start.question import Question
+    from netlab.runner.start.question import Question
 
     for option, given in {"--both": both, "--reverse": reverse}.items():
         if latency and given:
@@ -117,7 +139,7 @@ def _between(
     **_question: object,
 ) -> Between:
     from netlab.experiment.matrix import Link
-    from netlab.run.start.one_question import Between
+    from netlab.runner.start.one_question import Between
 
     if mtu is not None and link is None:
         raise UsageError("--mtu is of the cable: name its rate with --link RATE as well")
@@ -141,7 +163,7 @@ def _bytes_of(text: str) -> int:
 
 def _choose(commons: Sequence[Common]) -> Common:
     """Ask the person; without a terminal the options that answer it are named."""
-    from netlab.run.start.networks import named
+    from netlab.runner.start.networks import named
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(f"the hosts have several networks in common: {named(commons)}")

@@ -1,18 +1,26 @@
-"""What several commands take: files, the options of a matrix, a rate."""
+"""What several commands take: files, the options of a matrix, a rate, how much is said. An option
+that two commands have is here, once: its name, what it takes and its help are the same everywhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from netlab.cli.completion import chosen_words
+from netlab.cli.output import Loudness, set_loudness
 from netlab.errors import UsageError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
+RUN = click.argument("folder", type=FOLDER, metavar="RUN")
+"""The folder of a run."""
 
 
 def _matrix(_context: click.Context, _parameter: click.Parameter, given: Path) -> Path:
@@ -67,6 +75,34 @@ def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., di
     return read
 
 
+def with_default(sentence: str, default: str) -> str:
+    """An option's help, and what holds without it, as click words a default."""
+    return f"{sentence}  [default: {default}]" if default else sentence
+
+
+def hosts_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorated]:
+    """``--hosts FILE``; ``words`` say what is taken without it."""
+    help_ = with_default("The inventory of hosts.", words)
+    return click.option("--hosts", type=FILE, metavar="FILE", help=help_, **more)
+
+
+def into_option(default: str = "") -> Callable[[Decorated], Decorated]:
+    """``--into DIR``; ``default`` says what is taken without it."""
+    help_ = with_default(INTO_HELP, default)
+    return click.option("--into", type=FOLDER, metavar="DIR", help=help_)
+
+
+def output_option(default: str = "standard output") -> Callable[[Decorated], Decorated]:
+    """``-o FILE``: ``-`` is standard output; ``default`` says what holds without it."""
+    help_ = with_default("The file to write; - is standard output.", default)
+    return click.option("--output", "-o", type=FILE, metavar="FILE", help=help_)
+
+
+INTO_HELP = "The folder to write into."
+LINK_HELP = "Rate of the link between the hosts, such as 100Mbit."
+MTU_HELP = "Bytes of the longest IP packet on the cable."
+MTU_RANGE = click.IntRange(68, 65535)
+
 SET = click.option(
     "--set",
     "overrides",
@@ -75,12 +111,7 @@ SET = click.option(
     callback=pairs_of("NAME=VALUE", "duration=1s", may_be_empty=True),
     help="Set a default of the matrix, such as duration=1s; recorded in the run.",
 )
-HOSTS = click.option(
-    "--hosts",
-    type=FILE,
-    metavar="FILE",
-    help="The inventory of hosts. Without it the matrix has a `hosts:` section of its own.",
-)
+HOSTS = hosts_option("the `hosts:` section of the matrix")
 ONLY = click.option(
     "--only",
     multiple=True,
@@ -89,8 +120,45 @@ ONLY = click.option(
     help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be given again).",
 )
 JSON = click.option(
-    "--json", "as_json", is_flag=True, help="A JSON line a record on standard output."
+    "--json", "as_json", is_flag=True, help="Print JSON in place of text; of a run a line a record."
 )
 REPORT = click.option(
     "--report/--no-report", "with_report", default=True, help="Make the report at the end."
 )
+
+
+def _loud(loudness: Loudness) -> Callable[..., None]:
+    other = {Loudness.QUIET: "verbose", Loudness.VERBOSE: "quiet"}[loudness]
+
+    def read(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+        if not given:
+            return
+        chosen = context.meta.setdefault(__name__, parameter.name)
+        if chosen != parameter.name:
+            raise click.UsageError(f"--{parameter.name} and --{other} exclude each other", context)
+        set_loudness(loudness)
+
+    return read
+
+
+QUIET = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=_loud(Loudness.QUIET),
+    help="Print the result alone, such as the path of the report; and errors.",
+)
+VERBOSE = click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    expose_value=False,
+    callback=_loud(Loudness.VERBOSE),
+    help="Say what each host was asked and how long it took; of a run every trial as it ends.",
+)
+
+
+def loudness_options(command: Command) -> Command:
+    """``--quiet`` and ``--verbose``, of every command that says anything beside its result."""
+    return QUIET(VERBOSE(command))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from netlab.cli.options import FOLDER
-from netlab.cli.output import show, tell
+from netlab.cli.options import QUIET, into_option
+from netlab.cli.output import show, tell, width
 
 
 @click.group()
@@ -18,14 +18,14 @@ def probes() -> None:
 @probes.command("build")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--all", "every", is_flag=True, help="Every target that a release carries.")
-@click.option(
-    "--into", type=FOLDER, metavar="DIR", help="Lay copies in DIR/TARGET, as a wheel carries them."
-)
+@into_option("none: no copy is made")
+@QUIET
 def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> None:
     """Build the probe for each TARGET, such as windows-x86_64, and print what was made.
 
     Without a TARGET: for this machine, with its own compiler, and print the path. A run builds what
-    it needs by itself. The compiler for other systems: pip install 'netlab-matrix[cross]'.
+    it needs by itself. With --into copies are laid in DIR/TARGET, as a wheel carries them; of this
+    machine's own in DIR. The compiler for other systems: pip install 'netlab-matrix[cross]'.
     """
 
     if not targets and not every:
@@ -38,4 +38,4 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     from netlab.build.release import as_table, build_all, targets_named
     from netlab.build.targets import TARGETS
 
-    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell)))
+    show(as_table(build_all(TARGETS if every else targets_named(targets), into, tell), width()))

@@ -56,7 +56,7 @@ def guard_streams() -> None:
     """Take over both streams of the process, unless somebody else has.
 
     A closed one is opened, on nothing: else the next file would take its number, and be written
-    into. Text that the stream's encoding lacks is escaped.
+    into. Text that the stream's encoding lacks is escaped. A console of Windows stays Python's.
     """
     for number in range(3):
         try:
@@ -65,10 +65,15 @@ def guard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
             if number == _OUTPUT.fileno():
                 _OUTPUT.missing = error
-    if sys.stdout is None or sys.stdout is sys.__stdout__:
+    if (sys.stdout is None or sys.stdout is sys.__stdout__) and not _is_console(sys.stdout):
         sys.stdout = _stream(_OUTPUT, sys.stdout, by_lines=_OUTPUT.isatty())
-    if sys.stderr is None or sys.stderr is sys.__stderr__:
+    if (sys.stderr is None or sys.stderr is sys.__stderr__) and not _is_console(sys.stderr):
         sys.stderr = _stream(_Output(2), sys.stderr, by_lines=True)
+
+
+def _is_console(stream: TextIO | None) -> bool:
+    """Whether it is one of Windows, which takes text: bytes it would read in its own code page."""
+    return os.name == "nt" and stream is not None and stream.isatty()
 
 
 def has_output() -> bool:

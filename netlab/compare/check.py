@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
@@ -30,6 +30,8 @@ from netlab.stats import compare
 from netlab.terminal import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from netlab.results.run import Run
 
 CheckVerdict = Literal["met", "not met", "cannot be judged"]
@@ -126,18 +128,20 @@ def check(
     baseline: Run | None = None,
     *,
     no_worse_by: float = 0.05,
+    expect: Path | None = None,
     say: Callable[[Run], SaidFindings] | None = None,
 ) -> Checked:
     """Hold a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
-    ``no_worse_by`` (a share) is what a ``baseline`` means where the matrix expects nothing of one.
+    ``expect`` is a file whose ``expect`` holds in place of the matrix's. ``no_worse_by`` (a share)
+    is what a ``baseline`` means where nothing is expected of one.
     ``say`` tells what is found in a run where kinds of findings are forbidden; without it these
     cannot be judged.
     UsageError where nothing is expected or the baseline cannot be compared, MatrixError where the
-    matrix cannot be read.
+    matrix or the file cannot be read.
     """
-    expected = _expected(run, baseline, no_worse_by)
-    said = _said(run, expected, say)
+    expected = _expected(run, baseline, no_worse_by, expect)
+    said = _said(run, expected, say, expect)
     found = readings(run)
     cells = by_cell(found)
     name = namer([trials[0] for trials in cells.values()], {})
@@ -163,36 +167,52 @@ def check(
     )
 
 
-def _expected(run: Run, baseline: Run | None, no_worse_by: float) -> tuple[Expectation, ...]:
-    from netlab.config.matrix_file import expectations_in
-
-    text = run.plan.matrix_text
-    expected = expectations_in(text, str(run.path / "matrix.yaml")) if text else ()
+def _expected(
+    run: Run, baseline: Run | None, no_worse_by: float, expect: Path | None
+) -> tuple[Expectation, ...]:
+    expected = _written(run, expect)
     if baseline is not None and all(each.what != "baseline" for each in expected):
         by_default = Expectation(what="baseline", bound="at most", limit=no_worse_by, of="baseline")
         expected = (*expected, by_default)
     if not expected:
         where = (
-            "write `expect:` into its matrix.yaml, or name a --baseline"
+            "write `expect:` into its matrix.yaml, or name a file with --expect FILE or a run with "
+            "--baseline RUN"
             if run.plan.source is None
-            else "it was imported and has no matrix: name a --baseline"
+            else "it was imported and has no matrix: name a file that has `expect:` with "
+            "--expect FILE, or a run with --baseline RUN"
         )
         raise UsageError(f"{run.path}: nothing is expected: {where}")
     return expected
 
 
+def _written(
+    run: Run, expect: Path | None, kinds: Collection[str] | None = None
+) -> tuple[Expectation, ...]:
+    """What the file expects, without one the matrix of the run; ``kinds`` of findings as there."""
+    if expect is not None:
+        from netlab.config.expect_file import load_expectations
+
+        return load_expectations(expect, kinds)
+    from netlab.config.matrix_file import expectations_in
+
+    text = run.plan.matrix_text
+    return expectations_in(text, str(run.path / "matrix.yaml"), kinds) if text else ()
+
+
 def _said(
-    run: Run, expected: Iterable[Expectation], say: Callable[[Run], SaidFindings] | None
+    run: Run,
+    expected: Iterable[Expectation],
+    say: Callable[[Run], SaidFindings] | None,
+    expect: Path | None,
 ) -> SaidFindings | None:
     """What is found in the run, where kinds of findings are forbidden; MatrixError where one of
     them is no kind at all.
     """
-    from netlab.config.matrix_file import expectations_in
-
     if say is None or all(each.what != "no" for each in expected):
         return None
     said = say(run)
-    expectations_in(run.plan.matrix_text, str(run.path / "matrix.yaml"), said.kinds)
+    _written(run, expect, said.kinds)
     return said
 
 

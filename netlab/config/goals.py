@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from netlab.config.document import Document, Section, did_you_mean
-from netlab.config.matrix_model import MatrixFile
+from netlab.config.matrix_model import ExpectSection, MatrixFile
 from netlab.config.merge import grids_of, layers_of, meant_by
 from netlab.config.settings import FIELD_OF
 from netlab.errors import Fault
@@ -34,9 +34,9 @@ def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
     )
 
 
-def expectations_of(model: MatrixFile) -> tuple[Expectation, ...]:
-    """What its ``expect`` bounds, one a quantity."""
-    return tuple(each for _, expectation in _expectations(model) for each in expectation)
+def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation, ...]:
+    """What ``expect`` of a file bounds, one a quantity."""
+    return tuple(each for _, expectation in _expectations(expect) for each in expectation)
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
@@ -53,17 +53,19 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
         message = comparison.fault(plain)
         if message is not None:
             yield document.fault(("compare", index), message)
-    for index, expectations in _expectations(model):
+    for index, expectations in _expectations(model.expect):
         for each in expectations:
             if not any(each.is_about(cell) for cell in plain):
                 message = f"no cell of the matrix is meant that has {_HAVING[each.what]}"
                 yield document.fault(("expect", index, each.what), message)
 
 
-def unknown_kinds(document: Document, model: MatrixFile, kinds: Collection[str]) -> Iterator[Fault]:
+def unknown_kinds(
+    document: Document, expect: Sequence[ExpectSection] | None, kinds: Collection[str]
+) -> Iterator[Fault]:
     """Kinds of findings that nobody has; ``kinds`` are those that there are."""
     known = (*SEVERITIES, *kinds)
-    for index, section in enumerate(model.expect or []):
+    for index, section in enumerate(expect or []):
         listed = isinstance(document.at(("expect", index)).get("no"), list)
         for place, word in enumerate(section.no or ()):
             if word not in known:
@@ -76,9 +78,11 @@ def _side(section: Any) -> dict[str, Level]:
     return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
 
 
-def _expectations(model: MatrixFile) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
+def _expectations(
+    expect: Sequence[ExpectSection] | None,
+) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
     """Index of each section of ``expect``, and what it expects."""
-    for index, section in enumerate(model.expect or []):
+    for index, section in enumerate(expect or []):
         yield index, section.expectations(_meant(section.when), _meant(section.unless))
 
 

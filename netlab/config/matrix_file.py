@@ -56,7 +56,7 @@ def load_matrix(
         raise UsageError(f"{path} is an inventory: name a matrix, and this file with --hosts")
     model = checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += idle(document, model)
-    faults += () if kinds is None else unknown_kinds(document, model, kinds)
+    faults += () if kinds is None else unknown_kinds(document, model.expect, kinds)
     if faults:
         raise MatrixError(faults)
     said = overrides_of(overrides or {}, model)
@@ -85,10 +85,10 @@ def expectations_in(
     """What a matrix's text expects, in the same way; ``kinds`` as in ``load_matrix``."""
     model = _model_of(matrix_text, file)
     if kinds is not None and any(section.no for section in model.expect or ()):
-        faults = [*unknown_kinds(load_document(matrix_text, file), model, kinds)]
+        faults = [*unknown_kinds(load_document(matrix_text, file), model.expect, kinds)]
         if faults:
             raise MatrixError(faults)
-    return expectations_of(model)
+    return expectations_of(model.expect)
 
 
 def _model_of(matrix_text: str, file: str) -> MatrixFile:
@@ -141,7 +141,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=comparisons_of(model),
-        expectations=expectations_of(model),
+        expectations=expectations_of(model.expect),
         target=target,
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),

@@ -38,6 +38,7 @@ from netlab.units import (
     parse_rate,
     parse_seconds,
     parse_share,
+    plain_figures,
 )
 
 T = TypeVar("T")
@@ -47,11 +48,15 @@ def _text(example: str, pattern: str = r"^[0-9.]") -> dict[str, Any]:
     return {"type": "string", "pattern": pattern, "examples": [example]}
 
 
+def _a_second(rate: float) -> str:
+    return f"{plain_figures(rate, 12)} a second"
+
+
 _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]]] = {
     "bytes": (int, "integer", parse_bytes, format_bytes),
     "seconds": (float, "number", parse_seconds, format_seconds),
     "rate": (float, "number", parse_rate, format_rate),
-    "per second": (float, "number", parse_per_second, lambda rate: f"{rate:g} a second"),
+    "per second": (float, "number", parse_per_second, _a_second),
     "share": (float, "", parse_share, format_share),
 }
 """Unit → its type, its JSON's, how it is read and how it is shown."""

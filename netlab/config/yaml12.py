@@ -304,6 +304,11 @@ def place(text: str, index: int) -> tuple[int, int]:
     return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
 
 
+def _lines(text: str) -> list[str]:
+    """As YAML counts them: a carriage return alone ends one as well."""
+    return re.split("\r\n|\r|\n", text)
+
+
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     """PyYAML's complaint as one sentence at one place."""
     mark = error.problem_mark or error.context_mark
@@ -316,7 +321,7 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
         return likely
     opened = error.context_mark
     if opened is not None and any(word in str(error.context) for word in _UNCLOSED):
-        sign = text.split("\n")[opened.line][opened.column : opened.column + 1]
+        sign = _lines(text)[opened.line][opened.column : opened.column + 1]
         message = f"`{sign}` is not closed: it was noticed in line {line}, column {column}"
         return Fault(file, opened.line + 1, opened.column + 1, "", message)
     context = f"{error.context}: " if error.context else ""
@@ -330,7 +335,7 @@ _STUCK = re.compile(r"[ ]*(?:- +)?([A-Za-z_][A-Za-z0-9_]*):(?=[^ /:])")
 
 def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
     """A space that YAML takes for a letter, at or before the line where reading failed."""
-    lines = text.split("\n")[:noticed]
+    lines = _lines(text)[:noticed]
     for number, line in enumerate(lines, 1):
         for found in _ODD_SPACE.finditer(line.partition("#")[0]):
             name = "no-break space" if found[0] == "\u00a0" else "space that YAML does not know"
@@ -341,7 +346,7 @@ def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
 
 def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
     """``duration:10s``, in the line where reading failed or in the one before."""
-    lines = text.split("\n")
+    lines = _lines(text)
     for number in (noticed - 1, noticed):
         found = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
         if found is not None:

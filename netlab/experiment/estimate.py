@@ -1,19 +1,59 @@
 """Estimate: how long a plan takes, and what of it nobody can know before. Pure.
 
 A count without a rate says nothing about time; the link does: its rate is the least that so many
-messages take. Hosts may be slower, and a search takes what the path makes it take.
+messages take; hosts may be slower.
+
+A search takes **at least** what it does where the first thing tried is the result. **At most**: the
+path keeps to one limit, every step halves what is left, and each size or rate beyond the limit is
+tried as often as its failure asks for. A path that loses a little whatever is sent takes longer:
+nobody knows how much.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from netlab import ethernet
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import SEARCHES, Connect, RoundTrip, Stream, TestSettings
+from netlab.experiment.kinds import (
+    SEARCHES,
+    Connect,
+    PayloadSearch,
+    RoundTrip,
+    Stream,
+    TestSettings,
+    ThroughputSearch,
+    is_together,
+)
 from netlab.experiment.matrix import Link
+from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.experiment.schedule import Round
+
+LEARN_S = 0.1
+"""How long frames that do not count pass before a trial of a rate: a device learns from them."""
+UNDER_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
+"""Of the rate found, at which round trips are timed beside a load."""
+AROUND_S = 0.2
+"""How long that load goes on before the first request that counts, and after the last."""
+LOSS_STEPS = 10
+"""Rates at which frame loss is measured, the line rate first, unless two in a row lose nothing."""
+LONGEST_BURST_S = 2.0
+"""A device that takes so long a burst takes any."""
+LEAST_BURST_FRAMES = 2
+LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
+"""Smallest message tried; a UDP message of 16 bytes has its sequence number."""
+SETTLE_TCP_S = 1.0
+"""What a TCP message that vanishes takes beyond its time-out."""
+
+_GUESSES = 2
+"""Sizes tried before halving begins: what the interface takes, and one byte more."""
+_AGAIN = 3
+"""Bursts of a search that begins with what the one before it found."""
+_SWEPT = {"TCP": (14, 14), "UDP": (14, 16)}
+"""Sizes of a sweep around a payload of a hundred bytes and more, at least and at most."""
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """On the wire, of a segment without payload: the shortest frame holds its headers and options."""
@@ -32,24 +72,39 @@ class Estimate:
     counted: int
     """Trials bounded by a count where no link is known; no part of the time."""
     searching: int
-    """Trials that search; no part of the time."""
+    """Trials that search: at least or at most so long, as was asked."""
+    unbounded: int = 0
+    """Those of them that hang on a line rate which nobody says; no part of the time."""
 
 
 def estimate(
-    rounds: Iterable[Round], link: Link | None, *, overhead_s: float, pause_s: float
+    rounds: Iterable[Round],
+    link: Link | None,
+    *,
+    overhead_s: float,
+    pause_s: float,
+    at_least: bool = False,
 ) -> Estimate:
-    """How long rounds take, one after the other, ``pause_s`` between two of them."""
+    """How long rounds take, one after the other, ``pause_s`` between two of them; of a search what
+    it takes at most, or ``at_least``.
+    """
     time_s = longest_s = 0.0
-    at_link_rate = counted = searching = made = 0
+    at_link_rate = counted = searching = unbounded = made = 0
     for round_ in rounds:
         times_s = [0.0]
         for trial in round_.trials:
-            asked_s = window_s(trial.cell.setup)
+            if isinstance(setup := trial.cell.setup, SEARCHES):
+                rate = None if link is None else link.rate_bit_per_s
+                bounds = bounds_of(setup, rate, len(round_.trials) if is_together(setup) else 1)
+                searching += 1
+                unbounded += bounds is None
+                if bounds is not None:
+                    times_s.append(bounds.least_s if at_least else bounds.most_s)
+                continue
+            asked_s = window_s(setup)
             known_s = least_s(trial.cell, link) if asked_s is None else asked_s
             times_s.append(known_s or 0.0)
-            if isinstance(trial.cell.setup, SEARCHES):
-                searching += 1
-            elif known_s is None:
+            if known_s is None:
                 counted += 1
             elif asked_s is None:
                 at_link_rate += 1
@@ -57,7 +112,7 @@ def estimate(
         longest_s = max(longest_s, *times_s)
         made += 1
     time_s += pause_s * max(0, made - 1)
-    return Estimate(time_s, longest_s, at_link_rate, counted, searching)
+    return Estimate(time_s, longest_s, at_link_rate, counted, searching, unbounded)
 
 
 def window_s(setup: TestSettings) -> float | None:
@@ -79,12 +134,16 @@ def window_s(setup: TestSettings) -> float | None:
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:
-    """The least time of a trial that a count bounds, at the link's rate and with no other wait.
+    """The least time of a search, or of a trial that a count bounds: at the link's rate and with no
+    other wait.
 
     ``None`` where there is no count, or no link to reckon with.
     """
     setup = cell.setup
-    if isinstance(setup, SEARCHES) or setup.count is None or link is None:
+    if isinstance(setup, SEARCHES):
+        bounds = bounds_of(setup, None if link is None else link.rate_bit_per_s)
+        return None if bounds is None else bounds.least_s
+    if setup.count is None or link is None:
         return None
     request_s = _serialisation_s(setup, setup.message_bytes, link)
     if request_s is None:
@@ -129,3 +188,90 @@ def _serialisation_s(
     sizes = [mss] * whole + ([last] if last else [])
     on_wire = sum(ethernet.packet_wire_bytes(headers + each, vlan=link.vlan) for each in sizes)
     return 8 * on_wire / link.rate_bit_per_s
+
+
+# Searches
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Seconds that a search takes."""
+
+    least_s: float
+    most_s: float
+
+
+def bounds_of(
+    setup: ThroughputSearch | PayloadSearch, line_rate_bit_per_s: float | None, turns: int = 1
+) -> Bounds | None:
+    """Of one search; ``None`` where they hang on a line rate that is not known. ``turns``: pairs
+    that search together and have their bursts one after the other.
+    """
+    if isinstance(setup, PayloadSearch):
+        return _of_payload(setup)
+    rate = setup.line_rate_bit_per_s or line_rate_bit_per_s
+    further = _of_further(setup, rate, turns)
+    if further is None:
+        return None
+    tries_least, tries_most = rate_tries(setup)
+    least_s, most_s = (
+        _rate_s(setup, short, full, late=late)
+        for (short, full), late in ((tries_least, False), (tries_most, True))
+    )
+    return Bounds(least_s + further.least_s, most_s + further.most_s)
+
+
+def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Tries of a search, at least and at most: those before the confirmation, and those of it.
+
+    The line rate is tried, and then as many rates as halve the grid; all but the result may fail.
+    """
+    grid = RateGrid(Fraction(repr(setup.resolution)))
+    decided = 1 + math.ceil(math.log2(grid.size))
+    if setup.search_duration_s is None:
+        # A try that passes in the search counts for the confirmation.
+        return (0, CONFIRMATIONS), (0, FAILURES * decided)
+    return (1, CONFIRMATIONS), (FAILURES * decided - 1, CONFIRMATIONS)
+
+
+def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
+    """So many tries and the pauses between them; ``late``: each waits for frames that are late."""
+    full_s = setup.duration_s or 0.0
+    short_s = setup.search_duration_s or full_s
+    each_s = LEARN_S + (setup.residual_s if late else 0.0)
+    pauses_s = (short + full - 1) * setup.settle_s
+    return short * short_s + full * full_s + (short + full) * each_s + pauses_s
+
+
+def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: int) -> Bounds | None:
+    """What is measured beside the rate."""
+    full_s = (setup.duration_s or 0.0) + LEARN_S + setup.settle_s
+    least_s = most_s = 0.0
+    if setup.frame_loss:
+        least_s += 2 * full_s
+        most_s += LOSS_STEPS * (full_s + setup.residual_s)
+    if setup.latency:
+        each_s = full_s + 2 * AROUND_S
+        least_s += len(UNDER_LOAD_SHARES) * each_s
+        most_s += len(UNDER_LOAD_SHARES) * (each_s + setup.residual_s)
+    if setup.back_to_back is not None:
+        # A device that forwards the line rate takes any burst: none is tried.
+        if rate_bit_per_s is None:
+            return None
+        longest = LONGEST_BURST_S * ethernet.frames_per_s(rate_bit_per_s, setup.frame_bytes)
+        doublings = math.ceil(math.log2(max(2.0, longest / LEAST_BURST_FRAMES)))
+        bursts = 1 + 2 * doublings + _AGAIN * (setup.back_to_back - 1)
+        most_s += turns * (LEARN_S + bursts * (LONGEST_BURST_S + setup.residual_s))
+    return Bounds(least_s, most_s)
+
+
+def _of_payload(setup: PayloadSearch) -> Bounds:
+    """Both directions: what passes takes a round trip, what vanishes its time-out."""
+    least, most = LEAST_MESSAGE_BYTES[setup.protocol], ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
+    silent = _GUESSES + math.ceil(math.log2(most - least + 1))
+    if setup.protocol == "UDP":
+        silent += 1  # one byte more than passes, where it may be cut up
+    each_s = setup.timeout_s + (SETTLE_TCP_S if setup.protocol == "TCP" else 0.0)
+    swept = _SWEPT[setup.protocol] if setup.sweep else (0, 0)
+    least_s, most_s = (sizes * setup.duration_s for sizes in swept)
+    return Bounds(least_s, 2 * silent * each_s + most_s)

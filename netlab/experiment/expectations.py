@@ -12,7 +12,7 @@ from typing import Literal
 
 from netlab.experiment.kinds import FIELDS
 from netlab.experiment.settings import Level
-from netlab.units import format_bytes, format_rate, format_seconds, format_share
+from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
 """What is expected of: a quantity, of the whole cell against a baseline run, or that findings say
@@ -91,7 +91,7 @@ class Expectation:
             text, limit = (f"{each / scale:.{digits}g}" for each in (figure, self.limit))
             if text != limit:
                 break
-        return f"{float(text):.12g}{unit}"
+        return f"{plain_figures(float(text), 12)}{unit}"
 
     def _short(self, figure: float) -> str:
         if self.of == "bit/s":
@@ -107,7 +107,11 @@ class Expectation:
     def __str__(self) -> str:
         scale, unit = _WRITTEN[self.of]
         # A share is written out: 99.95 % is not 100 %.
-        limit = f"{self.limit / scale:.9g}{unit}" if "%" in unit else self._short(self.limit)
+        limit = (
+            f"{plain_figures(self.limit / scale, 9)}{unit}"
+            if "%" in unit
+            else self._short(self.limit)
+        )
         if self.what == "baseline":
             return f"no worse than the baseline by {limit}"
         if self.what == "no":

@@ -82,11 +82,11 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
     """What a setup asks of its server, beyond what nobody asks, that an echo cannot be told."""
-    defaults = setup.defaults()
+    nobodys = {**setup.defaults(), "opening": "client-connects"}
     return tuple(
         (name, level)
-        for name in _OF_AN_AGENT
-        if name in setup.names() and (level := getattr(setup, name)) != defaults[name]
+        for name in (*_OF_AN_AGENT, "opening")
+        if name in setup.names() and (level := getattr(setup, name)) not in (None, nobodys[name])
     )
 
 

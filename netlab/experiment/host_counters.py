@@ -15,12 +15,17 @@ PLACES = ("interface", "queue", "softnet", "socket")
 """Where a host drops frames: its interfaces; the queues in front of them; a CPU's backlog, which is
 the whole machine's; the receiving socket."""
 
+WAYS = ("sent", "received")
+"""Ways of pause frames (IEEE 802.3 annex 31B): an interface asks its neighbour to wait, or is
+asked. They hide loss: a queue that would have dropped frames fills the one before it."""
+
 HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
 """Keys of the hosts of a trial in its record: its ends, and those that are observed."""
 
 OF_A_HOST = (
     *("busy_share", "busiest_core_share", "busiest_core"),
     *(f"{place}_dropped_frames" for place in PLACES),
+    *(f"pause_frames_{way}" for way in WAYS),
 )
 """What a record says of each of them, behind its key."""
 
@@ -58,6 +63,8 @@ class Counters:
     """Place → frames, since the system started."""
     ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Number of a CPU → (busy, all) so far, in the system's own unit."""
+    pauses: Mapping[str, int] = field(default_factory=dict)
+    """Way of ``WAYS`` → pause frames of its interfaces, since these came up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,8 @@ class Watched:
     """``None``: not told, or too short a time to tell."""
     dropped: Mapping[str, int]
     """Place of ``PLACES`` → frames; a place that is not counted is absent."""
+    pauses: Mapping[str, int] = field(default_factory=dict)
+    """Way of ``WAYS`` → pause frames; absent where an interface does not count them."""
 
     @property
     def dropped_on_the_way(self) -> int:
@@ -95,9 +104,14 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
             if told:
                 dropped[place] = dropped.get(place, 0) + sum(told)
     last = facts[-1] if facts else {}
+    pauses = {
+        way: sum(int(each[name]) for each in by_interface.values())
+        for way in WAYS
+        if facts and all((name := f"interface_pause_frames_{way}") in each for each in facts)
+    }
     if softnet and _SOFTNET in last:
         dropped["softnet"] = int(last[_SOFTNET])
-    return Counters(dropped, _ticks_in(last))
+    return Counters(dropped, _ticks_in(last), pauses)
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
@@ -106,22 +120,29 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
     An interface without a queue drops nothing in it. What lies above other interfaces (a VLAN, a
     bond, a bridge, a tunnel) does not count what these drop.
     """
-    counted = dict(counters_in([facts]).dropped)
+    counters = counters_in([facts])
+    counted = dict(counters.dropped)
     if facts.get("interface_qdisc") == "noqueue":
         counted.setdefault("queue", 0)
     if facts.get("interface_driver") in _ABOVE_OTHERS:
         for place in ("interface", "queue"):
             counted.pop(place, None)
-    return Counters(counted)
+    return Counters(counted, pauses=counters.pauses)
 
 
 def dropped_between(before: Counters, after: Counters) -> dict[str, int]:
-    """Place → frames dropped between two readings, where both tell; a counter never falls."""
-    return {
-        place: max(0, count - before.dropped[place])
-        for place, count in after.dropped.items()
-        if place in before.dropped
-    }
+    """Place → frames dropped between two readings, where both tell."""
+    return _grown(before.dropped, after.dropped)
+
+
+def paused_between(before: Counters, after: Counters) -> dict[str, int]:
+    """Way → pause frames between two readings, where both tell."""
+    return _grown(before.pauses, after.pauses)
+
+
+def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """By how much counters grew; none of them ever falls."""
+    return {name: max(0, count - before[name]) for name, count in after.items() if name in before}
 
 
 def cpu_between(before: Counters, after: Counters) -> Cpu | None:

@@ -145,9 +145,13 @@ class _OneWay:
 
 
 @of_settings
-class _Datagrams:
-    """What tests take that may send messages longer than a packet."""
+class _Talk:
+    """What streams and round trips take: messages longer than a packet, ends either way round."""
 
+    opening: Literal["client-connects", "server-connects"] | None = setting(
+        "open", default=None, label=_("who connects"), absent=_("the client, if it can"),
+        about="Which side connects; without it the client, unless a firewall lets only the server.",
+        column="client-connects or server-connects; NA: the client, if it can")
     dont_fragment: bool = setting(
         "dont_fragment", default=False, only_of="UDP", label=_("don’t fragment"),
         asks=(Ask("dont_fragment", when=True),),
@@ -194,13 +198,13 @@ class _Requests(_Messages):
 
 
 @of_settings
-class Stream(_Datagrams, _OneWay, _Messages):
+class Stream(_Talk, _OneWay, _Messages):
     """A ``stream``: messages one way, or both ways at once."""
 
     in_files = (
         "protocol message_bytes socket_buffer_bytes duration_s count warm_up_s direction streams "
         "ip_version congestion nodelay dont_fragment rate_bit_per_s message_rate_per_s "
-        "send_method dscp source_port interface receive server_cpu client_cpu network"
+        "send_method dscp source_port interface receive server_cpu client_cpu network opening"
     )
 
     rate_bit_per_s: float | None = setting(
@@ -211,14 +215,14 @@ class Stream(_Datagrams, _OneWay, _Messages):
 
 
 @of_settings
-class RoundTrip(_Answered, _Datagrams, _Requests):
+class RoundTrip(_Answered, _Talk, _Requests):
     """A ``round_trip``: the client asks, the server's mirror answers."""
 
     in_files = (
         "protocol message_bytes response_bytes socket_buffer_bytes duration_s count warm_up_s "
         "outstanding message_rate_per_s timeout_s ip_version congestion nodelay dont_fragment "
         "dscp source_port interface server_receive client_receive server_cpu client_cpu network "
-        "udp_checksum stack_time mirror_hold_s keep_first"
+        "udp_checksum stack_time mirror_hold_s keep_first opening"
     )
 
     outstanding: int = setting(

@@ -13,7 +13,7 @@ from functools import lru_cache
 from netlab import stats
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.records import Record, Status, as_number
-from netlab.units import format_share, many
+from netlab.units import format_share, many, plain_figures
 
 JUDGED = (
     "throughput_bit_per_s",
@@ -44,8 +44,10 @@ class StopRule:
     """Trials after which a cell is left as it is, and flagged."""
 
     def __str__(self) -> str:
-        share, confidence = 100 * self.within, 100 * self.confidence
-        return f"± {share:g} % at {confidence:g} %, {self.at_least} to {self.at_most} trials"
+        share, confidence = (
+            plain_figures(100 * each, 6) for each in (self.within, self.confidence)
+        )
+        return f"± {share} % at {confidence} %, {self.at_least} to {self.at_most} trials"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

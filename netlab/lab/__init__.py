@@ -4,8 +4,8 @@ docs/lab.md has what it cannot show.
 """
 
 from netlab.lab.doctor import LabNeed, examine
-from netlab.lab.life import LabState, down, silent_hosts, status, up
-from netlab.lab.options import LabOptions
+from netlab.lab.life import LabState, broken_pieces, down, status, up
+from netlab.lab.options import LabOptions, linux_of
 from netlab.lab.programs import Missing, missing_for_windows, missing_packages
 
 __all__ = [
@@ -13,11 +13,12 @@ __all__ = [
     "LabOptions",
     "LabState",
     "Missing",
+    "broken_pieces",
     "down",
     "examine",
+    "linux_of",
     "missing_for_windows",
     "missing_packages",
-    "silent_hosts",
     "status",
     "up",
 ]

@@ -1,4 +1,4 @@
-"""What this machine lacks for a lab, found by trying, with what brings it.
+"""What this machine lacks for a lab, found by trying, with the command that brings it.
 
 Each trial takes place in namespaces of its own that end with it; nothing of the machine changes.
 """
@@ -8,24 +8,32 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from netlab.errors import HostError
 from netlab.lab import quota
-from netlab.lab.programs import Missing, missing_for_windows, missing_packages, run
+from netlab.lab.programs import Missing, has_dnf, missing_for_windows, missing_packages, run
 
 LINUX = "the lab"
 WINDOWS = "Windows hosts"
 QUOTAS = "CPU quotas"
 
-CABLE = (
-    "ip link add name one type veth peer name two && ip link add name three type bridge && "
-    "tc qdisc add dev one root stab overhead 24 linklayer ethernet mpu 84 tbf "
+VETH = "ip link add name one type veth peer name two"
+BRIDGE = "ip link add name three type bridge"
+SHAPER = (
+    f"{VETH} && tc qdisc add dev one root stab overhead 24 linklayer ethernet mpu 84 tbf "
     "rate 1mbit burst 3200 limit 32000"
 )
 LAYERS = (
     "mount -t tmpfs netlab /tmp && cd /tmp && mkdir a b c d && "
     "mount -t overlay -o lowerdir=a,upperdir=b,workdir=c netlab d"
 )
+LIMITS = Path("/proc/sys/user")
+RIGHTS = (
+    "root lacks a right; of a container: docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN "
+    "--security-opt apparmor=unconfined (podman the same)"
+)
+KERNEL = "this kernel was built without namespaces; sudo apt-get install linux-image-amd64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class LabNeed:
     needed_for: str
     what: str
     remedy: str | None
-    """One line for people; None where it is there."""
+    """One line with a command that mends it; None where it is there."""
 
     def as_text(self) -> str:
         """One line."""
@@ -47,21 +55,28 @@ class LabNeed:
 def examine() -> tuple[LabNeed, ...]:
     """Everything that a lab needs, there or not, in the order in which it is to be mended."""
     linux, windows = missing_packages(), missing_for_windows()
-    findings = [_root(), _programs(LINUX, linux), _programs(WINDOWS, windows)]
-    if all(finding.remedy is None for finding in findings[:2]):
-        findings += [
-            _trial(LINUX, "network, mount and process namespaces", "true"),
-            _trial(LINUX, "veth, bridge and token bucket (tbf)", CABLE),
-            LabNeed(QUOTAS, "control groups", None if quota.controller() else quota.ADVICE),
-            _trial(WINDOWS, "overlay file systems", LAYERS),
+    needs = [_root(), _programs(LINUX, linux)]
+    can_try = all(need.remedy is None for need in needs)
+    needs.append(_programs(WINDOWS, windows))
+    if can_try:
+        namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
+        needs.append(namespaces)
+        can_try = namespaces.remedy is None
+    if can_try:  # all else is tried in such namespaces
+        needs += [
+            _trial(LINUX, "veth", VETH, "veth"),
+            _trial(LINUX, "bridge", BRIDGE, "bridge"),
+            _trial(LINUX, "token bucket (tbf)", SHAPER, "sch_tbf"),
+            LabNeed(QUOTAS, "control groups", quota.remedy()),
+            _trial(WINDOWS, "overlay file systems", LAYERS, "overlay"),
         ]
-    return tuple(findings)
+    return tuple(needs)
 
 
 def _root() -> LabNeed:
     if sys.platform != "linux":
-        return LabNeed(LINUX, "Linux", "network namespaces are Linux's; use another machine")
-    remedy = None if os.geteuid() == 0 else "try again with sudo"
+        return LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
+    remedy = None if os.geteuid() == 0 else "sudo netlab lab doctor"
     return LabNeed(LINUX, "root", remedy)
 
 
@@ -71,7 +86,7 @@ def _programs(needed_for: str, missing: Missing) -> LabNeed:
     return LabNeed(needed_for, "programs", None)
 
 
-def _trial(needed_for: str, what: str, script: str) -> LabNeed:
+def _trial(needed_for: str, what: str, script: str, module: str | None = None) -> LabNeed:
     try:
         # fmt: off
         run(
@@ -80,7 +95,28 @@ def _trial(needed_for: str, what: str, script: str) -> LabNeed:
         )
         # fmt: on
     except HostError as error:
-        last = str(error).rpartition("` failed: ")[2]
-        advice = "a container needs CAP_SYS_ADMIN and CAP_NET_ADMIN, a kernel the module"
-        return LabNeed(needed_for, what, f"{last} ({advice})")
+        said = str(error).rpartition("` failed: ")[2]
+        return LabNeed(needed_for, what, f"{said}: {_remedy(said, module)}")
     return LabNeed(needed_for, what, None)
+
+
+def _remedy(said: str, module: str | None) -> str:
+    """What mends it, by what the program that failed said; ``module``: the kernel's, of that."""
+    if "not permitted" in said or "ermission denied" in said:
+        return RIGHTS
+    if "No space left" in said:
+        settings = [f"user.{limit.name}=10000" for limit in _exhausted(LIMITS)]
+        return f"sudo sysctl -w {' '.join(settings)}"
+    if module is None:
+        return KERNEL
+    further = "sudo apt-get install linux-modules-extra-$(uname -r)"
+    if has_dnf():
+        further = "sudo dnf install kernel-modules-extra"
+    return f"sudo modprobe {module} (where that finds none: {further})"
+
+
+def _exhausted(limits: Path) -> list[Path]:
+    """The limits on namespaces that let nobody make one; all of them where none is as low."""
+    files = [limits / f"max_{kind}_namespaces" for kind in ("net", "mnt", "pid", "uts")]
+    low = [file for file in files if int(file.read_text(encoding="ascii")) == 0]
+    return low or files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import awake, congestion, inventory, network, server, state, wine
-from netlab.lab.options import LabOptions
+from netlab.lab import awake, congestion, inventory, kept, network, server, state, wine
+from netlab.lab.options import LabOptions, check_name
 from netlab.lab.plan import SECOND, LabHost, LabPlan, make_plan
 from netlab.lab.programs import missing_for_windows, missing_packages
 from netlab.lab.windows import wish_of
@@ -78,7 +78,8 @@ class LabState:
             return f"lab {self.name}: not up"
         options = self.plan.options
         rate = "unshaped" if options.rate is None else format_rate(options.rate)
-        condition = "up" if self.up else "in pieces: `netlab lab down` removes what is left of it"
+        down = f"`netlab lab down --name {self.name}`"
+        condition = "up" if self.up else f"in pieces: {down} removes what is left of it"
         count = len([cable for cable in self.plan.cables if cable.ends[0].interface != SECOND])
         cables = "cable" if count == 1 else "cables"
         through = "" if self.plan.switch is None else f", {count} into a switch"
@@ -154,6 +155,8 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             congestion.widen(state.ROOT)
             network.make(plan)
             identity = folder / IDENTITY
+            keys = (IDENTITY, *map(server.key_name, plan.logins))
+            kept.recall(plan.name, folder, keys)
             client_key = server.make_key(identity, f"netlab lab {options.name}")
             with awake.held() if plan.is_shaped else nullcontext(()) as sleepless:
                 for host in plan.logins:
@@ -162,6 +165,7 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)
+            _keep(plan, folder, keys, say)
             state.mark_complete(folder)
         except BaseException:
             _remove(options.name, folder)
@@ -171,37 +175,57 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
 
 def status(name: str = "lab") -> LabState:
     """What is there of the lab of that name, right now."""
+    check_name(name)
     folder = state.folder_of(name)
     plan = state.read_plan(folder)
     alive = (
         plan is not None
         and state.is_complete(folder)
-        and network.whole(plan)
+        and not any(network.missing(plan))
         and all(server.lives(host, folder) for host in plan.logins)
     )
     return LabState(name=name, up=alive, plan=plan, folder=folder)
 
 
-def silent_hosts(of: LabState) -> dict[str, str]:
-    """Host → why nobody can log in to it, of those of a lab that is up."""
-    if not of.up or of.plan is None:
+def broken_pieces(of: LabState) -> dict[str, str]:
+    """Host, or ``switch``, ``router`` or ``lab`` → what is wrong with it, of a lab that was begun:
+    what is gone of it, that its sshd has ended, or why nobody can log in.
+    """
+    if of.plan is None:
         return {}
-    hosts = of.plan.logins
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        found = pool.map(lambda host: server.why_silent(host, of.ssh_config), hosts)
-        return {host.name: why for host, why in zip(hosts, found, strict=True) if why is not None}
+    names = {host.namespace: host.name for host in of.plan.logins}
+    found: dict[str, str] = {}
+    for namespace, why in network.missing(of.plan):
+        other = "switch" if namespace and namespace == of.plan.switch else "lab"
+        found.setdefault(names.get(namespace, other), why)
+    standing = [host for host in of.plan.logins if host.name not in found]
+    for host in standing:
+        if not server.lives(host, of.folder):
+            found[host.name] = f"its sshd has ended: {server.last_words(host, of.folder)}"
+    asked = [host for host in standing if host.name not in found]
+    if state.is_complete(of.folder) and asked:
+        with ThreadPoolExecutor(len(asked)) as pool:
+            told = pool.map(lambda host: server.why_silent(host, of.ssh_config), asked)
+            silent = {host.name: why for host, why in zip(asked, told, strict=True)}
+        found |= {name: f"lets nobody in: {why}" for name, why in silent.items() if why is not None}
+    return found
 
 
-def down(name: str = "lab") -> None:
-    """Remove all that ``up`` made, and nothing else; also what is left after a crash.
+def down(name: str = "lab", *, forget: bool = False) -> None:
+    """Remove all that ``up`` made, and nothing else; also what is left after a crash. Its keys and
+    its addresses are kept for the next lab of that name, unless they are to be forgotten.
 
     No lab of that name is no error.
     """
+    check_name(name)
     _require_root()
-    if not state.folder_of(name).exists():
+    if not (forget or state.folder_of(name).exists()):
         return
     with state.locked():
-        _remove(name, state.folder_of(name))
+        if state.folder_of(name).exists():
+            _remove(name, state.folder_of(name))
+        if forget:
+            kept.forget(name)
 
 
 def _remove(name: str, folder: Path) -> None:
@@ -221,9 +245,23 @@ def _remove(name: str, folder: Path) -> None:
 def _plan(options: LabOptions, folder: Path) -> LabPlan:
     others = {state.slot_of(state.folder_of(name)) for name in state.names()}
     slots = network.slots_in_use() | {slot for slot in others if slot is not None}
-    plan = make_plan(options, folder, taken=network.routed_networks(), taken_slots=slots)
+    plan = make_plan(
+        options,
+        folder,
+        taken=network.routed_networks(),
+        taken_slots=slots,
+        places=kept.places(),
+    )
     network.refuse_taken_names(plan)
     return plan
+
+
+def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
+    """A machine whose disk takes no more has its lab all the same."""
+    try:
+        kept.keep(plan, folder, keys)
+    except OSError as error:
+        say(f"{kept.root()}: {error.strerror}: the next `up` has other keys")
 
 
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from netlab.errors import UsageError
@@ -155,17 +157,26 @@ def _make_cable(cable: Cable) -> None:
     shape(cable)
 
 
-def whole(plan: LabPlan) -> bool:
-    """Whether every namespace, the bridge and every cable end of a plan is there."""
-    return (
-        (INTERFACES / plan.bridge).exists()
-        and all((NAMESPACES / namespace).exists() for namespace in _namespaces(plan))
-        and all(
-            succeeds("ip", "-n", end.namespace, "link", "show", "dev", end.interface)
-            for cable in plan.cables
-            for end in cable.ends
-        )
-    )
+def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
+    """The network namespace that a piece of a plan belongs to, and a sentence about the piece, for
+    each that is not there; of this machine's own pieces the namespace is empty.
+    """
+    if not (INTERFACES / plan.bridge).exists():
+        yield "", f"the bridge {plan.bridge} of the management network is gone"
+    gone = [each for each in _namespaces(plan) if not _is_namespace(NAMESPACES / each)]
+    for namespace in gone:
+        yield namespace, f"its network namespace {namespace} is gone"
+    interfaces = [(end.namespace, end.interface) for cable in plan.cables for end in cable.ends]
+    interfaces += [(host.namespace, "management") for host in plan.logins]
+    for namespace, interface in interfaces:
+        shown = ("link", "show", "dev", interface)
+        if namespace not in gone and not succeeds("ip", "-n", namespace, *shown):
+            yield namespace, f"its interface {interface} is gone"
+
+
+def _is_namespace(path: Path) -> bool:
+    """Whether a namespace is there: its file alone is left when only the mount on it is undone."""
+    return os.path.ismount(path)
 
 
 def remove(plan: LabPlan) -> None:

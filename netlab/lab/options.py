@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import UsageError
+from netlab.units import format_rate, plain_figures
 
 MOST_LINUX_HOSTS = 6
 MOST_WINDOWS_HOSTS = 4
@@ -22,6 +23,30 @@ LEAST_CPU_SHARE = 0.01
 MOST_CPU_SHARE = 64.0
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what is no lab's name: names are those of folders, too."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"--name {name}: a lab's name has 1 to 20 of a-z, 0-9 and -, such as lab-2"
+        )
+
+
+def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
+    """The Linux hosts of a lab with so many hosts, as ``--number`` says it; UsageError where no
+    lab has so many.
+    """
+    least, most = 2 + windows, min(MOST_LINUX_HOSTS + windows, UIDS_A_LAB - 1)
+    if routed:
+        least = most = ENDS_OF_A_ROUTER
+    if max(least, windows) <= in_all <= most:
+        return in_all - windows
+    given = f"--number {in_all}" + (f" --windows {windows}" if windows else "")
+    if routed:
+        raise UsageError(f"{given}: a lab with a router has two hosts, one at each end")
+    why = ", two of Linux at least" if windows else ""
+    raise UsageError(f"{given}: a lab has {least} to {most} hosts{why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +116,11 @@ class LabOptions:
     def check(self) -> None:
         """Raise UsageError for what no lab can be made of."""
         self._check_hosts()
-        if not _NAME.fullmatch(self.name):
-            raise UsageError(
-                f"--name {self.name}: a lab's name has 1 to 20 of a-z, 0-9 and -, such as lab-2"
-            )
+        check_name(self.name)
         of_hosts = [(f"--rate-of {host}", rate) for host, rate in self.rates.items()]
         for name, rate in (("--rate", self.rate), ("--second", self.second_rate), *of_hosts):
             if rate is not None and not 64e3 <= rate <= 400e9:
-                raise UsageError(f"{name} {rate:g} bit/s: a cable has 64 kbit/s to 400 Gbit/s")
+                raise UsageError(f"{name} {format_rate(rate)}: a cable has 64 kbit/s to 400 Gbit/s")
         if not 68 <= self.mtu <= 65535:
             raise UsageError(f"--mtu {self.mtu}: a cable carries 68 to 65535 bytes")
         if self.queue_frames is not None and self.queue_frames < 1:
@@ -127,14 +149,16 @@ class LabOptions:
         if self.second_rate is not None:
             raise UsageError("--second: a host at a router has one cable")
         if len(self.hosts) != ENDS_OF_A_ROUTER:
-            hosts = f"--linux {self.linux or 0} --windows {self.windows}"
+            given = [] if self.linux is None else [f"--linux {self.linux}"]
+            given += [f"--windows {self.windows}"] if self.windows else []
+            hosts = " ".join(given)
             raise UsageError(f"{hosts}: a lab with a router has two hosts, one at each end")
 
     def _check_device(self) -> None:
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
             raise UsageError("--device-rate and --device-queue are of `--topology router`")
         if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
-            given = f"--device-rate {self.device_rate:g} bit/s"
+            given = f"--device-rate {format_rate(self.device_rate)}"
             raise UsageError(f"{given}: a router forwards 64 kbit/s to 400 Gbit/s")
         if self.device_queue_frames is not None:
             if self.device_queue_frames < 1:
@@ -167,7 +191,7 @@ class LabOptions:
                 raise UsageError(f"--mtu-of {host}={mtu}: {LEAST_IPV6_MTU_BYTES} to 65535 bytes")
         for host, share in self.cpu_shares.items():
             if not LEAST_CPU_SHARE <= share <= MOST_CPU_SHARE:
-                option = f"--cpu-quota {host}={100 * share:g}%"
+                option = f"--cpu-quota {host}={plain_figures(100 * share, 6)}%"
                 raise UsageError(f"{option}: 1 % of a CPU to {100 * MOST_CPU_SHARE:g} %, 64 CPUs")
 
 

@@ -18,6 +18,8 @@ from netlab.errors import HostError
 from netlab.lab.options import LEAST_IPV6_MTU_BYTES, UIDS_A_LAB, LabOptions, options_from_json
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Place = tuple[int, str]
+"""Where a lab's addresses begin: its slot and its management network, with prefix length."""
 
 SLOTS = 64
 POOLS = (
@@ -130,6 +132,11 @@ class LabPlan:
         return self.hosts if self.device is None else (*self.hosts, self.device)
 
     @property
+    def place(self) -> Place:
+        """Where its addresses begin."""
+        return self.slot, str(ipaddress.ip_interface(self.controller_address).network)
+
+    @property
     def is_shaped(self) -> bool:
         """Whether a cable has a rate."""
         ends = [(cable, end) for cable in self.cables for end in cable.ends]
@@ -176,14 +183,21 @@ def bridge_of(slot: int) -> str:
 
 
 def make_plan(
-    options: LabOptions, folder: Path, *, taken: Iterable[Network], taken_slots: Iterable[int]
+    options: LabOptions,
+    folder: Path,
+    *,
+    taken: Iterable[Network],
+    taken_slots: Iterable[int],
+    places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
     """Hosts and the cables between them: one for two hosts, else each has its own to a device.
 
     ``taken``: networks that this machine has routes to. ``taken_slots``: slots of other labs and of
-    interfaces that bear our names. Raises HostError when every pool is taken.
+    interfaces that bear our names. ``places``: where labs began when they were up last, by name;
+    a lab takes its own again, and another's last. Raises HostError when every pool is taken.
     """
-    slot, management, test = _free_networks(list(taken), frozenset(taken_slots))
+    wanted = _wanted(options.name, dict(places or {}))
+    slot, management, test = _free_networks(wanted, list(taken), frozenset(taken_slots))
     first, second = _test_networks(options, slot, test)
     switch = f"netlab-{options.name}-switch" if options.switched else None
     router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
@@ -208,13 +222,7 @@ def make_plan(
             sockets.append(CableEnd(router, name, _with_prefix(gateways, near)))
         elif switch is not None:
             sockets.append(CableEnd(switch, name, ()))
-    if sockets:
-        cables = [
-            _cable(ends, options, host.name)
-            for host, *ends in zip(hosts, plugs, sockets, strict=True)
-        ]
-    else:
-        cables = [_cable(plugs, options)]
+    cables = _cables(hosts, plugs, sockets, options)
     return LabPlan(
         name=options.name,
         slot=slot,
@@ -229,6 +237,16 @@ def make_plan(
         router=router,
         device=None if router is None else _device(options, slot, management, sockets),
     )
+
+
+def _cables(
+    hosts: list[LabHost], plugs: list[CableEnd], sockets: list[CableEnd], options: LabOptions
+) -> list[Cable]:
+    """One between two hosts; where there are sockets, each host's own."""
+    if not sockets:
+        return [_cable(plugs, options)]
+    ends = zip(hosts, plugs, sockets, strict=True)
+    return [_cable((plug, socket), options, host.name) for host, plug, socket in ends]
 
 
 def _management(
@@ -314,10 +332,26 @@ def _with_prefix(addresses: Iterable[str], networks: Iterable[Network]) -> tuple
     return tuple(f"{address}/{network.prefixlen}" for address, network in both)
 
 
+Candidate = tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]
+"""A slot, a management network and a test network."""
+
+
+def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
+    """All candidates: a lab's own place first, those of other labs last."""
+    own = places.pop(name, None)
+    others = frozenset(slot for slot, _ in places.values())
+
+    def order(candidate: Candidate) -> tuple[bool, bool]:
+        slot, management, _ = candidate
+        return (slot, str(management)) != own, slot in others
+
+    return sorted(_candidates(), key=order)
+
+
 def _free_networks(
-    taken: list[Network], taken_slots: frozenset[int]
-) -> tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]:
-    for slot, management, test in _candidates():
+    candidates: Iterable[Candidate], taken: list[Network], taken_slots: frozenset[int]
+) -> Candidate:
+    for slot, management, test in candidates:
         wanted = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
         if slot not in taken_slots and not any(
             ours.version == theirs.version and ours.overlaps(theirs)
@@ -331,7 +365,7 @@ def _free_networks(
     )
 
 
-def _candidates() -> Iterator[tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]]:
+def _candidates() -> Iterator[Candidate]:
     for management, test in POOLS:
         for slot in range(SLOTS):
             yield (

@@ -30,6 +30,18 @@ WINDOWS_PROGRAMS = {
 }
 """What hosts that run Windows programs need besides."""
 
+FEDORA_PACKAGES = {
+    "ip": "iproute",
+    "tc": "iproute-tc",
+    "ssh-keygen": "openssh",
+    "mount": "util-linux-core",
+    "sysctl": "procps-ng",
+    "wine64": "wine-core",
+    "wineserver64": "wine-core",
+    "x86_64-w64-mingw32-gcc": "mingw64-gcc",
+}
+"""Fedora's package, where it has another name than Debian's."""
+
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 """``su`` without ``-`` leaves root with a user's PATH, in which these programs are missing."""
 WINE_SEARCH_PATH = os.pathsep.join(["/usr/lib/wine", SEARCH_PATH])
@@ -56,8 +68,21 @@ class Missing:
 
     @property
     def command(self) -> str:
-        """The command that installs them (Debian and its children)."""
-        return f"sudo apt-get install {' '.join(self.packages)}"
+        """The command that installs them here; of Debian's and of Fedora's children."""
+        debian = f"sudo apt-get install {' '.join(self.packages)}"
+        names = {**PROGRAMS, **WINDOWS_PROGRAMS, **FEDORA_PACKAGES}
+        fedora = f"sudo dnf install {' '.join(dict.fromkeys(names[p] for p in self.programs))}"
+        if has_dnf():
+            return fedora
+        if shutil.which("apt-get", path=SEARCH_PATH):
+            return debian
+        return f"{debian} (Fedora: {fedora})"
+
+
+def has_dnf() -> bool:
+    """Whether packages of this machine are Fedora's, or of one of its children."""
+    apt, dnf = (shutil.which(name, path=SEARCH_PATH) for name in ("apt-get", "dnf"))
+    return dnf is not None and apt is None
 
 
 def missing_packages(search_path: str = SEARCH_PATH) -> Missing:
@@ -80,8 +105,8 @@ def program(name: str, search_path: str = SEARCH_PATH) -> str:
     """The absolute path of a program: sshd must be started by it, to start itself again."""
     found = shutil.which(name, path=search_path)
     if found is None:
-        package = (PROGRAMS | WINDOWS_PROGRAMS)[name]
-        raise HostError(f"the program {name} is missing: sudo apt-get install {package}")
+        missing = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS)[name],))
+        raise HostError(f"the program {name} is missing: {missing.command}")
     return found
 
 

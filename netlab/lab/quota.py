@@ -79,6 +79,24 @@ def controller(root: Path = ROOT) -> Controller | None:
     return found if found is not None and os.access(found.folder, os.W_OK) else None
 
 
+def remedy(root: Path = ROOT) -> str | None:
+    """The command that brings a controller; ``None`` where there is one."""
+    if controller(root) is not None:
+        return None
+    if not any(root.glob("cgroup.controllers")) and not any(root.glob("*cpu*")):
+        return f"{root} has no control groups: sudo mount -t cgroup2 none {root}"
+    listed = root / "cgroup.controllers"
+    if listed.exists() and "cpu" not in listed.read_text(encoding="ascii").split():
+        return (
+            f"{root} has no controller `cpu`; of a container: docker run --privileged "
+            "--cgroupns=host; of a machine: cat /proc/cmdline, and take out cgroup_disable=cpu"
+        )
+    return (
+        f"{root} may not be written: sudo mount -o remount,rw {root}; "
+        "of a container: docker run --privileged --cgroupns=host"
+    )
+
+
 def make(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
     """The group of a host, limited to so much of one CPU. HostError where this machine has none.
 

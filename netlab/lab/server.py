@@ -59,15 +59,23 @@ PENALTIES_OFF = "PerSourcePenalties no\n"
 """From OpenSSH 9.8 on: or a controller killed often enough is locked out of its own lab."""
 
 
+def key_name(host: LabHost) -> str:
+    """Name of the file of a host's private key."""
+    return f"{host.name}.key"
+
+
 def make_key(file: Path, comment: str) -> str:
-    """Make an ed25519 key pair, the private half mode 0600; return the public half's line."""
-    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(file))
+    """Make an ed25519 key pair where none is, the private half mode 0600; return the public half's
+    line.
+    """
+    if not file.exists():
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(file))
     return file.with_name(file.name + ".pub").read_text().strip()
 
 
 def public_key(host: LabHost, folder: Path) -> str:
     """The host's public key, type and key without the comment."""
-    kind, key, *_ = (folder / f"{host.name}.key.pub").read_text().split()
+    kind, key, *_ = (folder / f"{key_name(host)}.pub").read_text().split()
     return f"{kind} {key}"
 
 
@@ -82,7 +90,7 @@ def start(
 
     ``inherited`` are open files that are to stay open as long as the host is there.
     """
-    key = folder / f"{host.name}.key"
+    key = folder / key_name(host)
     make_key(key, f"{host.name} of the virtual lab")
     group = None if host.cpu_share is None else quota.make(host, host.cpu_share)
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
@@ -119,7 +127,7 @@ def start(
         with cast(IO[bytes], process.stdin) as pipe:
             pipe.write(json.dumps(wish).encode() + b"\n")
     except BrokenPipeError:
-        raise HostError(f"{host.name} did not start: {_last_words(host, folder)}") from None
+        raise HostError(f"{host.name} did not start: {last_words(host, folder)}") from None
     process.returncode = 0  # it outlives us on purpose: no ResourceWarning at the end
 
 
@@ -171,7 +179,7 @@ def await_ready(host: LabHost, folder: Path) -> None:
         except OSError:
             pass
         time.sleep(POLL_S)
-    raise HostError(f"the sshd of {host.name} does not answer: {_last_words(host, folder)}")
+    raise HostError(f"the sshd of {host.name} does not answer: {last_words(host, folder)}")
 
 
 def lives(host: LabHost, folder: Path) -> bool:
@@ -268,7 +276,8 @@ def _pid_file(host: LabHost, folder: Path) -> Path:
     return folder / f"{host.name}.process"
 
 
-def _last_words(host: LabHost, folder: Path) -> str:
+def last_words(host: LabHost, folder: Path) -> str:
+    """The last line that a host's sshd wrote, for people."""
     try:
         lines = (folder / f"{host.name}.log").read_text(errors="replace").splitlines()
     except FileNotFoundError:

@@ -20,6 +20,7 @@ from netlab.results.columns import describe
 from netlab.results.value_types import COUNTS_OF_AN_END, HEADLINES, TIMES_OF_AN_END
 from netlab.stats.histogram import from_pairs
 from netlab.terminal import excerpt
+from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test: the only ones with several records."""
@@ -60,6 +61,8 @@ class Answers:
 
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
         self.is_test = verb in TESTS
+        self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
+        """The request in words."""
         self._verb = verb
         self._allowance = Allowance(TEST_RECORDS_AT_ONCE, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
@@ -117,8 +120,8 @@ def _contradiction(record: Mapping[str, Any]) -> str | None:
         true = scale * record[count] / elapsed_ns if elapsed_ns else math.inf
         if not math.isclose(record[rate], true, rel_tol=1e-6):
             return (
-                f"its result has {rate} {record[rate]:g}, and {count} {record[count]} in "
-                f"{elapsed_ns} ns"
+                f"its result has {rate} {plain_figures(record[rate], 6)}, and {count} "
+                f"{record[count]} in {elapsed_ns} ns"
             )
     for name, pairs in record.items():
         if name.endswith("_histogram") and f"{name}_bits" in record:
@@ -250,6 +253,7 @@ _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
     (re.compile(rf"\w+({'|'.join(COUNTS_OF_AN_END)})"), _COUNT),
     (re.compile(rf"\w*({'|'.join(HEADLINES)})"), _NUMBER),
     (re.compile(r"interface_\w+_packets|interface_errors|softnet_dropped_packets"), _COUNT),
+    (re.compile(r"interface_pause_frames_(sent|received)"), _COUNT),
     # TCP's own view, and of facts what a sysctl says.
     (re.compile(r"tcp_\w+_options|tcp_[rw]mem"), _TEXT),
     (re.compile(r"tcp_series_\w+"), _COUNTS),

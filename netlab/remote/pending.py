@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import queue
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
 from netlab.remote.answers import Answers
 from netlab.terminal import excerpt
+from netlab.units import format_seconds
 
 STREAMING = frozenset({"ready", "progress", "window"})
 """Types of records after which more come."""
@@ -22,6 +25,11 @@ ADVICE = {
 }
 """What a person can do at the matrix about a fault, by its word and the request's key: what can be
 done at the host its probe says."""
+
+LOGGED = ("hello", "facts", "lock", "unlock")
+"""Requests that are logged once they are answered: the others are of a trial, which has a record,
+or come without end."""
+_LOG = logging.getLogger(__name__)
 
 DETAIL_CHARACTERS = 500
 """Of a host's own sentence about a fault so much is kept."""
@@ -37,6 +45,7 @@ class Pending:
         self.answers = answers
         self._host = host
         self._inbox = inbox
+        self._asked_at = time.monotonic()
         self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
 
     def record(self, timeout_s: float) -> Mapping[str, Any]:
@@ -54,6 +63,10 @@ class Pending:
 
     def deliver(self, record: Mapping[str, Any]) -> None:
         """From the reading thread."""
+        if self.answers.asked.startswith(LOGGED):
+            took = format_seconds(time.monotonic() - self._asked_at)
+            what = "an error" if record["type"] == "error" else f"{len(record)} keys"
+            _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, what, took)
         if self._inbox is not None:
             self._inbox(self, record)
         else:

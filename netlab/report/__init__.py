@@ -5,7 +5,6 @@ It reads the run and nothing else; the same run gives the same bytes.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -80,6 +79,7 @@ class Report:
         """
         from netlab.report.draw.parallel import drawing
         from netlab.report.page import Contents, cells_json, page
+        from netlab.report.page.first import first_of
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
         from netlab.store.files import write_inside
@@ -91,6 +91,7 @@ class Report:
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # What programs read is the same in every language.
             files = self._for_programs([*means, *_tables(tabled)])
+            shown_tables = self._for_eyes(means, tabled)
             means = tuple(map(worded.of_table, means))
             tabled = tuple(map(worded.of_section, tabled))
             further = tuple(map(worded.of_part, self.parts))
@@ -104,10 +105,33 @@ class Report:
         for name, data in files.items():
             write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
-        shown = Contents(run, self.readings, means, tabled, further, pictures, left_out, cells)
+        drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
+        first = first_of(run, self.readings, self.layout, drawn)
+        means, tabled, further = shown_tables
+        beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
+        shown = Contents(
+            *(run, self.readings, means, tabled, further, pictures, left_out, cells, first),
+            files=beside,
+        )
         html = page(shown, worded)
         write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
         return run.path / PAGE
+
+    def _for_eyes(
+        self, means: Sequence[GridTable], tabled: Sequence[TableSection]
+    ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
+        """The page's tables; what a document prints keeps its digits."""
+        from netlab.report.tables.digits import evened, evened_part, evened_section
+
+        worded, parts = self.wording, self.parts
+        if self.run.plan.source is None:
+            means, tabled = [*map(evened, means)], [*map(evened_section, tabled)]
+            parts = tuple(map(evened_part, parts))
+        return (
+            tuple(map(worded.of_table, means)),
+            tuple(map(worded.of_section, tabled)),
+            tuple(map(worded.of_part, parts)),
+        )
 
     def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
         from netlab.report.write import text
@@ -131,9 +155,9 @@ class Report:
             "tables.tex": _utf8(set_in_latex),
         }
 
-    def overview_text(self) -> str:
+    def overview_text(self, width: int | None = None) -> str:
         """The means of all pairings for a terminal, under a line that says how much was
-        measured."""
+        measured; tables are no wider than ``width``."""
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
         from netlab.report.write.text import plain
@@ -144,7 +168,7 @@ class Report:
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]
-        return "\n\n".join([title, *map(plain, means), *map(plain, sheets)])
+        return "\n\n".join([title, *(plain(table, width) for table in (*means, *sheets))])
 
 
 def write_report(
@@ -165,11 +189,13 @@ def reloading(html: str, seconds: int | None) -> str:
     return quiet.replace(_BEFORE, f"{_BEFORE}{wish}", 1)
 
 
-def overview_text(run: Analysis, wording: Wording | None = None) -> str:
+def overview_text(
+    run: Analysis, wording: Wording | None = None, *, width: int | None = None
+) -> str:
     """The means of a run for a terminal: see ``Report.overview_text``."""
     from netlab.report.language.wording import Wording
 
-    return Report(run, wording or Wording()).overview_text()
+    return Report(run, wording or Wording()).overview_text(width)
 
 
 def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
@@ -198,10 +224,10 @@ def _clear(folder: Path, keep: frozenset[str]) -> None:
     try:
         for below in ((CHARTS,), (CHARTS, COLUMN)):
             with folder_inside(folder, *below, make=0o777) as charts:
-                for name in os.listdir(charts):  # noqa: PTH208
+                for name in charts.names():
                     drawn = name.endswith(_PICTURES)
                     if drawn and "/".join((*below, name)) not in keep:
-                        os.unlink(name, dir_fd=charts)
+                        charts.remove(name)
         if FIGURES not in keep:
             (folder / FIGURES).unlink(missing_ok=True)
     except OSError as error:

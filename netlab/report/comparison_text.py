@@ -34,9 +34,10 @@ _COLUMNS = (
 )
 
 
-def as_text(compared: Compared) -> str:
-    """For a terminal: what holds for all, then a table a contender."""
-    return "\n\n".join(["\n".join(_head(compared)), *map(plain, _sheets(compared))])
+def as_text(compared: Compared, width: int | None = None) -> str:
+    """For a terminal: what holds for all, then a table a contender, no wider than ``width``."""
+    sheets = (plain(sheet_, width) for sheet_ in _sheets(compared))
+    return "\n\n".join(["\n".join(_head(compared)), *sheets])
 
 
 def as_markdown(compared: Compared) -> str:
@@ -115,9 +116,9 @@ def _head(compared: Compared) -> list[str]:
             f"at the median, {least} to {most}."
         )
     lines.append(
-        f"Test: {method.test}; intervals at {100 * method.confidence:g} %; “different” holds among "
-        f"all {method.comparisons} ({method.correction}, {100 * method.rate:g} %) and needs "
-        f"{100 * method.margin:g} % of difference besides. Assumed: "
+        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” holds "
+        f"among all {method.comparisons} ({method.correction}, {format_share(method.rate)}) and "
+        f"needs {format_share(method.margin)} of difference besides. Assumed: "
         f"{'; '.join(method.assumptions)}."
     )
     lines += [f"{each[:1].upper()}{each[1:]}." for each in compared.remarks]

@@ -1,4 +1,9 @@
-"""The report of a running run: rebuilt as the journal grows, until the run ends."""
+"""The report of a running run: rebuilt as the journal grows, until the run ends.
+
+Where the run measures with this very machine (a local host, or a lab), drawing would take CPU time
+from what is measured: there the journal is not even read meanwhile, and the page is made when the
+run is over.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,7 @@ from netlab.report.language import wording_in
 from netlab.results.run import read_checked
 from netlab.store.files import read_inside, refused, write_inside
 from netlab.store.reader import JOURNAL, StoredRun, holder_of
+from netlab.store.this_machine import measures_here
 
 LOOKS_S = 0.5
 """Between two looks at the journal."""
@@ -26,6 +32,7 @@ SHARE = 0.2
 _MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
 """A reader is not interrupted more often."""
+_WAITS = _("the run measures with this machine: its page is drawn when the run is over")
 
 
 def watch(
@@ -44,17 +51,25 @@ def watch(
     """
     page = folder / PAGE
     shown_bytes: int | None = None
-    seen_writer, due_s, cost_s = False, -math.inf, 0.0
+    seen_writer, due_s, cost_s, rests = False, -math.inf, 0.0, False
     try:
         while True:
             # The writer first: what it wrote before it went is then in the journal that is read.
             writes = holder_of(folder) is not None
             gone = seen_writer and not writes
             seen_writer = seen_writer or writes
+            rests = rests and writes
             size_bytes = _size_bytes(folder)
-            if gone or (size_bytes != shown_bytes and clock() >= due_s):
+            if gone or (not rests and size_bytes != shown_bytes and clock() >= due_s):
                 begin_s = clock()
                 run = _read(folder, under_way=writes)
+                if writes and (here := measures_here(run.stored)) is not False:
+                    # Who measures is not known before the hosts have answered.
+                    rests, due_s = bool(here), clock() + LOOKS_S
+                    if rests:
+                        say(wording_in(language).text(_WAITS))
+                    sleep(LOOKS_S)
+                    continue
                 left = remaining(run.stored)
                 over = gone or not left
                 reload_s = max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))

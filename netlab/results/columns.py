@@ -187,6 +187,8 @@ _HOST: Mapping[str, Column] = {
         "Int64", "", "by a CPU's backlog; NA: of a machine that is several of the hosts"
     ),
     "socket_dropped_frames": Column("Int64", "", "by its receiving socket"),
+    "pause_frames_sent": Column("Int64", "", "pause frames; NA: not counted"),
+    "pause_frames_received": Column("Int64", "", "pause frames; NA: not counted"),
     "host": Column("string", "", "its name"),
 }
 """What a search records of each host; of its ends the name stands elsewhere."""

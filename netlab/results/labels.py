@@ -10,7 +10,7 @@ from netlab.experiment.records import Value
 from netlab.experiment.settings import NOT_SET
 from netlab.messages import _, joined
 from netlab.stats import rounded
-from netlab.units import format_bytes, format_rate, format_seconds
+from netlab.units import format_bytes, format_rate, format_seconds, plain_figures
 
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
 """Operating system behind the letter of a pairing; more than netlab itself measures on."""
@@ -48,7 +48,7 @@ def setting_value(name: str, value: Value | None) -> str:
         for ending, form in _FORMS.items():
             if name.endswith(ending):
                 return form(value)
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return plain_figures(value, 12) if isinstance(value, float) else str(value)
     text = str(value)
     return text if name in NAMING else _WORDS.get(text, text)
 
@@ -81,7 +81,7 @@ def figure(value: float, decimals: int = 2) -> str:
 _FORMS: Mapping[str, Callable[[float], str]] = {
     "_bytes": lambda value: format_bytes(int(value)),
     "_bit_per_s": format_rate,
-    "_per_s": lambda value: f"{value:g}/s",
+    "_per_s": lambda value: f"{plain_figures(value, 12)}/s",
     "_s": format_seconds,
 }
 

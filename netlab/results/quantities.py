@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.messages import _, joined
-from netlab.results.labels import setting
+from netlab.results.labels import setting, setting_value
 from netlab.results.layout import LevelValue, level
 from netlab.results.readings import Reading
 
@@ -90,12 +90,15 @@ _NAMED = ("protocol", "message_bytes")
 _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 
 
-def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> dict[str, str]:
+def names_of(
+    readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
+) -> dict[str, str]:
     """Cell → what tells it from the others of its kind: ``UDP 18, server’s receive call spinning``.
 
     Protocol and message size, then the settings that tell apart what these do not; one that only
     goes with another (a count that belongs to a size) is left out. The pairing is not part of it,
-    nor are the settings of ``leaving_out``.
+    nor are the settings of ``leaving_out``. ``brief``: a setting whose values are words is told by
+    its value alone: ``UDP 18, spinning``.
     """
     cells: dict[str, Reading] = {}
     for reading in readings:
@@ -105,7 +108,9 @@ def names_of(readings: Iterable[Reading], leaving_out: Collection[str] = ()) -> 
     for kind in kinds:
         those = [r for r in cells.values() if (r.test, r.protocol) == kind]
         telling = _telling(those, leaving_out)
-        names |= {reading.cell: _name(reading, telling, leaving_out) for reading in those}
+        names |= {
+            reading.cell: _name(reading, telling, leaving_out, brief=brief) for reading in those
+        }
     return names
 
 
@@ -132,9 +137,15 @@ def _level(reading: Reading, name: str) -> LevelValue:
     return reading.pairing if name == "pairing" else level(reading, name)
 
 
-def _name(reading: Reading, telling: Sequence[str], leaving_out: Collection[str]) -> str:
+def _name(
+    reading: Reading, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
+) -> str:
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
     known = {"protocol": reading.protocol, "message_bytes": size}
     heads = [word for name, word in known.items() if word and name not in leaving_out]
-    words = [setting(name, level(reading, name)) for name in telling]
+    words = [_setting(name, level(reading, name), brief=brief) for name in telling]
     return joined(", ", [joined(" ", heads), *words] if heads else words)
+
+
+def _setting(name: str, value: LevelValue, *, brief: bool) -> str:
+    return setting_value(name, value) if brief and isinstance(value, str) else setting(name, value)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import FLOWS, REASONS, Value, as_number
 from netlab.messages import _
@@ -142,16 +140,21 @@ class Reading:
 
 def readings(run: Run) -> tuple[Reading, ...]:
     """One reading a planned trial, in the plan's order."""
+    from pandas import NA  # takes 0.3 s to import, which `netlab measure` need not wait for
+
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
     measured = [flow + name for flow in FLOWS for name in _FLOW]
     wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
     columns = [name for name in wanted if name in run.frame.columns]
     rows = run.frame[columns].itertuples(index=False, name=None)
-    return tuple(_reading(dict(zip(columns, row, strict=True)), settings) for row in rows)
+    present = (
+        {name: _plain(value) for name, value in zip(columns, row, strict=True) if value is not NA}
+        for row in rows
+    )
+    return tuple(_reading(values, settings) for values in present)
 
 
-def _reading(row: Mapping[str, Any], names: list[str]) -> Reading:
-    present = {name: _plain(value) for name, value in row.items() if value is not pd.NA}
+def _reading(present: Mapping[str, Any], names: list[str]) -> Reading:
     settings = {name: present[name] for name in names if name in present}
     both = settings.get("direction") == "both"
     return Reading(

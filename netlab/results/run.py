@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Record
-from netlab.results.frame import frame_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage
 from netlab.store.plan import Plan
 from netlab.store.reader import Note, StoredRun, read
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class Run:
 
         Trials that are still to be measured are rows as well, as far as it is known how many.
         """
+        from netlab.results.frame import frame_of  # with pandas, which takes 0.3 s
+
         return frame_of(self.stored)
 
 

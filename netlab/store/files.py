@@ -1,7 +1,7 @@
 """Disk: the few ways in which netlab writes files, durable, and a refusal as one sentence.
 
-What is below a run folder is reached from a descriptor of that folder, name by name, and no name
-may be a link: a folder that came from elsewhere never leads out of itself.
+What is below a run folder is reached from that folder, name by name, and no name may be a link: a
+folder that came from elsewhere never leads out of itself (system.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from netlab.errors import StoreError
+from netlab.store.system import NO_WAITING, Folder, is_link, open_file
 
 _LINK = (
     "it is a link, and no link is followed out of a run folder; put what it leads to in its place"
@@ -29,7 +30,6 @@ _ADVICE = {
     errno.EPERM: "change its permissions or choose another folder",
     errno.EIO: "the disk may be failing; copy the folder to another one and go on there",
 }
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
 def refused(error: OSError, path: Path, doing: str) -> StoreError:
@@ -68,49 +68,40 @@ def make_folder(path: Path) -> None:
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable: fsync of the folder itself."""
     try:
-        descriptor = os.open(path, _FOLDER)
+        folder = Folder.open(path)
         try:
-            _sync_names(descriptor)
+            folder.sync()
         finally:
-            os.close(descriptor)
+            folder.close()
     except OSError as error:
         raise refused(error, path, "make the folder durable") from None
 
 
-def _sync_names(folder: int) -> None:
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        # Some file systems (vfat, some network ones) have no such call for folders.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-
-
 @contextlib.contextmanager
-def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder, or of the one that is ``below`` it; made there with the mode
-    ``make``, where that is given and it is missing.
+def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[Folder]:
+    """A folder, or the one that is ``below`` it; made there with the mode ``make``, where that is
+    given and it is missing.
 
     Raises StoreError where a name below is a link or no folder, OSError where the disk refuses.
     """
-    descriptor = os.open(root, _FOLDER)
+    folder = Folder.open(root)
     path = root
     try:
         for name in below:
             path = path / name
             if make is not None:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, make, dir_fd=descriptor)
+                    folder.make(name, make)
             try:
-                inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+                inner = folder.below(name)
             except OSError as error:
                 _refuse_link(path)
                 raise error from None
-            os.close(descriptor)
-            descriptor = inner
-        yield descriptor
+            folder.close()
+            folder = inner
+        yield folder
     finally:
-        os.close(descriptor)
+        folder.close()
 
 
 def open_inside(path: Path) -> int:
@@ -118,10 +109,8 @@ def open_inside(path: Path) -> int:
 
     Raises StoreError for a link, and for a pipe or a device, which might never end.
     """
-    # A pipe without a writer would hold a blocking open for ever.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        descriptor = os.open(path, flags)
+        descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
     except OSError as error:
         _refuse_link(path)
         raise error from None
@@ -132,7 +121,7 @@ def open_inside(path: Path) -> int:
 
 
 def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
+    if is_link(path):
         raise StoreError(f"{path}: {_LINK}")
 
 
@@ -155,22 +144,21 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
     """The same for a file below a folder, such as ``charts/a.svg``, whose folders are there."""
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         with folder_inside(root, *below) as folder:
             try:
-                descriptor = os.open(temporary, flags, mode, dir_fd=folder)
+                descriptor = folder.create(temporary, mode)
                 try:
                     write_all(descriptor, data)
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-                os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
+                folder.replace(last, by=temporary)
             except OSError:
                 with contextlib.suppress(OSError):
-                    os.unlink(temporary, dir_fd=folder)
+                    folder.remove(temporary)
                 raise
-            _sync_names(folder)
+            folder.sync()
     except OSError as error:
         raise refused(error, root / name, "write the file") from None
 

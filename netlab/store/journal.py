@@ -26,6 +26,7 @@ from netlab.errors import StoreError
 from netlab.experiment.records import refuse_constant
 from netlab.messages import _, counted
 from netlab.store.files import open_inside, refused, sync_folder, write_all
+from netlab.store.system import open_file, read_at
 
 MAX_LINE_BYTES = 16 * 2**20
 """A longer line is taken for damage and not looked into."""
@@ -202,12 +203,12 @@ class Journal:
     @classmethod
     def open(cls, path: Path) -> Journal:
         """Create the file (0600), or go on behind its end; a torn end is left as it is."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+        flags = os.O_RDWR | os.O_APPEND
         try:
             try:
-                descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+                descriptor = open_file(path, flags | os.O_CREAT | os.O_EXCL)
             except FileExistsError:
-                descriptor = os.open(path, flags)
+                descriptor = open_file(path, flags)
             try:
                 return cls(path, descriptor, fresh=_is_fresh(path, descriptor))
             except BaseException:
@@ -264,7 +265,7 @@ def _is_fresh(path: Path, descriptor: int) -> bool:
         raise StoreError(f"{path}: no plain file; restore it from a copy")
     os.fsync(descriptor)
     sync_folder(path.parent)
-    return seen.st_size == 0 or os.pread(descriptor, 1, seen.st_size - 1) == b"\n"
+    return seen.st_size == 0 or read_at(descriptor, 1, seen.st_size - 1) == b"\n"
 
 
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
@@ -13,6 +12,7 @@ from pathlib import Path
 from netlab.errors import LockedError
 from netlab.experiment.records import utc_now
 from netlab.store.files import refused
+from netlab.store.system import NO_WAITING, lock, open_file, read_at, unlock, write_from_begin
 
 _TRIES = 5
 _PAUSE_S = 0.05
@@ -33,12 +33,12 @@ class WriterLock:
     def acquire(cls, path: Path) -> WriterLock:
         """Take the lock at once; LockedError, with who holds it, where another writer has it."""
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise refused(error, path, "open the lock") from None
         for number in range(_TRIES):
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
                 break
             except BlockingIOError:
                 if number < _TRIES - 1:
@@ -63,7 +63,7 @@ class WriterLock:
                 }
             )
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, text.encode("ascii"), 0)
+            write_from_begin(descriptor, text.encode("ascii"))
         except OSError as error:
             os.close(descriptor)
             raise refused(error, path, "write the lock") from None
@@ -74,6 +74,7 @@ class WriterLock:
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
+                unlock(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -82,11 +83,12 @@ def holder(path: Path) -> str | None:
     """Who writes, in words, such as ``netlab with pid 71 on lab1 since …``; ``None``: nobody."""
     try:
         # Not of a pipe: an open that waits for its writer would never end.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock(descriptor, shared=True)
+        unlock(descriptor)
         return None
     except OSError:
         return _describe(descriptor)
@@ -96,7 +98,7 @@ def holder(path: Path) -> str | None:
 
 def _describe(descriptor: int) -> str:
     try:
-        data = json.loads(os.pread(descriptor, 4096, 0))
+        data = json.loads(read_at(descriptor, 4096, 0))
         boot = "" if data["boot"] == _boot() else " (another machine or an earlier boot)"
         words = f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

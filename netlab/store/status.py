@@ -13,6 +13,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.stopping import StealRule, StopRule
 from netlab.store.journal import Damage
 from netlab.store.reader import RunCheck, StoredRun, holder_of, read
+from netlab.units import format_share, many
 
 _SHOWN = 5
 
@@ -109,8 +110,8 @@ class RunStatus:
         """A few lines for people."""
         lines = [
             f"{self.folder}: {self.title}",
-            f"{self.done} of {self.total} trials done: {self.ok} ok, {self.impossible} impossible; "
-            f"{self.remaining} remain: {self.failed} failed, {self.pending} pending",
+            f"{self.done} of {many(self.total, 'trial')} done: {self.ok} ok, {self.impossible} "
+            f"impossible; {self.remaining} left: {self.failed} failed, {self.pending} pending",
             f"running: {self.writer}" if self.writer else "not running",
         ]
         lines += [
@@ -120,7 +121,7 @@ class RunStatus:
         if self.undecided and self.until is not None:
             cells = "1 cell goes" if self.undecided == 1 else f"{self.undecided} cells go"
             lines.append(
-                f"{cells} on until within ± {100 * self.until.within:g} %, "
+                f"{cells} on until within ± {format_share(self.until.within)}, "
                 f"up to {self.until.at_most} trials each"
             )
         if self.not_tight and self.until is not None:
@@ -133,14 +134,14 @@ class RunStatus:
             lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
         lines += [f"journal, {each}" for each in self.damage[:_SHOWN]]
         if len(self.damage) > _SHOWN:
-            lines.append(f"and {len(self.damage) - _SHOWN} more damaged places")
+            lines.append(f"and {many(len(self.damage) - _SHOWN, 'more damaged place')}")
         return "\n".join(lines)
 
 
 def _flagged(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
     cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
     yield (
-        f"{cells} not within ± {100 * until.within:g} % after {until.at_most} trials: what "
+        f"{cells} not within ± {format_share(until.within)} after {until.at_most} trials: what "
         "scatters there is to be looked for, a mean does not mend it"
     )
     yield from (f"  {key}" for key in keys[:_SHOWN])

@@ -123,9 +123,9 @@ class Live:
         settings: dict[str, str],
         folder: Path,
     ) -> RunUnderTest:
-        from netlab.run.asked import Options
-        from netlab.run.progress import Progress
-        from netlab.run.run import run
+        from netlab.runner.asked import Options
+        from netlab.runner.progress import Progress
+        from netlab.runner.run import run
 
         options = Options(
             matrix=self.root / matrix,

@@ -1,61 +1,26 @@
-"""netlab installed from its checkout, or from an sdist of it, measures where a compiler is."""
+"""netlab installed from its checkout, an sdist or a wheel of it measures where a compiler is."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 from folders import MATRICES, PROBES, ROOT
-from installs import WAIT_S, done, install
+from installs import FIGURE, around, done, install
+from readme import commands
 
 from netlab.build.into_package import LAID
 from netlab.build.make import sources_of
 
-NEEDED = ("netlab", "matrices", "pyproject.toml", "README.md", "LICENSE")
-
 pytestmark = pytest.mark.needs("cc")
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy in which nothing was built."""
-    copy = tmp_path_factory.mktemp("checkout")
-    skip = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-    kept = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in NEEDED:
-        path = ROOT / name
-        if path.is_dir():
-            shutil.copytree(path, copy / name, ignore=kept)
-        else:
-            shutil.copy(path, copy / name)
-    shutil.copytree(PROBES, copy / "probes", ignore=skip)
-    return copy
-
-
-@pytest.fixture(scope="module")
-def sdist(checkout: Path) -> Path:
-    script = "from setuptools import build_meta; print(build_meta.build_sdist('dist'))"
-    name = done([sys.executable, "-c", script], cwd=checkout).splitlines()[-1]
-    return checkout / "dist" / name
-
-
-@pytest.fixture(scope="module", params=["checkout", "sdist"])
+@pytest.fixture(scope="module", params=["checkout", "sdist", "small_wheel"])
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     what, folder = request.getfixturevalue(request.param), tmp_path_factory.mktemp("installed")
     return install(what, folder, "--no-build-isolation")  # what builds it is in this environment
-
-
-def around(folder: Path, **more: str) -> dict[str, str]:
-    """A newcomer's surroundings: an empty home."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    (folder / "home").mkdir(exist_ok=True)
-    return {**kept, "HOME": str(folder / "home"), "XDG_CACHE_HOME": "", **more}
 
 
 def test_every_source_and_every_matrix_is_laid_into_the_package(installed: Path) -> None:
@@ -70,6 +35,7 @@ def test_every_source_and_every_matrix_is_laid_into_the_package(installed: Path)
     assert {place.removeprefix("netlab/").split("/")[0] for place in LAID} == {"probes", "matrices"}
 
 
+@pytest.mark.parametrize("installed", ["checkout"], indirect=True)
 def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -88,22 +54,16 @@ def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
     assert not (package / "probes" / "source" / "build").exists()
 
 
-def test_what_is_missing_is_named_with_the_command_that_brings_it(
+@pytest.mark.parametrize("installed", ["sdist", "small_wheel"], indirect=True)
+def test_the_readme_s_first_command_measures_this_machine_with_itself(
     installed: Path, tmp_path: Path
 ) -> None:
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
-    ended = subprocess.run(
-        [str(installed / "bin" / "netlab"), "run", "loopback", "--into", "measured"],
-        cwd=tmp_path,
-        env=around(tmp_path, PATH=str(nothing)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
-    assert "sudo apt-get install make" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    (command,) = (line for line in commands() if line.startswith(".venv/bin/netlab "))
+    words = command.split()[1:]
+    assert words == ["measure"]
+    netlab = str(installed / "bin" / "netlab")
+    said = done([netlab, *words, "--seconds", "0.5"], cwd=tmp_path, env=around(tmp_path))
+    assert FIGURE.search(said), said
 
 
 def test_an_sdist_has_what_the_checkout_has(sdist: Path) -> None:
@@ -114,3 +74,8 @@ def test_an_sdist_has_what_the_checkout_has(sdist: Path) -> None:
     }
     assert wanted <= names
     assert not any("/build/" in name for name in names if name.startswith("probes"))
+
+
+def test_the_manual_page_is_where_man_looks_for_it(installed: Path) -> None:
+    page = installed / "share" / "man" / "man1" / "netlab.1"
+    assert page.read_bytes() == (ROOT / "docs" / "man" / "netlab.1").read_bytes()

@@ -256,7 +256,7 @@ def test_the_command_tells_a_script_by_its_exit_code(
         code, out, err = netlab(capfdbinary, "check", str(run.path))
         assert (code, bool(err)) == (expected, bool(expected)), name
         assert out.startswith(f"{run.path}: ")
-    code, out, _ = netlab(capfdbinary, "check", str(tmp_path / "open"), "--format", "json")
+    code, out, _ = netlab(capfdbinary, "check", str(tmp_path / "open"), "--json")
     whole = json.loads(out)
     assert (code, whole["met"], whole["verdicts"]["cannot be judged"]) == (3, False, 1)
     assert "(peer-vanished)" in whole["judgements"][0]["words"]

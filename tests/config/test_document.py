@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -115,6 +115,7 @@ def test_any_text_is_a_document_or_a_list_of_faults_with_places(text: str) -> No
         assert all(fault.line >= 1 and fault.column >= 1 for fault in error.faults)
 
 
+@example(b"\r'")
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_document_or_a_list_of_faults(content: bytes) -> None:
     try:

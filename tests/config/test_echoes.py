@@ -23,6 +23,7 @@ AXES = {
     "server_receive": "[blocking, spinning]",
     "server_cpu": "1",
     "udp_checksum": "[true, false]",
+    "open": "[client-connects, server-connects]",
 }
 
 

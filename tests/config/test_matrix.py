@@ -116,6 +116,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         "server_cpu": 0,
         "client_cpu": 1,
         "network": "test",
+        "open": "server-connects",
     }
     base = {"title": "t", "pairings": ["LL"], "tests": [{"test": "stream", **written}]}
     (stream,) = streams(load(yaml.safe_dump(base)))
@@ -138,6 +139,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         server_cpu=0,
         client_cpu=1,
         network="test",
+        opening="server-connects",
     )
     rest = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
     rest |= {"nodelay": True, "congestion": "bbr"}

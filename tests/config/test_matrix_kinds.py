@@ -34,6 +34,7 @@ tests:
 
 WRITTEN: dict[str, Any] = {
     "protocol": "UDP",
+    "open": "client-connects",
     "ip": 4,
     "message_size": "1KiB",
     "response_size": 16,
@@ -64,6 +65,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
         protocol="UDP",
+        opening="client-connects",
         message_bytes=1024,
         response_bytes=16,
         socket_buffer_bytes=65536,

@@ -14,7 +14,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.config.schema import schema_text
 from netlab.errors import MatrixError
 from netlab.experiment.matrix import LongPath, Matrix, expand
-from netlab.run.run import plan_of
+from netlab.runner.run import plan_of
 from netlab.store.plan import from_text, to_text
 
 MATRIX = """\

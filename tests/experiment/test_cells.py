@@ -271,6 +271,17 @@ def test_a_key_never_changes_since_run_folders_are_found_by_it() -> None:
     )
 
 
+def test_who_connects_is_part_of_a_key_only_where_it_is_said() -> None:
+    opened = [
+        Stream(protocol="UDP", message_bytes=64512, socket_buffer_bytes=65536, opening=each)
+        for each in (None, "client-connects", "server-connects")
+    ]
+    keys = [Cell(pairing="WW", test="stream", setup=setup).key for setup in opened]
+    assert keys[0] == "WW-stream-udp-64512-65536-197ad868"
+    assert len(set(keys)) == 3
+    assert "opening" not in opened[0].settings()
+
+
 def test_settings_leave_out_what_is_the_hosts_own_choice() -> None:
     found = Stream(protocol="TCP", message_bytes=64).settings()
     assert "socket_buffer_bytes" not in found

@@ -13,8 +13,8 @@ from netlab.errors import MatrixError, UsageError
 from netlab.experiment.hosts import Inventory, kept_busy
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
-from netlab.run.planning.plan import plan_json, plan_of
-from netlab.run.planning.plan_text import plan_text
+from netlab.runner.planning.plan import plan_json, plan_of
+from netlab.runner.planning.plan_text import plan_text
 
 HOSTS = """\
 hosts:

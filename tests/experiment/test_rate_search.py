@@ -20,7 +20,7 @@ from netlab.experiment.rate_search import (
     TryVerdict,
 )
 from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge
-from netlab.measure.rfc2544.back_to_back import longest
+from netlab.measurement.rfc2544.back_to_back import longest
 
 LINE_PER_S = 100_000.0
 Device = Callable[[float, float], Counts]

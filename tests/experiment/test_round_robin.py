@@ -16,8 +16,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
 from netlab.experiment.round_robin import Match, rounds_of
 from netlab.experiment.schedule import Round, Trial, rounds
-from netlab.run.planning.plan import plan_of
-from netlab.run.planning.plan_text import plan_text
+from netlab.runner.planning.plan import plan_of
+from netlab.runner.planning.plan_text import plan_text
 
 
 def fewest(matches: Iterable[Match]) -> int:

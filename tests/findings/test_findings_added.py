@@ -21,7 +21,7 @@ from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.report import write_report
 from netlab.report.text import findings as words
-from netlab.report.text.stream_findings import _OF_SEVERAL
+from netlab.report.text.stream_findings import _COUNTED, _OF_SEVERAL
 from netlab.report.text.summary import all_findings, leading, sentences_of
 
 
@@ -110,7 +110,7 @@ def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL}
+    known = written | {*words._OF_CELLS, *words._OF_FINDING, *_OF_SEVERAL, *_COUNTED}
     for kind in Kind:
         for text in (*kind.says, *kind.shown):
             assert {each[1] for each in Formatter().parse(text) if each[1]} <= known, kind

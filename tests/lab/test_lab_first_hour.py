@@ -14,7 +14,7 @@ import pytest
 from labs import inside, needs_a_lab, typed
 from terminals import terminal
 
-from netlab import lab, load
+from netlab import lab, load, measure
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.lab.options import LabOptions
@@ -132,6 +132,18 @@ def test_measure_says_what_iperf3_says_on_the_same_cable(cable: lab.LabState, ho
     finally:
         os.kill(int((home / "pid").read_text().strip("\0\n ")), 15)
     assert sorted(ours)[1] == pytest.approx(sorted(theirs)[1], rel=0.01)
+
+
+def test_measure_in_python_measures_over_the_cable(
+    cable: lab.LabState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = measure(
+        "linux-a", "linux-b", hosts=hosts_file(cable), seconds=1, link="100Mbit", protocol="UDP"
+    )
+    (record,) = run.records
+    assert (record.server, record.client) == ("linux-a", "linux-b")
+    assert run.summary()["mean"].iloc[0] == pytest.approx(95.7e6, rel=0.02)
 
 
 def test_measure_prints_a_figure_a_second_and_then_why(cable: lab.LabState, home: Path) -> None:

@@ -153,7 +153,7 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
     assert options.cpu_shares == {"linux-a": 0.2, "linux-b": 1.5}
 
     asked.clear()
-    words = "lab up --topology star --hosts 6 --windows --hosts lab.yaml"
+    words = "lab up --topology star --number 6 --windows --hosts lab.yaml"
     assert CliRunner().invoke(cli, words.split()).exit_code == 0
     (options,) = asked
     assert [os for _, os in options.hosts] == ["L", "L", "L", "L", "W", "W"]
@@ -163,17 +163,32 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("--hosts 4 --linux 3", "--hosts 4 and --linux 3: give one of them"),
-        ("--hosts 4 --hosts 5", "one number of hosts and one file at most"),
-        ("--hosts a.yaml --hosts b.yaml", "one number of hosts and one file at most"),
-        ("--hosts /tmp", "--hosts /tmp: a folder, and no file"),
-        ("--hosts 9", "--linux 9: 2 to 6 Linux hosts"),
+        ("--number 4 --linux 3", "--number 4 and --linux 3: give one of them"),
+        ("--number 0", "--number 0: a lab has 2 to 6 hosts"),
+        ("--number -1", "--number -1: a lab has 2 to 6 hosts"),
+        ("--number 9", "--number 9: a lab has 2 to 6 hosts"),
+        (
+            "--number 2 --windows",
+            "--number 2 --windows 2: a lab has 4 to 7 hosts, two of Linux at least",
+        ),
+        (
+            "--number 3 --topology router",
+            "--number 3: a lab with a router has two hosts, one at each end",
+        ),
+        (
+            "--number 2 --windows 3 --topology router",
+            "--number 2 --windows 3: a lab with a router has two hosts, one at each end",
+        ),
+        (
+            "--windows 3 --topology router",
+            "--windows 3: a lab with a router has two hosts, one at each end",
+        ),
     ],
 )
-def test_hosts_are_a_number_or_a_file_and_each_once(words: str, why: str) -> None:
+def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) -> None:
     refused = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
     assert isinstance(refused, UsageError)
-    assert why in str(refused)
+    assert str(refused).startswith(why)
 
 
 @pytest.mark.parametrize("given", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import needs_a_lab, ssh
+from labs import needs_a_lab, ssh, wait_until
 
 from netlab import lab
 from netlab.lab import programs, state
@@ -62,8 +63,70 @@ def test_a_host_that_lets_nobody_in_is_told(pair: lab.LabState) -> None:
     programs.run("nsenter", "--target", child, "--mount", "rm", keys)
     found = status()
     assert found.returncode == 3
-    assert "linux-b lets nobody in: " in found.stderr
+    assert "linux-b: lets nobody in: " in found.stderr
     assert "Permission denied" in found.stderr
     assert f"netlab lab down --name {NAME}, and up again" in found.stderr
-    assert "linux-a lets" not in found.stderr
-    assert json.loads(status("--json").stdout)["silent"].keys() == {"linux-b"}
+    assert "linux-a: " not in found.stderr
+    assert json.loads(status("--json").stdout)["broken"].keys() == {"linux-b"}
+
+
+def broken(returned: int = 3) -> dict[str, str]:
+    """What status names, the same on standard error and in its JSON."""
+    people, plain = status(), status("--json")
+    assert people.returncode == plain.returncode == returned
+    found: dict[str, str] = json.loads(plain.stdout)["broken"]
+    lines = [f"{piece}: {why}" for piece, why in found.items()]
+    lines += [f"to mend it: netlab lab down --name {NAME}, and up again"] if found else []
+    assert people.stderr.splitlines() == lines
+    assert ("in pieces: `netlab lab down --name" in people.stdout) == bool(returned)
+    return found
+
+
+def test_a_whole_lab_has_nothing_broken(pair: lab.LabState) -> None:
+    assert broken(returned=0) == {}
+
+
+def test_a_host_whose_sshd_died_is_named_with_its_last_words(pair: lab.LabState) -> None:
+    started = state.read_started(pair.folder / "linux-b.process")
+    assert started is not None
+    os.kill(started.pid, signal.SIGKILL)
+    wait_until(lambda: not started.lives())
+    last = (pair.folder / "linux-b.log").read_text().splitlines()[-1]
+    assert broken() == {"linux-b": f"its sshd has ended: {last}"}
+
+
+def test_a_host_whose_namespace_vanished_is_named_and_so_is_who_lost_its_cable(
+    pair: lab.LabState,
+) -> None:
+    namespace = pair.hosts[0].namespace
+    programs.run("ip", "netns", "delete", namespace)
+    assert broken()["linux-a"] == f"its network namespace {namespace} is gone"
+
+
+def test_a_host_without_its_cable_and_a_lab_without_its_bridge_are_named(
+    pair: lab.LabState,
+) -> None:
+    assert pair.plan is not None
+    namespace, bridge = pair.hosts[1].namespace, pair.plan.bridge
+    programs.run("ip", "-n", namespace, "link", "delete", "dev", "test")
+    programs.run("ip", "link", "delete", "dev", bridge)
+    assert broken() == {
+        "lab": f"the bridge {bridge} of the management network is gone",
+        "linux-a": "its interface test is gone",
+        "linux-b": "its interface test is gone",
+    }
+
+
+def test_a_switch_that_vanished_is_named() -> None:
+    made = lab.up(LabOptions(name=NAME, linux=3))
+    try:
+        assert made.plan is not None and made.plan.switch is not None
+        programs.run("ip", "netns", "delete", made.plan.switch)
+        assert broken()["switch"] == f"its network namespace {made.plan.switch} is gone"
+    finally:
+        lab.down(NAME)
+
+
+def test_no_lab_is_no_success_and_names_nothing() -> None:
+    done = status()
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"lab {NAME}: not up\n", "")

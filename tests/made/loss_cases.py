@@ -22,7 +22,7 @@ from paths import ADDRESSES, Path, hosts_on, inside, ip, record_of
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.findings.finding import Kind
-from netlab.measure.ends import Ends
+from netlab.measurement.ends import Ends
 from netlab.store.plan import PlannedCell
 
 CAUSES = (

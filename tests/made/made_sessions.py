@@ -17,16 +17,16 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends
-from netlab.measure.engine import register
+from netlab.measurement.ends import Ends
+from netlab.measurement.engine import register
 from netlab.remote.agent import Agent
-from netlab.run import session as room
-from netlab.run.due_trials import counts, outstanding
-from netlab.run.host_pool import HostPool
-from netlab.run.progress import Progress
-from netlab.run.run import plan_of
-from netlab.run.session import Session
-from netlab.run.skip_reasons import Unmeasured
+from netlab.runner import session as room
+from netlab.runner.due_trials import counts, outstanding
+from netlab.runner.host_pool import HostPool
+from netlab.runner.progress import Progress
+from netlab.runner.run import plan_of
+from netlab.runner.session import Session
+from netlab.runner.skip_reasons import Unmeasured
 from netlab.store.run_folder import RunFolder, read
 
 MATRIX = """\

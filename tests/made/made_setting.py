@@ -49,11 +49,11 @@ def asked_by_searches() -> dict[str, object]:
     from netlab.experiment.cells import Cell
     from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
     from netlab.experiment.schedule import Trial
-    from netlab.measure.ends import Ends
-    from netlab.measure.payload_path import Direction
-    from netlab.measure.rfc2544 import latency_under_load
-    from netlab.measure.rfc2544.offered_load import OfferedLoad, flows_of
-    from netlab.measure.sweep import sweep
+    from netlab.measurement.ends import Ends
+    from netlab.measurement.payload_path import Direction
+    from netlab.measurement.rfc2544 import latency_under_load
+    from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
+    from netlab.measurement.sweep import sweep
 
     asked: list[Any] = []
     ends = Ends(cast(Any, Fake("server", asked)), cast(Any, Fake("client", asked)), False)
@@ -86,10 +86,10 @@ def seen(folder: Path) -> dict[str, object]:
     from netlab.experiment.matrix import expand
     from netlab.experiment.requirements import lacking
     from netlab.experiment.schedule import Trial
-    from netlab.measure.netprobe import NETPROBE
+    from netlab.measurement.netprobe import NETPROBE
     from netlab.results.columns import describe
     from netlab.results.labels import setting
-    from netlab.run.run import plan_of
+    from netlab.runner.run import plan_of
     from netlab.store.run_folder import RunFolder
 
     (folder / "m.yaml").write_text(MATRIX, encoding="utf-8")

@@ -92,6 +92,19 @@ def test_parallel_connections_take_a_port_each_of_a_local_range(
     assert both.asked["transactions"] == 40
 
 
+def test_pause_frames_are_told_of_a_card_that_counts_them_and_of_no_other(
+    faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("interface_pause_frames_sent", "interface_pause_frames_received")
+    with Agent(faulty_probe) as agent:
+        facts = agent.ask("facts", to="127.0.0.1", counters=1)
+    assert not set(names) & set(facts)
+    monkeypatch.setenv("FAULTY", "pause")
+    with Agent(faulty_probe) as agent:
+        facts = agent.ask("facts", to="127.0.0.1", counters=1)
+    assert [facts[name] for name in names] == [3, 5]
+
+
 @pytest.mark.needs("namespaces")
 def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
     faulty_probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

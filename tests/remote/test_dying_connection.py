@@ -22,8 +22,8 @@ from netlab.remote.login import reach
 from netlab.remote.login.chain import Chain
 from netlab.remote.login.ssh_config import endpoint
 from netlab.remote.ssh import SshTransport
-from netlab.run.planning.ask_hosts import asking
-from netlab.run.survey import inspect
+from netlab.runner.planning.ask_hosts import asking
+from netlab.runner.survey import inspect
 
 __all__ = ["site"]
 

@@ -23,7 +23,7 @@ from netlab.remote.connect import connect
 from netlab.remote.host_lock import same_host
 from netlab.remote.ssh import Answer, SshTransport
 from netlab.remote.system import Platform, Shell
-from netlab.run.survey import inspect
+from netlab.runner.survey import inspect
 from netlab.version import VERSION
 
 FAKE_AGENT = SUPPORT / "fake_agent.py"

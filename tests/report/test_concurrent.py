@@ -21,9 +21,9 @@ from netlab.report.sections import parts_of
 from netlab.report.sections.concurrent import DRIFTED, MISSING, PARTLY, UNKNOWN, at_once, part
 from netlab.report.tables.elements import Part, TableCell
 from netlab.results.readings import FlowReading, Reading, readings
-from netlab.run.asked import Options
-from netlab.run.progress import Progress
-from netlab.run.run import run
+from netlab.runner.asked import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 
 FAKE_CLOCK = SUPPORT / "fake_clock.py"
 

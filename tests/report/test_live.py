@@ -23,8 +23,11 @@ from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
 from netlab.report import reloading
 from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
+from netlab.results.run import read_checked
 from netlab.store.files import write_file
+from netlab.store.reader import StoredRun
 from netlab.store.run_folder import RunFolder
+from netlab.store.this_machine import machine_id
 
 RELOADS = re.compile(r'<meta http-equiv="refresh" content="(\d+)">')
 TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]
@@ -68,6 +71,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[RunFolder]:
     with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as opened:
+        opened.note("session", hosts={"far": {"local": False, "machine_id": "another"}})
         yield opened
 
 
@@ -100,6 +104,61 @@ def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
     assert not RELOADS.search(page_of(folder.path))
     assert f"{len(TRIALS)} ok" in page_of(folder.path)
     assert said[-1].endswith("the run is complete")
+
+
+@pytest.mark.usefixtures("light")
+@pytest.mark.parametrize(
+    "host",
+    [
+        {"local": True, "machine_id": None},
+        {"local": False, "machine_id": machine_id() or "none"},
+    ],
+    ids=["local", "lab"],
+)
+def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
+    folder: RunFolder, host: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netlab.store.this_machine.machine_id", lambda: host["machine_id"])
+    folder.note("session", hosts={"near": host, "far": {"local": False, "machine_id": "another"}})
+    said: list[str] = []
+    read: list[Path] = []
+
+    def reading(path: Path) -> StoredRun:
+        read.append(path)
+        return read_checked(path)
+
+    monkeypatch.setattr("netlab.report.live.read_checked", reading)
+
+    def happens(nap: int) -> None:
+        assert not (folder.path / "index.html").exists()
+        if nap < len(TRIALS):
+            folder.append(made_record(*TRIALS[nap]))
+        if nap == 60:
+            folder.close()
+
+    clock = Clock(happens)
+    watch(folder.path, "en", said.append, clock=clock, sleep=clock.sleep)
+    assert len(read) == 2, "once to know where it measures, once for the page"
+    assert said[0].startswith("the run measures with this machine")
+    assert f"{len(TRIALS) - 1} ok" in page_of(folder.path)
+
+
+@pytest.mark.usefixtures("light")
+def test_nothing_is_drawn_before_the_hosts_have_said_who_they_are(tmp_path: Path) -> None:
+    with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as folder:
+
+        def happens(nap: int) -> None:
+            drawn = (folder.path / "index.html").exists()
+            if nap <= 10:
+                assert not drawn
+            if nap == 10:
+                folder.note("session", hosts={"far": {"local": False, "machine_id": "another"}})
+            if nap == 20:
+                assert drawn
+                folder.close()
+
+        clock = Clock(happens)
+        watch(folder.path, "en", lambda _: None, clock=clock, sleep=clock.sleep)
 
 
 @pytest.mark.usefixtures("light")

@@ -33,7 +33,15 @@ from netlab.results.readings import readings
 PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
 PROSE = re.compile(r"[A-Za-z’]{2,}[.:,;]? [A-Za-z]+|^[A-Z][a-z]+$")
-CODE = {"use strict", "tbody tr", "td, th", "line look-", "dot look-"}
+CODE = {
+    *("use strict", "tbody tr", "td, th", "line look-", "dot look-"),
+    *(
+        "table button[data-cell]",
+        "tr.columns th",
+        "main table.figures",
+        "(prefers-color-scheme: dark)",
+    ),
+}
 """Of the script's literals what looks like prose."""
 
 

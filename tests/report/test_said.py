@@ -83,11 +83,11 @@ def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> 
 def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: Path) -> None:
     run = stream_run(tmp_path / "run", (stream(), (94.0, 94.1)))
     before = sorted(path.name for path in run.path.iterdir())
-    printed = CliRunner().invoke(cli, ["report", str(run.path), "--format", "json"])
+    printed = CliRunner().invoke(cli, ["report", str(run.path), "--json"])
     assert printed.exit_code == 0, printed.output
     assert printed.stdout_bytes == findings_json(run)
     file = tmp_path / "findings.json"
-    words = ["report", str(run.path), "--format", "json", "-o", str(file)]
+    words = ["report", str(run.path), "--json", "-o", str(file)]
     assert CliRunner().invoke(cli, words).exit_code == 0
     assert file.read_bytes() == printed.stdout_bytes
     assert sorted(path.name for path in run.path.iterdir()) == before
@@ -96,10 +96,10 @@ def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--output", "x.json"], "--output is of --format json"),
-        (["--format", "json", "--lang", "de"], "--lang and --watch are of the report"),
-        (["--format", "json", "--watch"], "--lang and --watch are of the report"),
-        (["--format", "xml"], "is not one of"),
+        (["--output", "x.json"], "--output is of --json"),
+        (["--json", "--lang", "de"], "--lang and --watch are of the report"),
+        (["--json", "--watch"], "--lang and --watch are of the report"),
+        (["--lang", "tlh"], "is not one of"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, words: list[str], said: str) -> None:

@@ -33,7 +33,7 @@ def test_a_new_run_is_all_pending(tmp_path: Path) -> None:
     assert state.writer is None
     assert state.as_text().splitlines() == [
         f"{tmp_path / 'run'}: made up",
-        "0 of 8 trials done: 0 ok, 0 impossible; 8 remain: 0 failed, 8 pending",
+        "0 of 8 trials done: 0 ok, 0 impossible; 8 left: 0 failed, 8 pending",
         "not running",
     ]
 

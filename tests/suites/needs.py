@@ -36,6 +36,7 @@ SYSTEM_PATH = os.pathsep.join(
     [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"]
 )
 FAULTS = Path(__file__).parents[1] / "faults"
+WINDOWS_PYTHON = Path(__file__).parents[2] / ".venv/windows/python/python.exe"
 AXE = Path(__file__).parents[2] / ".venv/axe/node_modules/axe-core/axe.min.js"
 
 
@@ -96,6 +97,11 @@ def _chromium() -> bool:
     return program() is not None
 
 
+def _index() -> bool:
+    argv = [sys.executable, "-m", "pip", "--retries", "1", "index", "versions", "click"]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+
+
 def _fuzzer_library() -> list[Path]:
     """The library of clang's that drives fuzz targets; a package of its own on Debian."""
     if not _program("clang")():
@@ -146,6 +152,17 @@ NEEDS = {
         lambda: Path("/usr/lib/wine/wine64").exists() or _program("wine64")(),
         "wine: apt-get install wine64 wine",
     ),
+    "windows-python": Need(
+        WINDOWS_PYTHON.exists,
+        "Python for Windows: apt-get install maven gcc-mingw-w64-x86-64, then "
+        ".ci/windows-python .venv/windows/python",
+    ),
+    "debootstrap": Need(_program("debootstrap"), "debootstrap: apt-get install debootstrap"),
+    "unshare": Need(_program("unshare"), "unshare: apt-get install util-linux"),
+    "installers": Need(
+        lambda: _module("pipx")() and _module("uv")(), "pipx and uv: pip install '.[installers]'"
+    ),
+    "index": Need(_index, "the package index: what pip install asks"),
     "qemu": Need(
         _program("qemu-aarch64-static", "qemu-aarch64"), "qemu: apt-get install qemu-user-static"
     ),
@@ -171,6 +188,11 @@ NEEDS = {
     "pdflatex": Need(
         _program("pdflatex"), "pdflatex: apt-get install texlive-latex-recommended texlive-science"
     ),
+    "site": Need(
+        lambda: _module("material")() and _module("nbconvert")(),
+        "MkDocs and its theme: pip install '.[site]'",
+    ),
+    "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 

@@ -23,8 +23,13 @@ LOCKING = (
     "test_pytest_plugin",
     "test_refused_congestion",
     "test_progress",
+    "test_loudness",
     "test_possible",
     "test_installed",
+    "test_api",
+    "test_notebooks",
+    "test_readme",
+    "test_installers",
 )
 """Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
 BUILDERS = (
@@ -34,6 +39,7 @@ BUILDERS = (
     "test_platform_agents",
     "test_platform_ends",
     "test_platform_pacing",
+    "test_platform_old_headers",
     "test_probe_units",
 )
 """Files whose tests build: of the others they take longest."""

@@ -186,6 +186,11 @@ class Tab:
     def click(self, selector: str) -> None:
         """A click of the left button in the middle of the first such element."""
         name = json.dumps(selector)
+        # What comes near is laid out only then, and may move what is to be clicked.
+        self.run(
+            f"document.querySelector({name}).scrollIntoView({{block: 'center'}});"
+            " new Promise((done) => setTimeout(done, 50))"
+        )
         x, y = self.run(
             f"(() => {{ const e = document.querySelector({name});"
             " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"

@@ -19,8 +19,8 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import PayloadSearch, TestSettings
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends
-from netlab.measure.netprobe import NETPROBE
+from netlab.measurement.ends import Ends
+from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process

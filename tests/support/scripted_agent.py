@@ -11,7 +11,7 @@ from typing import Any, cast
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
-from netlab.measure.ends import Ends, SoFar
+from netlab.measurement.ends import Ends, SoFar
 from netlab.remote.agent import Agent
 
 RESULT: dict[str, dict[str, Any]] = {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,11 +15,18 @@ from contextlib import contextmanager, suppress
 class Terminal:
     """A pseudo terminal; ``end`` is the program's."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int | None = None) -> None:
+        """``columns``: how wide it says that it is; without them it does not know."""
         self._reading, self.end = pty.openpty()
+        if columns is not None:
+            fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._written = bytearray()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def so_far(self) -> bytes:
+        """What was written by now."""
+        return bytes(self._written)
 
     def written(self) -> bytes:
         """All of it, once every program has closed it."""
@@ -43,8 +53,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal() -> Iterator[Terminal]:
-    made = Terminal()
+def terminal(columns: int | None = None) -> Iterator[Terminal]:
+    made = Terminal(columns)
     try:
         yield made
     finally:

@@ -15,7 +15,7 @@ from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.kinds import Stream
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner
-from netlab.run.host_pool import HostPool
+from netlab.runner.host_pool import HostPool
 
 CELL = Cell(
     pairing="LL",

@@ -18,8 +18,8 @@ from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
-from netlab.run import preflight
-from netlab.run.survey import Inspected, inspect
+from netlab.runner import preflight
+from netlab.runner.survey import Inspected, inspect
 
 IP = shutil.which("ip")
 TEST_SERVER, TEST_CLIENT = "10.213.1.1", "10.213.1.2"

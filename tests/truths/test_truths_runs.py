@@ -205,14 +205,14 @@ def test_only_one_measures_on_a_machine_and_what_an_earlier_one_left_is_removed(
     removed: list[str] = []
     monkeypatch.setattr(runner, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(state, "names", lambda: ("lab", "truths-4", "truths0-cable"))
-    monkeypatch.setattr(lab, "down", removed.append)
+    monkeypatch.setattr(lab, "down", lambda name, *, forget: removed.append(f"{name} {forget}"))
     with (
         runner.machine_to_ourselves(),
         pytest.raises(SystemExit, match="another"),
         runner.machine_to_ourselves(),
     ):
         pass
-    assert removed == ["truths0-cable"]
+    assert removed == ["truths0-cable True"]
 
 
 # ---- what is held back ---------------------------------------------------------------------------

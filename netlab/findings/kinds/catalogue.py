@@ -128,9 +128,9 @@ warning(
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the {offered_bit_per_s} asked for; "
-        "it left out {skipped_messages} messages that were due"),
+        "it left out {left_out}"),
     _("the sender sent {sent_bit_per_s} of the {offered_bit_per_s} asked for; "
-        "it left out {skipped_messages} messages that were due"),
+        "it left out {left_out}"),
     rank=10,
     advice=_("the figure is of what was sent: see what kept the sender, or ask for less"),
     section=DOUBTFUL, stated="a paced sender left out messages that were due and sent less than "
@@ -183,8 +183,7 @@ note(
         "power")
 warning(
     "off-time",
-    _("{trials} of {of_trials} trials took {shortest_s} to {longest_s} where {asked_s} were "
-        "asked for"),
+    _("{trials} of {all_trials} took {shortest_s} to {longest_s} where {asked_s} were asked for"),
     _("trials took {shortest_s} to {longest_s} where {asked_s} were asked for ({source})"),
     rule="durations:off_time", rank=64,
     advice=_("compare such trials with others of their length only"),
@@ -207,7 +206,7 @@ note(
         "they bear each other out (as `outlier`)")
 note(
     "stray-trial",
-    _("{which_trial} does not go with the others, nor do {more_strays} others: {value}, they "
+    _("{which_trial} does not go with the others, {nor_others}: {value}, they "
         "have {expected} ({means})"),
     _("{which_trial} does not go with the others: {value}, they have {expected} ({means})"),
     rank=71, advice=_("look at the time of the run for what happened then; go by the median"),

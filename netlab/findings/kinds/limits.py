@@ -141,7 +141,7 @@ warning(
         "full frames a second or more went by: fewer fill no core")
 note(
     "congestion",
-    _("{retransmissions} segments sent again, held back {cwnd_limited_share} of the time"),
+    _("{resent_segments} sent again, held back {cwnd_limited_share} of the time"),
     rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("look for a slower link or a short queue on the path"),

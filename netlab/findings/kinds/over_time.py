@@ -53,9 +53,9 @@ warning(
     advice=_("look for what comes that often: a timer, a CPU quota, a scan, other traffic"))
 note(
     "congestion-dips",
-    _("{in_trials}: the rate falls by {depth_share} every {period_ns}, with {retransmissions} "
-        "segments sent again: TCP’s congestion control"),
-    _("the rate falls by {depth_share} every {period_ns}, with {retransmissions} segments sent "
+    _("{in_trials}: the rate falls by {depth_share} every {period_ns}, with "
+        "{resent_segments} sent again: TCP’s congestion control"),
+    _("the rate falls by {depth_share} every {period_ns}, with {resent_segments} sent "
         "again: TCP’s congestion control"),
     rank=74, section=SECTION,
     stated="the same where TCP sent segments again in each of these trials",

@@ -93,10 +93,10 @@ note(
     "rtt-outliers",
     _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
-        "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {sent_again} segments again"),
+        "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {segments} again"),
     _("{long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
-        "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {sent_again} segments again"),
+        "{mean_without_trip_ns} and not {mean_trip_ns}; TCP sent {segments} again"),
     _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
         "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
         "{mean_without_trip_ns} and not {mean_trip_ns}; the ends waited {waited_ns} for a CPU in "
@@ -122,9 +122,8 @@ note(
 note(
     "variants",
     _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in {differing} of "
-        "{compared} pairs of cells (n = {n})"),
-    _("{only_ratio} times as long as with {baseline}, shown in 1 of {compared} pairs of cells "
-        "(n = {n})"),
+        "{all_pairs} (n = {n})"),
+    _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = {n})"),
     _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: {low_ratio} "
         "to {high_ratio}, n = {n})"),
     _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = {n})"),

@@ -113,6 +113,14 @@ warning(
     stated="an end of a search read back a smaller buffer than was asked for",
     advice=_("raise rmem_max and wmem_max of the host, or its receiver may be the limit"))
 note(
+    "search-paused",
+    _("flow control {sizes}: interfaces counted {pause_frames} pause frames, which slow a sender "
+        "down where frames would be lost"),
+    rule="searches.doubts:doubts", rank=66, section=RATES,
+    stated="an interface of one of the hosts sent or received pause frames in a trial [IEEE 802.3 "
+        "annex 31B, counters of 30.3.4; Linux tells them since 5.10, of drivers that count them]",
+    advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is lost"))
+note(
     "search-overload",
     _("overload slows the device {sizes}: offered more it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,

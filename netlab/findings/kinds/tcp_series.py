@@ -26,9 +26,9 @@ note(
 note(
     "loss-recovery",
     _("{in_trials}: after losses TCP took up to {longest_us} to be back at 95 % of its usual rate: "
-        "{recovering_share} of the window in all, {retransmissions} segments sent again"),
+        "{recovering_share} of the window in all, {resent_segments} sent again"),
     _("after losses TCP took up to {longest_us} to be back at 95 % of its usual rate: "
-        "{recovering_share} of the window in all, {retransmissions} segments sent again"),
+        "{recovering_share} of the window in all, {resent_segments} sent again"),
     rule="tcp_series.recoveries:recoveries", rank=79, leads=False,
     figures=("longest_us", "recovering_share", "retransmissions", "recoveries"),
     advice=_("the further the peer, the longer that takes: look for errors or a short queue on the "

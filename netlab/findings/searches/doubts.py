@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from netlab.experiment.host_counters import HOSTS, WAYS
 from netlab.experiment.records import Value
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Kind
@@ -14,13 +15,16 @@ from netlab.findings.searches.words import of_searches
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
+_PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
+
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """No sharp limit, another line than the one stated, buffers that were not given."""
+    """No sharp limit, another line than stated, buffers that were not given, flow control."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
         yield from _outrun(group)
         yield from _capped(group)
+        yield from _paused(group)
 
 
 def _jumps(group: SizeGroup) -> Iterator[Finding]:
@@ -56,6 +60,19 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
         asked, given = zip(*(pair for pairs in those.values() for pair in pairs), strict=True)
         figures = {"asked_buffer_bytes": max(asked), "least_buffer_bytes": min(given)}
         yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, shown, figures)
+
+
+def _paused(group: SizeGroup) -> Iterator[Finding]:
+    """Pause frames hide loss: the queue in front of a full one fills in its place."""
+    frames = {
+        each.key: counted
+        for size in group.sizes
+        for each in size
+        if (counted := sum(number(each.values.get(name)) or 0 for name in _PAUSE_FRAMES))
+    }
+    shown = group.where(each for size in group.sizes for each in size if each.key in frames)
+    if shown:
+        yield of_searches(Kind.SEARCH_PAUSED, group, shown, {"pause_frames": sum(frames.values())})
 
 
 def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:

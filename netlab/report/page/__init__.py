@@ -19,6 +19,7 @@ from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.environment import environment
+from netlab.report.page.first import First, anchors, downloads, strip
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
 from netlab.report.page.script_words import script_words
@@ -50,6 +51,10 @@ class Contents:
     """Diagrams that were not drawn because there would be too many."""
     cells: str
     """What its script shows of a cell: see ``cells_json``."""
+    first: First
+    """What stands on its first screen."""
+    files: frozenset[str]
+    """Names of what is written beside it."""
 
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
@@ -70,11 +75,33 @@ def page(contents: Contents, wording: Wording) -> str:
             style=style,
             script=script,
             version=VERSION,
+            **_first(contents),
             **_said(contents),
             **_shown(contents),
             **_of_hosts(contents.run),
         )
     )
+
+
+def _first(contents: Contents) -> dict[str, Any]:
+    """The answers with where they lead, the picture, and the facts in a strip."""
+    run, first = contents.run, contents.first
+    charts = [picture.chart.name for picture in contents.pictures]
+    sections = [part.name for part in contents.parts]
+    grids = {
+        reading.cell: f"pairing-{number}"
+        for number, section in enumerate(contents.sections, start=1)
+        for reading in section.grid.readings
+    }
+    to = anchors(sections, grids, charts)
+    return {
+        "answers": [(each, to(each)) for each in first.lines.answers],
+        "compared": [(each, to(each)) for each in first.lines.comparisons],
+        "warnings": [(each, to(each)) for each in first.lines.warnings],
+        "first_pictures": first.pictures,
+        "facts": strip(run, contents.readings),
+        "downloads": downloads(run, contents.files),
+    }
 
 
 def _said(contents: Contents) -> dict[str, Any]:
@@ -84,6 +111,7 @@ def _said(contents: Contents) -> dict[str, Any]:
         "plan": run.plan,
         "opening": joined(" ", opening(run.plan, readings)),
         "leading": leading(run),
+        "imported": run.plan.source is not None,
         "summary": coverage.summary(readings),
         "statuses": [STATUSES[status] for status in Status],
         "counts": coverage.counts(readings),

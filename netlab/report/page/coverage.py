@@ -12,6 +12,7 @@ from netlab.messages import _, counted, joined
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.results.readings import STATUSES, Reading
+from netlab.units import plain_figures
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -129,8 +130,8 @@ def trials(plan: Plan) -> str:
                 "mean",
                 least=rule.at_least,
                 most=rule.at_most,
-                confidence=f"{100 * rule.confidence:g}",
-                within=f"{100 * rule.within:g}",
+                confidence=plain_figures(100 * rule.confidence, 6),
+                within=plain_figures(100 * rule.within, 6),
             )
             for rule in rules
         ),

@@ -25,7 +25,8 @@ def methods(
     turned = {
         _("{protocol} of {pairing}", protocol=reading.protocol, pairing=reading.pairing): None
         for reading in readings
-        if any(flow.connected_by == "server" for flow in reading.flows.values())
+        if "opening" not in reading.settings
+        and any(flow.connected_by == "server" for flow in reading.flows.values())
     }
     if turned:
         said.append(

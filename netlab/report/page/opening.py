@@ -62,7 +62,8 @@ def _sizes(readings: Sequence[Reading]) -> list[str]:
     """``messages of 64 to 1,472 bytes (5 sizes)``; frames where the test is about these."""
     messages = sorted(n for n in levels_of(readings, "message_bytes") if isinstance(n, int))
     if len(messages) == 1:
-        return [_("messages of {size} bytes", size=f"{messages[0]:,}")]
+        size = messages[0]
+        return [counted("messages of {number} byte", "messages of {number} bytes", size)]
     if messages:
         return [
             counted(

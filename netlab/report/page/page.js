@@ -4,6 +4,7 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const WIDE = 600, HIGH = 220, LEFT = 58, RIGHT = 14, TOP = 12, BOTTOM = 40;
+  const SORTED_FROM = 4, FILTERED_FROM = 12; // rows
   const LOOKS = 6; // of lines, see page.css
   const dialog = document.getElementById("cell");
   const LANGUAGE = document.documentElement.lang;
@@ -206,19 +207,76 @@
     button.tabIndex = 0;
   }
 
+  /* Rows in the order of a column: figures by size, words by the alphabet, blanks last. */
+  function value(row, column) {
+    const text = row.cells[column]?.textContent.trim() ?? "";
+    const number = text.replace(LANGUAGE === "en" ? /,/g : /\./g, "").replace(",", ".").match(/^[−-]?[\d.]+/);
+    return number ? Number(number[0].replace("−", "-")) : text;
+  }
+
+  function sort(head) {
+    const table = head.closest("table");
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const column = Number(head.dataset.column), body = table.tBodies[0];
+    const blank = (each) => each === "" || each === "–";
+    const rows = [...body.rows].map((row) => [value(row, column), row]);
+    rows.sort(([a], [b]) => {
+      if (blank(a) || blank(b)) return blank(a) - blank(b);
+      const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), LANGUAGE);
+      return down ? -order : order;
+    });
+    body.append(...rows.map(([, row]) => row));
+  }
+
+  function sortable(table) {
+    const shift = table.querySelector("tr.groups") ? 1 : 0;
+    const heads = [...table.querySelectorAll(".corner"), ...table.querySelectorAll("tr.columns th")];
+    heads.forEach((head, place) => {
+      head.dataset.column = shift || place ? place : 0;
+      const button = make("button", { type: "button", class: "sort", title: say("sort") }, ...head.childNodes);
+      head.append(button);
+    });
+  }
+
+  function filterable(table) {
+    const input = make("input", { type: "search", autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    });
+    table.parentElement.before(make("label", { class: "filter" }, `${say("filter_rows")} `, input));
+  }
+
+  for (const table of document.querySelectorAll("main table.figures")) {
+    const rows = table.tBodies[0]?.rows.length ?? 0;
+    if (rows >= SORTED_FROM) sortable(table);
+    if (rows >= FILTERED_FROM) filterable(table);
+  }
+
+  function turn() {
+    const root = document.documentElement;
+    const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+    root.classList.toggle("dark", !dark);
+    root.classList.toggle("light", dark);
+  }
+
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (button?.dataset.cell) show(Number(button.dataset.cell));
+    const button = event.target.closest("button, .drawing [data-cell]");
+    if (button?.dataset.scheme !== undefined) turn();
+    else if (button?.classList.contains("sort")) sort(button.parentElement);
+    else if (button?.dataset.cell) show(Number(button.dataset.cell));
     else if (button?.dataset.step) show(shown + Number(button.dataset.step));
     else if (button?.dataset.close !== undefined || event.target === dialog) dialog.close();
   });
   document.addEventListener("focusin", (event) => {
-    if (event.target.matches?.("button[data-cell]")) stopAt(event.target);
+    if (event.target.matches?.("table button[data-cell]")) stopAt(event.target);
   });
   document.addEventListener("keydown", (event) => {
     const step = STEPS[event.key];
     const plain = !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
-    if (!step || !plain || !event.target.matches?.("button[data-cell]")) return;
+    if (!step || !plain || !event.target.matches?.("table button[data-cell]")) return;
     event.preventDefault();
     neighbour(event.target, step)?.focus();
   });

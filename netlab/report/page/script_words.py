@@ -22,6 +22,8 @@ _WORDS: Mapping[str, Message] = {
     "value": _("value"),
     "values": _("Values as they stand in the record, units in their names"),
     "filter": _("Show names with"),
+    "filter_rows": _("Show rows with"),
+    "sort": _("sort by this column"),
     "measured": _("All that was measured: {number} values"),
     "line": _("{line}: {number} points, {least} to {most}, mean {mean}"),
     "chart": _("{title}, {unit}. {lines}."),

@@ -138,7 +138,7 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return None
-    boards = _boards(by_name)
+    boards = boards_of(by_name)
     tables = [_sheet(pair_matrix, link, imported=imported) for pair_matrix in boards]
     many = len(boards[0].roles) > MAX_SHOWN_ROLES
     names = names_of(by_name)
@@ -158,7 +158,8 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     )
 
 
-def _boards(readings: Sequence[Reading]) -> list[PairMatrix]:
+def boards_of(readings: Sequence[Reading]) -> list[PairMatrix]:
+    """One a quantity and set of conditions, of readings of pairs by name."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
+from netlab.errors import MatrixError
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined
@@ -18,6 +19,7 @@ from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
 from netlab.results.readings import Reading
 from netlab.stats import ComparisonResult as Verdict
+from netlab.units import format_share
 
 NAME = "comparisons"
 TITLE = _("Comparisons")
@@ -68,6 +70,22 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
         paragraphs=(*said, _METHOD),
         sheets=tuple(sheets),
     )
+
+
+def judged_of(
+    matrix_text: str, readings: Sequence[Reading]
+) -> tuple[tuple[Comparison, tuple[Judged, ...]], ...]:
+    """Each comparison that a matrix asks for, with its rows; none where it cannot be read."""
+    if "compare" not in matrix_text:
+        return ()
+    from netlab.config.matrix_file import comparisons_in
+
+    try:
+        asked = comparisons_in(matrix_text, "matrix.yaml")
+    except MatrixError:
+        return ()
+    aligned = [align_cells(each, readings) for each in asked]
+    return tuple(zip(asked, judge_groups(aligned), strict=True))
 
 
 def side_words(side: Mapping[str, Level]) -> str:
@@ -168,10 +186,10 @@ def in_words(
         return _ONE_PAIR if paired else _ONE_TRIAL
     between = _between(judged.ratio, judged.low, judged.high)
     if judged.verdict == "different":
-        difference = _ratio_words(judged.ratio, quantity)
+        difference = ratio_words(judged.ratio, quantity)
         return _("{difference} ({interval})", difference=difference, interval=between)
     if judged.verdict == "same within the margin":
-        margin = f"{100 * judged.margin:g} %"
+        margin = format_share(judged.margin)
         return _("the same to within {margin} ({interval})", margin=margin, interval=between)
     return _not_shown(between, judged.smallest_ratio, taken_back=taken_back)
 
@@ -197,7 +215,8 @@ def _least(ratio: float) -> str:
     return f"{_percent(ratio - 1)} %"
 
 
-def _ratio_words(ratio: float, quantity: Quantity) -> str:
+def ratio_words(ratio: float, quantity: Quantity) -> str:
+    """``20 % longer``, ``twice as long``, ``4.6 times as long``."""
     if ratio < 1:
         return _MORE[quantity.less](_percent(1 - ratio))
     if ratio < _TWICE:

@@ -17,7 +17,7 @@ from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
-from netlab.units import format_rate, format_share
+from netlab.units import format_rate, format_share, plain_figures
 
 _COLUMNS = (
     *(_("trials"), _("frames/s"), _("of the line rate, %"), _("line rate, frames/s")),
@@ -258,7 +258,7 @@ def _together(pairs: str) -> Message:
 
 
 def _seconds(time_s: float) -> str:
-    return f"{time_s:g} s"
+    return f"{plain_figures(time_s, 6)} s"
 
 
 def _short(reading: Reading) -> bool:

@@ -10,7 +10,7 @@ from netlab.messages import _, counted, joined, sentence_case
 from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
-TableKind = Literal["value", "mean", "median", "ceiling", "efficiency", "all"]
+TableKind = Literal["value", "mean", "median", "ceiling", "efficiency"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[Tabl
 
 
 def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
-    """The means of all pairings, each with its n; then the mean over all that used a cable.
+    """The means of all pairings, each with its n; what has no more in common has no mean.
 
     With a ``link`` each has its share of the wire ceiling beside it.
 
@@ -95,14 +95,8 @@ def _overview(
     for grids in groups:
         for grid in grids:
             label = of_pairing(grid.title, same_host=grid.same_host)
-            means = tuple(_mean_of([grid], column, link, notes) for column in columns)
+            means = tuple(_mean_of(grid, column, link, notes) for column in columns)
             rows.append(TableLine(label, means, kind="mean", unit="Mbit/s"))
-        wired = [grid for grid in grids if not grid.same_host]
-        if len(wired) > 1:
-            conditions = [grids[0].conditions] if grids[0].conditions else []
-            label = joined(", ", [_("all pairings"), *conditions])
-            means = tuple(_mean_of(wired, column, link, notes) for column in columns)
-            rows.append(TableLine(label, means, kind="all", unit="Mbit/s"))
     quantity = _("mean throughput, Mbit/s (number of cells)")
     return grid_table(columns, _("pairing"), quantity, rows, notes.footnotes)
 
@@ -129,11 +123,9 @@ def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
     return replace(grid, columns=columns, bins=bins)
 
 
-def _mean_of(
-    grids: Sequence[BinGrid], column: TableColumn, link: Link | None, notes: Notes
-) -> TableCell:
+def _mean_of(grid: BinGrid, column: TableColumn, link: Link | None, notes: Notes) -> TableCell:
     """The mean over the cells that have a figure; a blank tells why none has."""
-    places = [place for grid in grids for place in grid.column(column)]
+    places = grid.column(column)
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
         value, ceiling = mean(figures), ceiling_of(column, places, link)

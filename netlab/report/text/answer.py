@@ -10,13 +10,12 @@ from netlab.findings.analysis import Analysis, load
 from netlab.findings.importance import leading_kinds
 from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.sample import StreamSample
+from netlab.report.text.phrases import percentile_words, share_words
 from netlab.report.text.said import in_english
 from netlab.units import format_rate, format_seconds
 
 MOST_SAID = 3
 """Sentences that explain."""
-TRIP_SHARES = (0.5, 0.9, 0.99)
-"""Percentiles of the round trips that are told."""
 
 
 def answer_of(folder: Path) -> str:
@@ -39,22 +38,15 @@ def _of_stream(sample: StreamSample) -> str:
     ceiling = sample.ceiling_bit_per_s
     if ceiling is None or sample.same_host:
         return said
-    share = sample.throughput_bit_per_s / ceiling
-    return f"{said}: {100 * share:.1f} % of the wire ceiling ({format_rate(ceiling)})"
+    return f"{said}: {share_words(sample.throughput_bit_per_s, ceiling)}"
 
 
 def _of_trips(trips: TripTrial) -> Iterator[str]:
     mean_ns, histogram = trips.mean_ns, trips.histogram
     if mean_ns is not None:
         yield f"{format_seconds(mean_ns / 1e9)} a round trip, on average"
-    if histogram is None:
-        return
-    found = zip(TRIP_SHARES, histogram.percentiles(TRIP_SHARES), strict=True)
-    yield ", ".join(
-        f"{100 * share:g} % within {format_seconds(ns / 1e9)}"
-        for share, ns in found
-        if ns is not None
-    )
+    if histogram is not None:
+        yield ", ".join(percentile_words(histogram))
 
 
 def _why(run: Analysis) -> Iterator[str]:

@@ -260,6 +260,18 @@ def _more(number: float) -> str | None:
     return str(round(number)) if number > 0 else None
 
 
+def _of_bytes(finding: Finding) -> Message | None:
+    """One length of messages, or several."""
+    sizes = finding.words.get("message_bytes")
+    if not sizes:
+        return None
+    return counted("{sizes} byte", "{sizes} bytes", 1 if sizes == "1" else 2, sizes=sizes)
+
+
+def _nor_others(number: int) -> Message | None:
+    return counted("nor does one other", "nor do {number} others", number) if number > 0 else None
+
+
 def _cells(number: float) -> Message:
     return counted("{number} cell", "{number} cells", int(number))
 
@@ -285,8 +297,9 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     **{name: _amount(name) for name in ("expected", "least", "most")},
     **{name: _amount(name) for name in ("mean", "mean_without", "median")},
     "means": lambda each: _filled(_MEANS, each),
-    "more_strays": lambda each: _more(each.evidence["stray_trials"] - 1),
+    "nor_others": lambda each: _nor_others(round(each.evidence["stray_trials"]) - 1),
     "outliers": _outliers,
+    "of_bytes": _of_bytes,
     "asked": _asked,
     "ends": _ends(0),
     "of_ends": _ends(1),

@@ -8,10 +8,10 @@ from string import Formatter
 from netlab.findings.finding import Kind
 from netlab.findings.kinds.kind import Templates
 from netlab.findings.streams.host_limits import STARVED
-from netlab.messages import Message, _
+from netlab.messages import Message, _, counted
 from netlab.results.labels import figure
 from netlab.stats import rounded
-from netlab.units import format_bytes, format_rate, format_seconds
+from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 CALLED: Mapping[Kind, Message] = {kind: kind.limit for kind in Kind if kind.limit is not None}
 """Kind of limit → how it is called."""
@@ -38,6 +38,9 @@ def value_of(name: str, evidence: Figures) -> str | None:
     """A figure by its name in a template; ``None`` where it is not known."""
     if name in _OF_SEVERAL:
         return _OF_SEVERAL[name](evidence)
+    if name in _COUNTED:
+        of, words = _COUNTED[name]
+        return words(round(evidence[of])) if of in evidence else None
     if name not in evidence:
         return None
     form = next(form for ending, form in _FORMS.items() if name.endswith(ending))
@@ -81,9 +84,9 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "found_frames_per_s": lambda rate: f"{rate:,.0f}",
     "_per_s": _thousands,
     "_drops": _thousands,
-    "ceiling_share": lambda share: f"{float(f'{100 * share:.3g}'):g} %",
+    "ceiling_share": format_share,
     "lost_share": lambda share: percent(share, 1),
-    "change_share": lambda share: f"{100 * share:+.2g} %",
+    "change_share": lambda share: ("+" if share > 0 else "") + format_share(share, 2),
     "cost_share": lambda share: percent(share, 1),
     "_share": percent,
     "message_bytes": _whole,
@@ -96,10 +99,57 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_s": format_seconds,
     "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
     "packets": lambda count: f"{count:,.0f}",
-    "ratio": lambda ratio: f"{float(f'{ratio:.2g}'):g}",
+    "ratio": lambda ratio: plain_figures(ratio, 2),
     "": _whole,
 }
 """End of a figure's name → how it is written; the first that fits."""
+
+
+def _segments(number: int) -> Message:
+    return counted("{number} segment", "{number} segments", number)
+
+
+def _frames(number: int) -> Message:
+    return counted("{number} frame", "{number} frames", number)
+
+
+def _few_frames(number: int) -> Message:
+    return counted(
+        "{number} frame is no more than those that nobody handles",
+        "{number} frames are no more than those that nobody handles",
+        number,
+    )
+
+
+def _never_sent(number: int) -> Message:
+    return counted("{number} message was never sent", "{number} messages were never sent", number)
+
+
+def _left_out(number: int) -> Message:
+    return counted("{number} message that was due", "{number} messages that were due", number)
+
+
+def _trials(number: int) -> Message:
+    return counted("{number} trial", "{number} trials", number)
+
+
+def _pairs(number: int) -> Message:
+    return counted("{number} pair of cells", "{number} pairs of cells", number)
+
+
+_COUNTED: Mapping[str, tuple[str, Callable[[int], Message]]] = {
+    "segments": ("sent_again", _segments),
+    "resent_segments": ("retransmissions", _segments),
+    "those_frames": ("dropped_frames", _frames),
+    "those_few": ("dropped_frames", _few_frames),
+    "frames_here": ("dropped_here", _frames),
+    "few_here": ("dropped_here", _few_frames),
+    "never_sent": ("dropped_frames", _never_sent),
+    "left_out": ("skipped_messages", _left_out),
+    "all_trials": ("of_trials", _trials),
+    "all_pairs": ("compared", _pairs),
+}
+"""Name in a template → the figure that it counts, and the words for so many."""
 
 
 def _most(*names: str) -> Callable[[Figures], str | None]:

@@ -31,15 +31,29 @@ def leading(run: Analysis) -> tuple[str, ...]:
     """The three to five sentences that matter most, the most important first; fewer where less was
     found, none where nothing was.
     """
+    index, kinds = RunIndex(run), _by_kind(run)
+    return tuple(_together(kind, those, index) for kind, those in kinds[:MOST_LEADING])
+
+
+def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(sentence, cells) of each kind of warning, the most important first."""
     index = RunIndex(run)
+    return tuple(
+        (_in_turn(those, index), tuple(dict.fromkeys(c for each in those for c in each.cells)))
+        for kind, those in _by_kind(run)
+        if kind.severity == "warning"
+    )
+
+
+def _by_kind(run: Analysis) -> list[tuple[Kind, list[Finding]]]:
+    """The findings of each kind that leads, by importance."""
     kinds: dict[Kind, list[Finding]] = {}
     for finding in run.findings:
         kinds.setdefault(finding.kind, []).append(finding)
     if Kind.WIRE_CEILING in kinds and Kind.UNEXPLAINED_FALL in kinds:
         # A fall is told together with the ceiling that it falls from.
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.UNEXPLAINED_FALL)
-    ordered = [kind for kind in leading_kinds(run.findings) if kind in kinds]
-    return tuple(_together(kind, kinds[kind], index) for kind in ordered[:MOST_LEADING])
+    return [(kind, kinds[kind]) for kind in leading_kinds(run.findings) if kind in kinds]
 
 
 def sentences_of(run: Analysis) -> dict[str, tuple[str, ...]]:

@@ -172,7 +172,7 @@ def _of_table(table: Table, marker: str) -> _Grid:
         rules=frozenset(
             at
             for at in range(1, len(kinds))
-            if kinds[at] != kinds[at - 1] and (kinds[at - 1] == "value" or kinds[at] == "all")
+            if kinds[at] != kinds[at - 1] and kinds[at - 1] == "value"
         ),
         footnotes=table.footnotes,
     )

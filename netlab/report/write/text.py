@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from netlab.report.tables.elements import GridTable, Part, Table, TableCell, TableLine
 from netlab.results.export import harmless
-from netlab.terminal import printable
+from netlab.terminal import printable, table_lines
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
 
@@ -134,27 +134,15 @@ def _notes_of(table: GridTable, row: TableLine) -> str:
     )
 
 
-def plain(table: Table) -> str:
-    """One table for a terminal."""
+def plain(table: Table, width: int | None = None) -> str:
+    """One table for a terminal, no wider than ``width``; ``None``: in one block."""
     lines = [
         [table.corner, *table.columns],
         *([line.label, *map(_marked, line.places)] for line in table.lines),
     ]
-    return _plain_block(table.title, lines, table.footnotes)
-
-
-def _plain_block(caption: str, lines: list[list[str]], footnotes: Sequence[tuple[str, str]]) -> str:
-    flat = [[printable(text) for text in line] for line in lines]
-    wide = [max(len(line[index]) for line in flat) for index in range(len(flat[0]))]
-    body = [
-        "  ".join(
-            text.ljust(wide[index]) if index == 0 else text.rjust(wide[index])
-            for index, text in enumerate(line)
-        ).rstrip()
-        for line in flat
-    ]
-    said = [f"  {letter}  {printable(sentence)}" for letter, sentence in footnotes]
-    return "\n".join([printable(caption), *body, *said])
+    body = table_lines([[*map(printable, line)] for line in lines], width, right=True)
+    said = [f"  {letter}  {printable(sentence)}" for letter, sentence in table.footnotes]
+    return "\n".join([printable(table.title), *body, *said])
 
 
 def _marked(place: TableCell) -> str:

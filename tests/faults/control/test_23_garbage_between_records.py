@@ -12,9 +12,9 @@ from scripted_agent import Fake
 
 from netlab.errors import ProbeError
 from netlab.experiment.records import Status
-from netlab.measure import conversation
-from netlab.measure.conversation import ConversationEnd, drive
-from netlab.measure.flow import Flow
+from netlab.measurement import conversation
+from netlab.measurement.conversation import ConversationEnd, drive
+from netlab.measurement.flow import Flow
 from netlab.remote.agent import Agent
 
 __all__ = ["bench", "lied_to"]

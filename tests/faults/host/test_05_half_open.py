@@ -11,9 +11,9 @@ from fault_runs import Bench, at, bench, by_status, wrong_ok
 from sshd import Site, site
 
 from netlab.remote import agent
-from netlab.run.asked import Options
-from netlab.run.progress import Progress
-from netlab.run.run import run
+from netlab.runner.asked import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 
 __all__ = ["bench", "site"]
 

@@ -20,7 +20,7 @@ from netlab.experiment.interruptions import Cause, interruptions
 from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.records import Record, Status
 from netlab.findings.finding import Kind
-from netlab.measure.ends import Ends
+from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.store.plan import PlannedCell

@@ -12,9 +12,9 @@ import pytest
 from fault_runs import Bench, bench, by_status, wrong_ok
 
 from netlab.remote import agent
-from netlab.run.asked import Options
-from netlab.run.progress import Progress
-from netlab.run.run import run
+from netlab.runner.asked import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 
 __all__ = ["bench"]
 

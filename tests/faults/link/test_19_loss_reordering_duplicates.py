@@ -21,7 +21,7 @@ from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
-from netlab.measure.ends import Ends
+from netlab.measurement.ends import Ends
 from netlab.store.plan import PlannedCell
 
 pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]

@@ -13,7 +13,7 @@ from fault_runs import Bench, bench
 
 from netlab.build import local
 from netlab.errors import NetlabError
-from netlab.measure.capture import keep
+from netlab.measurement.capture import keep
 
 __all__ = ["bench"]
 

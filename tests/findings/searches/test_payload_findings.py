@@ -13,7 +13,7 @@ from made_searches import seeded
 from netlab.ethernet import MAX_DATAGRAM_BYTES, ceiling_bit_per_s
 from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Kind
-from netlab.measure.sweep import sizes_around
+from netlab.measurement.sweep import sizes_around
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 

@@ -183,6 +183,19 @@ def test_a_jump_of_more_than_a_step_is_said_and_the_scatter_of_one_is_not() -> N
         assert [each.kind for each in found].count(Kind.SEARCH_NOT_MONOTONE) == expected
 
 
+@pytest.mark.parametrize(("frames", "expected"), [(0, 0), (7, 1)])
+def test_flow_control_is_said_where_pause_frames_were_counted(frames: int, expected: int) -> None:
+    record = searched(Truth(), cell_of(64), 1, seeded(1))
+    more: dict[str, Value] = {
+        "client_pause_frames_received": frames,
+        "observed_1_pause_frames_sent": 2 * frames,
+    }
+    run = run_of(plan_of([cell_of(64)]), [replace(record, values={**record.values, **more})])
+    kinds = [each.kind for each in run.findings]
+    assert kinds.count(Kind.SEARCH_PAUSED) == expected
+    assert any("counted 21 pause frames" in each for each in said(run)) is bool(expected)
+
+
 def test_buffers_that_were_not_given_as_asked_for_are_said() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))

@@ -28,6 +28,7 @@ from netlab.findings.analysis import load
 from netlab.report import in_tables, write_report
 from netlab.report.language.wording import Wording
 from netlab.report.page import Contents, cells_json, page
+from netlab.report.page.first import first_of
 from netlab.report.sections import parts_of
 from netlab.report.tables.tables import overviews, sections
 from netlab.results.layout import lay_out
@@ -39,7 +40,8 @@ HOSTILE = (
 
 pytestmark = pytest.mark.needs("chromium")
 
-FIRST = "document.querySelector('button[data-cell]')"
+IN_TABLE = "td button[data-cell]"
+FIRST = f"document.querySelector('{IN_TABLE}')"
 OPEN = "document.getElementById('cell').open"
 FOCUSED = "document.activeElement"
 
@@ -64,7 +66,9 @@ def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     layout = lay_out(in_tables(found))
     tables = overviews(layout, link), sections(layout, link, imported=True)
     cells = cells_json(run, found, Wording())
-    text = page(Contents(run, found, *tables, parts_of(run, found), (), 0, cells), Wording())
+    first, parts = first_of(run, found, layout, ()), parts_of(run, found)
+    contents = Contents(run, found, *tables, parts, (), 0, cells, first, frozenset())
+    text = page(contents, Wording())
     (run.path / "index.html").write_text(text, encoding="utf-8")
     return run.path / "index.html"
 
@@ -110,7 +114,7 @@ def opened(browser: Browser, page: Path, *size: int, scheme: str = "light") -> T
 
 
 def open_first_cell(tab: Tab) -> None:
-    tab.click("button[data-cell]")
+    tab.click(IN_TABLE)
     tab.until(OPEN)
 
 
@@ -172,7 +176,7 @@ def test_the_page_is_used_without_a_mouse(browser: Browser, measured: Path) -> N
     tab = opened(browser, measured)
     for _ in range(60):
         tab.press("Tab")
-        if tab.run(f"{FOCUSED}.dataset.cell !== undefined"):
+        if tab.run(f"{FOCUSED}.matches('{IN_TABLE}')"):
             break
         outline = tab.run(f"getComputedStyle({FOCUSED}).outlineStyle")
         assert outline not in ("none", ""), tab.run(f"{FOCUSED}.outerHTML.slice(0, 200)")

@@ -16,7 +16,7 @@ __all__ = ["make"]
 def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Analysis]) -> None:
     cells = [planned("LL"), planned("WL")]
     page = read_page(make(cells))
-    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 3
+    assert len([a for a in page.all("span") if a.get("class") == "share"]) == 2
     assert f"{100 * 48 / 49.231:.1f}" in page.text
     without = read_page(make(cells, link=None))
     assert not [a for a in without.all("span") if a.get("class") == "share"]

@@ -13,7 +13,7 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import TableColumn, lay_out
 
 
-def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> None:
+def test_each_pairing_has_a_mean_of_its_own_and_none_is_over_all_of_them() -> None:
     layout = lay_out(
         (
             reading(90, pairing="LL"),
@@ -22,14 +22,9 @@ def test_same_host_pairings_are_labelled_and_stay_out_of_the_mean_of_all() -> No
         )
     )
     table = overviews(layout)[0]
-    assert [row.label for row in table.lines] == ["LL", "WL", "WW (same host)", "all pairings"]
-    everything = row_of(table, "all pairings").places[0]
-    assert (everything.value, everything.n) == (85e6, 2)
-
-
-def test_one_pairing_with_a_cable_has_no_mean_of_all() -> None:
-    layout = lay_out((reading(pairing="LL"), reading(pairing="WW", same_host=True)))
-    assert [row.kind for row in overviews(layout)[0].lines] == ["mean", "mean"]
+    assert [row.label for row in table.lines] == ["LL", "WL", "WW (same host)"]
+    means = [row.places[0] for row in table.lines]
+    assert [(each.value, each.n) for each in means] == [(90e6, 1), (80e6, 1), (4393e6, 1)]
 
 
 def test_same_host_trials_have_no_wire_ceiling() -> None:

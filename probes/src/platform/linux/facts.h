@@ -25,6 +25,8 @@ void facts_bus(struct json *out, const char *bus);
 
 /* The route to a numeric address, and the interface that it leaves by. */
 void facts_route(struct json *out, const char *to, const char *interface);
+/* Pause frames of the interface with that number, where its driver counts them. */
+void facts_pause_frames(struct json *out, unsigned interface);
 /* Of that what counts, and nothing that takes long to ask for. */
 void facts_counters(struct json *out, const char *to, const char *interface);
 

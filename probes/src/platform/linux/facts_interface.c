@@ -254,6 +254,7 @@ static bool write_device(struct json *out, const char *to, const char *interface
     json_text(out, "route_interface", device->name);
     link_settings(out, index);
     queue_drops(out, index);
+    facts_pause_frames(out, index);
     return true;
 }
 

@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -27,6 +27,20 @@ ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
         return errno == EINTR || errno == EAGAIN ? PLAT_TIMED_OUT : 0;
     return got;
 }
+
+#if defined __GLIBC__ && __GLIBC__ * 100 + __GLIBC_MINOR__ < 225
+static ssize_t getrandom(void *into, size_t length, unsigned flags)
+{
+#ifdef SYS_getrandom
+    return syscall(SYS_getrandom, into, length, flags);
+#else
+    (void)into, (void)length, (void)flags;
+    return -1;
+#endif
+}
+#else
+#include <sys/random.h>
+#endif
 
 /* getrandom came with Linux 3.17, and needs no file; a kernel that does not know it has the file. */
 int plat_random(void *into, size_t length)

@@ -17,8 +17,8 @@ void netlink_begin(struct netlink_question *question, unsigned short type, size_
     question->header.nlmsg_flags = NLM_F_REQUEST;
 }
 
-static void add_attribute(struct netlink_question *question, unsigned short type,
-                          const void *value, size_t size)
+void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
+                 size_t size)
 {
     char *place = (char *)question + NLMSG_ALIGN(question->header.nlmsg_len);
     struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(size), .rta_type = type};
@@ -31,8 +31,15 @@ static void add_attribute(struct netlink_question *question, unsigned short type
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **found, unsigned types)
 {
+    return netlink_ask_of(NETLINK_ROUTE, question, answer, expected, body, found, types);
+}
+
+bool netlink_ask_of(int protocol, const struct netlink_question *question,
+                    union netlink_answer *answer, unsigned short expected, size_t body,
+                    struct rtattr **found, unsigned types)
+{
     ssize_t got = -1;
-    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     if (asker < 0)
         return false;
     if (send(asker, question, question->header.nlmsg_len, 0) > 0)
@@ -46,8 +53,8 @@ bool netlink_ask(const struct netlink_question *question, union netlink_answer *
     size_t left = answer->header.nlmsg_len - NLMSG_LENGTH(body);
     for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, left);
          attribute = RTA_NEXT(attribute, left))
-        if (attribute->rta_type < types)
-            found[attribute->rta_type] = attribute;
+        if ((attribute->rta_type & NLA_TYPE_MASK) < types)
+            found[attribute->rta_type & NLA_TYPE_MASK] = attribute;
     return true;
 }
 
@@ -69,7 +76,7 @@ static unsigned char add_address(struct netlink_question *question, unsigned sho
     const size_t size = v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
     const size_t offset =
         v6 ? offsetof(struct sockaddr_in6, sin6_addr) : offsetof(struct sockaddr_in, sin_addr);
-    add_attribute(question, type, address->at.bytes + offset, size);
+    netlink_add(question, type, address->at.bytes + offset, size);
     return (unsigned char)(size * 8);
 }
 
@@ -88,7 +95,7 @@ unsigned netlink_route(const struct plat_address *from, const struct plat_addres
     if (by == 0 && plat_address_v6(to))
         by = v6.sin6_scope_id;
     if (by != 0)
-        add_attribute(&question, RTA_OIF, &by, sizeof by);
+        netlink_add(&question, RTA_OIF, &by, sizeof by);
     return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), found, RTA_MAX + 1) &&
                    netlink_u32(found[RTA_OIF], &index)
                ? index

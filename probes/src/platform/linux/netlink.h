@@ -3,9 +3,11 @@
 #ifndef PLAT_LINUX_NETLINK_H
 #define PLAT_LINUX_NETLINK_H
 
+#include <linux/genetlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
+#include "platform/linux/newer.h"
 #include "platform/plat.h"
 
 struct netlink_question {
@@ -14,6 +16,7 @@ struct netlink_question {
         struct rtmsg route;
         struct ifinfomsg link;
         struct tcmsg queue;
+        struct genlmsghdr generic;
     } body;
     char attributes[96];
 };
@@ -24,9 +27,15 @@ union netlink_answer {
 };
 
 void netlink_begin(struct netlink_question *question, unsigned short type, size_t body);
+void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
+                 size_t size);
 /* Fills found[type] with the answer's attributes up to `types` - 1. False: none of that kind. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **found, unsigned types);
+/* The same of another part of the kernel than its routes and interfaces: NETLINK_GENERIC. */
+bool netlink_ask_of(int protocol, const struct netlink_question *question,
+                    union netlink_answer *answer, unsigned short expected, size_t body,
+                    struct rtattr **found, unsigned types);
 /* False: the attribute is not there (NULL), or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 

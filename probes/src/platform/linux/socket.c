@@ -3,12 +3,12 @@
 #include "platform/linux/facts.h"
 #include "platform/posix/posix.h"
 
-#include <linux/sock_diag.h>
-#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+
+#include "platform/linux/newer.h"
 
 const int plat_buffer_factor = 2;
 

@@ -10,12 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <linux/errqueue.h>
-#include <linux/ethtool.h>
-#include <linux/net_tstamp.h>
-#include <linux/sockios.h>
-
 #include "platform/linux/linux.h"
+#include "platform/linux/newer.h"
 
 #define KERNEL_TRIES 50 /* of a millisecond */
 
@@ -23,14 +19,14 @@
 
 union control {
     struct cmsghdr alignment;
-    char bytes[CMSG_SPACE(sizeof(struct scm_timestamping)) +
+    char bytes[CMSG_SPACE(sizeof(struct newer_stamps)) +
                CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_in6))];
 };
 
 /* Of the three times, the first is software's and the third the card's; 0 where there is none. */
 static void read_stamps(const struct cmsghdr *header, struct plat_stamp *out)
 {
-    struct scm_timestamping times;
+    struct newer_stamps times;
     if (header->cmsg_len < CMSG_LEN(sizeof times))
         return;
     memcpy(&times, CMSG_DATA(header), sizeof times);

@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "platform/linux/newer.h"
+
 /* Where each fact stands in the kernel's structure, and how wide it is. An older kernel returns
  * a shorter structure: what lies behind its end is absent. */
 #define FIELD(fact, name)                                                                          \
-    [fact] = {offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)NULL)->name)}
+    [fact] = {offsetof(struct newer_tcp_info, name), sizeof(((struct newer_tcp_info *)NULL)->name)}
 
 static const struct {
     size_t offset, size;
@@ -48,7 +50,7 @@ static const struct {
     FIELD(PLAT_TCP_RTO_US, tcpi_rto),
 };
 
-static void name_options(const struct tcp_info *info, char *into, size_t capacity)
+static void name_options(const struct newer_tcp_info *info, char *into, size_t capacity)
 {
     static const struct {
         unsigned bit;
@@ -66,7 +68,7 @@ static void name_options(const struct tcp_info *info, char *into, size_t capacit
 
 void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
 {
-    struct tcp_info info;
+    struct newer_tcp_info info;
     socklen_t length = sizeof info;
     memset(out, 0, sizeof *out);
     memset(&info, 0, sizeof info);

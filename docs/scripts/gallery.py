@@ -1,0 +1,40 @@
+"""Draws the gallery's pictures of runs whose charts the checkout does not keep.
+
+``python docs/scripts/gallery.py``, after a run of reports/ was measured anew: a report is made of a
+copy of each, and one chart of it kept in docs/pictures/gallery.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GALLERY = ROOT / "docs" / "pictures" / "gallery"
+CHARTS = {
+    "nettest-lab": "round-trip-tcp-1",
+    "nettest-lab-unshaped": "round-trip-tcp-1",
+    "payload-lab": "payload-udp-ipv4",
+    "payload-lab-unshaped": "payload-udp-ipv4",
+    "udp-mirror-lab": "round-trip-udp-1",
+    "udp-mirror-lab-unshaped": "round-trip-udp-1",
+    "udp-mirror-lab-windows": "round-trip-udp-3",
+}
+"""Recorded run → the chart of it that is shown."""
+
+
+def main() -> None:
+    """Every picture, anew."""
+    GALLERY.mkdir(exist_ok=True)
+    for name, chart in CHARTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            run = shutil.copytree(ROOT / "reports" / name, Path(folder) / name)
+            subprocess.run([sys.executable, "-m", "netlab", "report", str(run)], check=True)
+            shutil.copy(run / "charts" / f"{chart}.png", GALLERY / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""netlab in Python: what the commands do, for a notebook or a program.
+
+Everything that goes wrong is a ``NetlabError`` with one line for a person (``netlab.errors``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+
+from netlab.errors import IncompleteRun, UsageError
+from netlab.experiment.matrix import Link
+from netlab.units import parse_bytes, parse_rate
+
+if TYPE_CHECKING:
+    from netlab.report.notebook import LoadedRun
+    from netlab.runner.start.networks import Common
+    from netlab.runner.start.one_question import Between
+    from netlab.runner.start.question import Question
+
+    File = str | PathLike[str]
+N = TypeVar("N", int, float)
+
+
+def load(folder: File) -> LoadedRun:
+    """Read a run folder; ``UsageError`` where there is none, ``StoreError`` where it is damaged."""
+    from netlab.report.notebook import LoadedRun
+    from netlab.report.text.said import in_english
+    from netlab.results.run import read_checked
+
+    return LoadedRun(read_checked(Path(folder)), in_english)
+
+
+def measure(
+    server: str | None = None,
+    client: str | None = None,
+    *,
+    protocol: Literal["TCP", "UDP"] = "TCP",
+    size: int | str | None = None,
+    direction: Literal["client-sends", "server-sends", "both"] = "client-sends",
+    latency: bool = False,
+    seconds: float = 5.0,
+    streams: int = 1,
+    rate: str | None = None,
+    to: str | None = None,
+    ip_version: Literal[4, 6] | None = None,
+    link: str | None = None,
+    mtu: int = 1500,
+    hosts: File | None = None,
+    into: File | None = None,
+    quiet: bool = False,
+) -> LoadedRun:
+    """Measure from ``client`` to ``server``, as `netlab measure` does.
+
+    Each is a name of the inventory ``hosts``, or ``user@host:port``; with ``server`` alone this
+    machine is the client, without both it measures with itself. ``size``: bytes of a message, or
+    ``"64KiB"``; ``latency``: round trips in place of throughput; ``rate``: to offer, ``"50Mbit"``;
+    ``to``: the server's test address; ``link`` and ``mtu``: the cable's, where its ends do not say
+    them. The run is kept in ``into``, by default a new folder in ``runs/``. Figures go to standard
+    error, a line a second, unless ``quiet``.
+
+    Raises ``UsageError`` for a question that nobody can ask or that has several answers,
+    ``HostError`` where a host cannot be reached, ``LockedError`` where another run measures with
+    one, ``IncompleteRun`` where there is no result.
+    """
+    from netlab.runner.start.one_question import Between
+    from netlab.runner.start.question import Question
+
+    question = Question(
+        protocol=protocol,
+        message_bytes=_read(parse_bytes, size) if isinstance(size, str) else size,
+        direction=direction,
+        latency=latency,
+        seconds=seconds,
+        streams=streams,
+        rate=rate,
+    )
+    between = Between(
+        hosts=[each for each in (server, client) if each is not None],
+        inventory=None if hosts is None else Path(hosts),
+        to=to,
+        ip_version=ip_version,
+        link=None if link is None else Link(_read(parse_rate, link), mtu),
+    )
+    return _answer(question, between, into, quiet=quiet)
+
+
+def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
+    from netlab.runner.asked import to_go_on
+    from netlab.runner.start.live import LiveFigures
+    from netlab.runner.start.one_question import found
+
+    progress = LiveFigures(quiet=quiet)
+    with found(question, between, _choose, progress.tell) as measurable:
+        folder = measurable.measure(None if into is None else Path(into), progress)
+    if progress.failed:
+        raise IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
+    return load(folder)
+
+
+def _read(parse: Callable[[str], N], text: str) -> N:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def run(
+    matrix: File,
+    *,
+    hosts: File | None = None,
+    only: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+    into: File | None = None,
+    redo: Sequence[str] = (),
+    check: bool = False,
+    quiet: bool = False,
+) -> LoadedRun:
+    """Measure what is missing of a matrix, as `netlab run` does without its report.
+
+    ``matrix``: a file, or the name of one that netlab brings along; ``only`` and ``redo``: as the
+    options take them; ``settings``: what `--set` changes, such as ``{"scale": "0.1"}``. Returns
+    the run as it stands, with its failed and pending cells; with ``check`` these raise
+    ``IncompleteRun``, and hosts that are away ``HostError``. Progress goes to standard
+    error, unless ``quiet``.
+
+    Raises ``MatrixError`` and ``UsageError`` for what is wrong in a file or a word, ``HostError``
+    where nothing can be measured, ``LockedError`` where another run has the folder or a host.
+    """
+    from netlab.config.shipped import matrix_file
+    from netlab.runner.asked import Options
+    from netlab.runner.progress import Progress
+    from netlab.runner.run import run as run_matrix
+
+    options = Options(
+        matrix=matrix_file(Path(matrix)),
+        hosts=None if hosts is None else Path(hosts),
+        into=None if into is None else Path(into),
+        only=tuple(only),
+        overrides=dict(settings or {}),
+        redo=tuple(redo),
+        patience_s=0.0,
+    )
+    progress = Progress(quiet=quiet)
+    try:
+        outcome = run_matrix(options, progress)
+    finally:
+        progress.end()
+    if check:
+        outcome.raise_for_status()
+    return load(outcome.folder)
+
+
+def _choose(commons: Sequence[Common]) -> NoReturn:
+    from netlab.runner.start.networks import named
+
+    raise UsageError(f"the hosts have several networks in common: {named(commons)}")

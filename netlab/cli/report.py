@@ -1,0 +1,138 @@
+"""The commands that write what a run folder shows: the report, the findings, the table."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import click
+
+from netlab.cli.options import JSON, RUN, loudness_options, output_option
+from netlab.cli.output import Loudness, loudness, show, tell, width, write_output
+from netlab.errors import Interrupted, UsageError
+from netlab.report.language.catalogues import languages
+from netlab.runner.ending import interruptible
+
+LOWEST_PRIORITY = 19
+FORMAT_HELP = "In which form."
+
+
+@click.command()
+@RUN
+@click.option(
+    "--lang",
+    "language",
+    type=click.Choice(languages()),
+    default="en",
+    show_default=True,
+    help="Language of the tables and charts: headings, axes, decimal marker.",
+)
+@click.option(
+    "--watch",
+    "watching",
+    is_flag=True,
+    help="Keep it current while the run goes on; ends with the run, or by Ctrl-C.",
+)
+@JSON
+@output_option("with --json standard output")
+@loudness_options
+def report(folder: Path, language: str, watching: bool, as_json: bool, output: Path | None) -> None:
+    """Make the report of RUN: tables, plots and index.html, in its folder.
+
+    With --json the findings alone, as an array of objects, instead of the report. Of a run that
+    measures with this machine --watch draws the page when it is over: drawing takes CPU time.
+    """
+    if as_json:
+        _write_findings(folder, output, page_words=watching or language != "en")
+        return
+    if output is not None:
+        raise UsageError("--output is of --json; the report goes into the run folder")
+    if not watching:
+        show_report(folder, language=language)
+        return
+    from netlab.report.live import watch
+
+    # The controller of the run may be on this machine, too: what it does comes first.
+    os.nice(LOWEST_PRIORITY)
+    try:
+        with interruptible():
+            watch(folder, language, tell)
+    except Interrupted as interrupt:
+        if interrupt.signal_number != signal.SIGINT:
+            raise
+
+
+def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
+    """The findings for programs: English, whatever the report's language."""
+    if page_words:
+        raise UsageError("--lang and --watch are of the report; --json is for programs")
+    from netlab.findings.analysis import load
+    from netlab.report.text.said import findings_json
+
+    write_output(output, findings_json(load(folder)))
+
+
+@click.command()
+@RUN
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    default="csv",
+    show_default=True,
+    help=FORMAT_HELP,
+)
+@click.option(
+    "--columns",
+    type=click.Choice(["all", "core"]),
+    default="all",
+    show_default=True,
+    help="core: some 25 that a person looks at first.",
+)
+@output_option()
+def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
+    """Write the table of RUN, one row a trial. As parquet it needs a file."""
+    from netlab.results.export import export as export_run
+
+    if output in (None, Path("-")) and form == "parquet":
+        raise UsageError("parquet is binary: name a file with --output FILE")
+    write_output(output, export_run(folder, form, core=columns == "core"))
+
+
+def show_overview(folder: Path) -> None:
+    """The means of a run, and nothing on the disk; where it is to be quiet its folder alone."""
+    if loudness() is Loudness.QUIET:
+        show(folder)
+        return
+    from netlab.findings.analysis import load
+    from netlab.report import overview_text
+
+    show(overview_text(load(folder), width=width()))
+
+
+def show_report(folder: Path, *, as_json: bool = False, language: str = "en") -> None:
+    """Make the report of a run folder, and say where it is: below the means; alone where it is to
+    be quiet; beside standard output where that has JSON.
+    """
+    from netlab.findings.analysis import load
+    from netlab.report import Report
+    from netlab.report.language import wording_in
+    from netlab.units import format_seconds
+
+    begun_s = time.monotonic()
+    loaded = load(folder)
+    made = Report(loaded, wording_in(language))
+    read_s = time.monotonic() - begun_s
+    page = made.write()
+    wrote_s = time.monotonic() - begun_s - read_s
+    if loudness() is Loudness.VERBOSE:
+        tell(f"{folder}: read in {format_seconds(read_s)}, drawn in {format_seconds(wrote_s)}")
+    if as_json:
+        tell(str(page))
+    elif loudness() is Loudness.QUIET:
+        show(page)
+    else:
+        show(made.overview_text(width()))
+        show(f"report: {page}")

@@ -1,0 +1,137 @@
+"""Round trips between two hosts: what the asking and the answering end are asked, and when.
+
+    `result` of the end that asks → stop the mirror → its `result`
+
+A host without an agent has no second end: the client asks an echo (RFC 862) there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.experiment.kinds import Connect, RoundTrip
+from netlab.measurement.conversation import (
+    Conversation,
+    ConversationEnd,
+    destination,
+    opened_by,
+)
+from netlab.measurement.ends import Ends
+from netlab.measurement.flow import COUNT_DEADLINE_S, PROBE_SLACK_S
+from netlab.measurement.requests import asked, in_order
+from netlab.remote.agent import Agent
+from netlab.remote.protocol import decimal
+
+A_TRANSACTION_S = 0.01
+"""What a deadline allows for each of a number of round trips, where that is the longer."""
+
+MIRROR_SLACK_S = 2.0
+"""What a mirror stays longer than the one that asks it: it must not be the first to leave."""
+
+SILENCE_S = 10.0
+"""Without a single answer for this long, and for ten time-outs, none is waited for any more: a
+number of requests to a host that is silent would each take its time-out."""
+
+Asking = RoundTrip | Connect
+
+
+@dataclass(slots=True)
+class Exchange(Conversation):
+    """Requests and answers between one end that asks and a mirror, or an echo without an agent."""
+
+    silence_s: float = SILENCE_S
+
+    @property
+    def asker(self) -> ConversationEnd:
+        """The end that asks."""
+        return next(side for side in self.sides if side.verb == "ask")
+
+    @property
+    def mirror(self) -> ConversationEnd | None:
+        """The end that answers; ``None`` where no agent does."""
+        return next((side for side in self.sides if side.verb == "mirror"), None)
+
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        """The mirror is over when the asking end is; both are where it answers nothing."""
+        mirror = self.mirror
+        if record["type"] == "progress" and side is not mirror and not side.ended:
+            elapsed_s = record.get("elapsed_ns", 0) / 1e9
+            if record.get("messages", 1) == 0 and elapsed_s > self.silence_s:
+                self.give_up(side, "no-answer", f"not one answer in {elapsed_s:.0f} s")
+        if record["type"] == "result" and side is not mirror and mirror and not mirror.ended:
+            self.stop(mirror)
+
+
+def exchange_of(setup: Asking, ends: Ends, *, within_s: float | None = None) -> Exchange:
+    """The client asks and connects, unless a firewall lets only the server connect.
+
+    A ``connect`` cell measures the client's connections: there the client always connects.
+    ``within_s``: a deadline in place of ``deadline_s``.
+    """
+    token = secrets.token_hex(16)
+    client = ends.client
+    limit_s = deadline_s(setup) if within_s is None else within_s
+    asking = keys_of(setup, "ask", "client", client, token) | {"deadline": decimal(limit_s)}
+    if ends.server is None:
+        assert ends.mirror is not None  # noqa: S101  (told to the type checker)
+        del asking["token"]
+        return Exchange(
+            name="",
+            connector=ConversationEnd(
+                client, "ask", ends.address("client", setup), asking | {"peer": "echo"}
+            ),
+            listener=None,
+            to=destination(ends.mirror.address, ends.mirror.port),
+            connecting=asked(setup, client, "connect"),
+            silence_s=_silence_s(setup),
+        )
+    server = ends.server
+    answering = keys_of(setup, "mirror", "server", server, token)
+    answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
+    asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)
+    mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
+    connects = ends.connects(setup.protocol) if isinstance(setup, RoundTrip) else "client"
+    listener, connector = opened_by(connects, server=mirror, client=asker)
+    return Exchange(
+        name="",
+        listener=listener,
+        connector=connector,
+        connecting=asked(setup, connector.agent, "connect"),
+        silence_s=_silence_s(setup),
+    )
+
+
+_KEYS = (
+    "kind proto token message response socket_buffer congestion nodelay dscp dont_fragment "
+    "no_checksum seconds count warm_up message_rate keep spin cpu close outstanding timeout hold "
+    "stamps"
+)
+
+
+def keys_of(setup: Asking, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+    """What an end is asked, but for how it is opened and until when it lives."""
+    keys: dict[str, Any] = {
+        "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
+        "proto": setup.protocol.lower(),
+        "token": token,
+        "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
+    }
+    return in_order(keys | asked(setup, agent, verb, whose), _KEYS)
+
+
+def _silence_s(setup: Asking) -> float:
+    timeout_s = setup.timeout_s if isinstance(setup, RoundTrip) else 0.0
+    return setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
+
+
+def deadline_s(setup: Asking) -> float:
+    """How long the end that asks lets a trial of these settings live."""
+    if setup.duration_s is not None:
+        return setup.warm_up_s + setup.duration_s + PROBE_SLACK_S
+    count = setup.count or 0
+    if setup.message_rate_per_s is not None:
+        return setup.warm_up_s + count / setup.message_rate_per_s + PROBE_SLACK_S
+    return setup.warm_up_s + max(COUNT_DEADLINE_S, count * A_TRANSACTION_S)

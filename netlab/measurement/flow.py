@@ -1,0 +1,73 @@
+"""One flow of messages between two agents: what each is asked, and who is stopped when.
+
+`window` of the receiver → stop the sender → its `result` → stop the receiver
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.experiment.kinds import Stream
+from netlab.measurement.conversation import Conversation, ConversationEnd
+from netlab.measurement.requests import asked, in_order
+from netlab.remote.agent import Agent
+from netlab.remote.protocol import decimal
+
+PROBE_SLACK_S = 10.0
+"""What a probe may take beyond warm-up and window before its own deadline ends the test."""
+
+COUNT_DEADLINE_S = 600.0
+"""Deadline of a trial that is bounded by a number of messages."""
+
+
+@dataclass(slots=True)
+class Flow(Conversation):
+    """Messages one way, between a listening and a connecting side."""
+
+    stopped: bool = False
+
+    @property
+    def sender(self) -> ConversationEnd:
+        """The end that sends."""
+        return next(side for side in self.sides if side.verb == "send")
+
+    @property
+    def receiver(self) -> ConversationEnd:
+        """The end that receives."""
+        return next(side for side in self.sides if side.verb == "receive")
+
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        """The receiver's window ends the sender; the sender's count ends the receiver."""
+        kind = record["type"]
+        if kind == "window" and side is self.receiver:
+            if not self.stopped and not self.sender.ended:
+                self.stopped = True
+                self.stop(self.sender)
+        elif kind == "result" and side is self.sender and not self.receiver.ended:
+            self.stop(self.receiver, sent=record.get("sent_messages", 0))
+
+
+_KEYS = (
+    "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
+    "dont_fragment dscp congestion rate message_rate method spin poll cpu"
+)
+
+
+def keys_of(stream: Stream, verb: str, whose: str, agent: Agent, token: str) -> dict[str, Any]:
+    """What the ``server`` or ``client`` that does ``verb`` is asked, but for how it is opened."""
+    keys: dict[str, Any] = {
+        "kind": "stream",
+        "proto": stream.protocol.lower(),
+        "token": token,
+        "deadline": decimal(deadline_s(stream)),
+    }
+    return in_order(keys | asked(stream, agent, verb, whose), _KEYS)
+
+
+def deadline_s(stream: Stream) -> float:
+    """How long a probe lets a trial of these settings live."""
+    if stream.duration_s is None:
+        return COUNT_DEADLINE_S
+    return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S

@@ -1,0 +1,38 @@
+"""The engine ``netprobe``: our own probe, at both ends of every kind of test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from netlab.experiment.records import Record, Value
+from netlab.experiment.schedule import Trial
+from netlab.measurement import payload_search, round_trip, stream
+from netlab.measurement.ends import Ends, OnGoodput
+from netlab.measurement.engine import register
+from netlab.measurement.record import recorded
+from netlab.measurement.rfc2544 import throughput_search
+
+_VALUES_OF: Mapping[str, Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]] = {
+    "stream": stream.values_of,
+    "round_trip": round_trip.values_of,
+    "connect": round_trip.values_of,
+    "payload_search": payload_search.values_of,
+    "throughput_search": throughput_search.values_of,
+}
+"""The room that measures each kind of test; ProbeError where it has no result."""
+
+
+class Netprobe:
+    """Our own probe."""
+
+    name = "netprobe"
+    tests: Collection[str] = _VALUES_OF.keys()
+
+    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+        """As every engine; never raises ``ProbeError``."""
+        values_of = _VALUES_OF[trial.cell.test]
+        return recorded(trial, ends, attempt, lambda: values_of(trial, ends, live))
+
+
+NETPROBE = Netprobe()
+register(NETPROBE)

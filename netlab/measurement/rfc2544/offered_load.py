@@ -1,0 +1,280 @@
+"""Frames at a given rate, one way or both ways at once, and what all hosts counted of them.
+
+Before it, for a tenth of a second and at half the rate, the device learns and wakes up; nothing of
+that counts. The streams of the trial itself are opened with a packet each way, so that what a
+device keeps for each stream is there before its first frame.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.ethernet import udp_message_in_frame
+from netlab.experiment.estimate import LEARN_S
+from netlab.experiment.host_counters import Watched
+from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.records import Value
+from netlab.experiment.trial_verdict import Counts, shared_drops
+from netlab.measurement.common_window import START_AHEAD_S
+from netlab.measurement.conversation import (
+    Conversation,
+    ConversationEnd,
+    OnProgress,
+    drive,
+    opened_by,
+)
+from netlab.measurement.ends import Ends
+from netlab.measurement.flow import Flow, keys_of
+from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
+from netlab.measurement.requests import asked, can
+from netlab.remote.protocol import decimal
+
+LEARN_SHARE = 0.5
+"""The device is warmed up at this share of the rate to come."""
+
+OVER_S = 0.5
+"""What a sender may take longer than asked before it is stopped; it is looked at once a second."""
+
+SLACK_S = 5.0
+"""What a probe may take beyond all this before its own deadline ends the test."""
+
+SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
+"""Direction → the ends that send."""
+
+
+Starts = Mapping[str, int]
+"""``client`` or ``server``, an end that sends → when it begins, by its own monotonic clock, ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedLoad:
+    """What is offered, each way."""
+
+    frames: int
+    frames_per_s: float | None
+    """``None``: as fast as the sender's link takes them."""
+    duration_s: float
+    """What it takes at that rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What came of a load."""
+
+    accounts: tuple[Counts, ...]
+    """Of each direction."""
+    hosts: Mapping[str, Watched]
+    """``client``, ``server``, ``observed_1`` … → what it counted."""
+    effective: Mapping[str, Value] = field(default_factory=dict)
+    """What the settings came to at both ends of each direction, by the names of a record."""
+
+
+def _nothing() -> None:
+    """Nobody wants to know that all has been sent."""
+
+
+@dataclass(slots=True)
+class LoadFlow(Flow):
+    """One direction. A sender that is too slow for its frames is stopped in time."""
+
+    longest_ns: int = 0
+    on_sent: Callable[[], None] = _nothing
+    """Called when the last frame has been sent."""
+
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        """As every flow; and what went out by the end of the time is the trial."""
+        late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
+        if record["type"] == "progress" and late and not self.stopped:
+            self.stopped = True
+            self.stop(self.sender)
+        Flow.follow(self, side, record)
+        if record["type"] == "result" and side is self.sender:
+            self.on_sent()
+
+
+def learn(setup: ThroughputSearch, ends: Ends, load: OfferedLoad, line_per_s: float) -> None:
+    """Let frames pass that do not count."""
+    rate = LEARN_SHARE * (load.frames_per_s or line_per_s)
+    frames = max(2, setup.streams, round(rate * LEARN_S))
+    flows = flows_of(setup, ends, OfferedLoad(frames, rate, frames / rate))
+    try:
+        drive(flows, lives_s(setup, frames / rate), lambda _side, _record: None)
+    except ProbeError as fault:
+        if fault.word != "no-traffic":
+            raise
+
+
+def offer(
+    setup: ThroughputSearch,
+    ends: Ends,
+    load: OfferedLoad,
+    on_progress: OnProgress,
+    *,
+    watch: Watch | None = None,
+    starts: Starts | None = None,
+) -> Offered:
+    """Send a load and wait for what is still on its way: an account of each direction.
+
+    ``watch``: one that has begun; ``starts``: as of ``flows_of``. Raises ProbeError where there is
+    none.
+    """
+    watch = watch or Watch.begin(ends, setup)
+    flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
+
+    def on_sent() -> None:
+        if all(flow.sender.ended for flow in flows):
+            watch.all_sent()
+
+    for flow in flows:
+        flow.on_sent = on_sent
+    try:
+        drive(flows, lives_s(setup, load.duration_s), on_progress)
+    except ProbeError as fault:
+        # Nothing of what went out arrived: of one stream that is a count.
+        if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
+            raise
+        if flows[0].sender.result is None:
+            raise
+    hosts = watch.end(_results(flows, ends))
+    return Offered(_accounts(flows, hosts), hosts, _effective(flows))
+
+
+def flows_of(
+    setup: ThroughputSearch,
+    ends: Ends,
+    load: OfferedLoad,
+    *,
+    residual_s: float | None = None,
+    starts: Starts | None = None,
+) -> list[LoadFlow]:
+    """A flow a direction, not begun yet. ``residual_s``: how long its receiver waits for frames
+    that are missing; ``None``: as it is used to. ``starts``: when its sender begins; ``None``:
+    both directions at one moment soon, one at once.
+    """
+    stream = Stream(
+        **setup.passed_on(Stream, but={"duration_s"}),
+        message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
+        duration_s=None,
+        count=load.frames,
+        message_rate_per_s=load.frames_per_s,
+        dont_fragment=all(can(ends.agent_of(whose), "dont-fragment") for whose in WHOSE),
+    )
+    sample: dict[str, Any] = (
+        {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
+    )
+    receiving: dict[str, Any] = {} if residual_s is None else {"drain": decimal(residual_s)}
+    common: dict[str, Any] = {"deadline": decimal(lives_s(setup, load.duration_s))}
+    if starts is None:
+        starts = _starts_soon(setup, ends) if setup.direction == "both" else {}
+    ahead_s = START_AHEAD_S if starts else 0.0
+    flows = []
+    for sender in SENDERS[setup.direction]:
+        begin = {"start_ns": starts[sender]} if sender in starts else {}
+        more = {"send": common | sample | begin, "receive": common | receiving}
+        flow = _flow(sender, stream, ends, more)
+        flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
+        flows.append(flow)
+    return flows
+
+
+def lives_s(setup: ThroughputSearch, duration_s: float) -> float:
+    """How long the probes let a trial of so long a load live."""
+    return START_AHEAD_S + duration_s + OVER_S + 1 + setup.residual_s + SLACK_S
+
+
+def _flow(
+    sender: str, stream: Stream, ends: Ends, more: Mapping[str, Mapping[str, Any]]
+) -> LoadFlow:
+    """``more``: what an end that sends, and one that receives, is asked besides."""
+    token = secrets.token_hex(16)
+
+    def side(whose: str) -> ConversationEnd:
+        agent = ends.agent_of(whose)
+        verb = "send" if whose == sender else "receive"
+        keys = keys_of(stream, verb, whose, agent, token) | dict(more[verb])
+        return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
+
+    listener, connector = opened_by(
+        ends.connects("UDP"), server=side("server"), client=side("client")
+    )
+    connecting = asked(stream, connector.agent, "connect")
+    return LoadFlow("", connector, listener, connecting=connecting)
+
+
+def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
+    """How far each sender's clock is off the controller's, ns."""
+    senders = SENDERS[setup.direction]
+    return {whose: ends.agent_of(whose).clock_offset().offset_ns for whose in senders}
+
+
+def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
+    """One start by the controller's clock, in each sender's own."""
+    return {whose: start_ns + offset for whose, offset in offsets_ns.items()}
+
+
+def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
+    offsets_ns = clocks(setup, ends)
+    return starts_at(offsets_ns, time.monotonic_ns() + round(1e9 * START_AHEAD_S))
+
+
+def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:
+    """What the probes of both ends said."""
+    return {
+        whose: [
+            side.result
+            for flow in flows
+            for side in flow.sides
+            if side.agent is ends.agent_of(whose) and side.result is not None
+        ]
+        for whose in WHOSE
+    }
+
+
+def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Counts, ...]:
+    accounts = [_account(flow) for flow in flows]
+    # An interface and a backlog count for both directions.
+    shared = shared_drops(
+        [max(0, each.lost - each.own_drops) for each in accounts],
+        sum(hosts[whose].dropped_on_the_way for whose in WHOSE),
+    )
+    return tuple(
+        replace(each, own_drops=each.own_drops + own)
+        for each, own in zip(accounts, shared, strict=True)
+    )
+
+
+def _account(flow: Flow) -> Counts:
+    """One direction, with what its receiving socket dropped."""
+    sent, received = flow.sender.result or {}, flow.receiver.result or {}
+    return Counts(
+        sent=sent["sent_messages"],
+        received=received.get("total_messages", 0),
+        sent_span_ns=max(0, sent["last_send_ns"] - sent["first_send_ns"]),
+        received_span_ns=received.get("elapsed_ns", 0),
+        own_drops=dropped_at_socket([received]) or 0,
+    )
+
+
+_IN_EFFECT = {
+    "sender_": ("send_buffer", "send_method"),
+    "receiver_": ("receive_buffer", "receive_method", "receive_steering"),
+}
+"""End of a direction → what the names begin with of what it says that its settings came to."""
+
+
+def _effective(flows: Sequence[Flow]) -> dict[str, Value]:
+    ways = dict(zip(WHOSE, ("to_server_", "to_client_"), strict=True)) if len(flows) > 1 else {}
+    values: dict[str, Value] = {}
+    for flow, way in zip(flows, ways.values() or ("",), strict=True):
+        for end, said in (("sender_", flow.sender.result), ("receiver_", flow.receiver.result)):
+            values |= {
+                f"{way}{end}{name}": value
+                for name, value in (said or {}).items()
+                if name.startswith(_IN_EFFECT[end])
+            }
+    return values

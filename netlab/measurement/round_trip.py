@@ -1,0 +1,67 @@
+"""The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
+from netlab.experiment.records import Value
+from netlab.experiment.schedule import Trial
+from netlab.measurement.conversation import ConversationEnd, drive
+from netlab.measurement.ends import Ends, OnGoodput, so_far
+from netlab.measurement.exchange import Asking, Exchange, deadline_s, exchange_of
+from netlab.measurement.record import of_connection, prefixed
+from netlab.measurement.requests import heeds
+
+HEADLINE = (
+    "transactions_per_s",
+    "transactions",
+    "lost_messages",
+    "elapsed_ns",
+    "rtt_count",
+    "rtt_min_ns",
+    "rtt_max_ns",
+    "rtt_mean_ns",
+    "rtt_sum_ns",
+    "rtt_histogram",
+    "rtt_histogram_bits",
+    "first_rtt_ns",
+)
+"""Of the end that asks; everything else it says stands under ``client_``."""
+
+
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
+    """What a trial measured; ProbeError where it has no result."""
+    setup = trial.cell.setup
+    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (told to the type checker)
+    exchange = exchange_of(setup, ends)
+
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        if side is exchange.asker:
+            live(trial.cell, so_far(record))
+
+    drive([exchange], deadline_s(setup), on_progress)
+    return _values(exchange, setup)
+
+
+def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
+    """Headlines first, then all that both ends said; of an echo there is one end only."""
+    asker, mirror = exchange.asker, exchange.mirror
+    asked = asker.result or {}
+    answered = mirror.result or {} if mirror is not None else {}
+    values: dict[str, Value] = {name: asked[name] for name in HEADLINE if name in asked}
+    values |= of_connection("", asked, answered)
+    values["connected_by"] = "client" if exchange.connector is asker else "server"
+    if setup.congestion is not None and setup.protocol == "TCP":
+        values["congestion_chosen"] = all(
+            heeds(ROWS["congestion"], setup.protocol, side.agent) for side in exchange.sides
+        )
+    if isinstance(setup, RoundTrip) and setup.stack_time:
+        values["stack_timed"] = mirror is not None and heeds(
+            ROWS["stack_time"], setup.protocol, mirror.agent
+        )
+    if mirror is None:
+        values["agentless"] = True
+    values |= prefixed("client_", {k: v for k, v in asked.items() if k not in HEADLINE})
+    return values | prefixed("server_", answered)

@@ -1,0 +1,131 @@
+"""The test ``stream``: messages one way, or both ways in one common window."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from netlab.errors import HostGone, ProbeError
+from netlab.experiment.kinds import ROWS, Stream
+from netlab.experiment.records import Value
+from netlab.experiment.schedule import Trial
+from netlab.measurement.common_window import CommonWindow, common_window
+from netlab.measurement.conversation import ConversationEnd, drive, opened_by
+from netlab.measurement.ends import Ends, OnGoodput, so_far
+from netlab.measurement.flow import Flow, deadline_s, keys_of
+from netlab.measurement.host_watch import DropWatch
+from netlab.measurement.record import of_connection, prefixed
+from netlab.measurement.requests import asked, heeds
+from netlab.remote.agent import Agent
+
+HEADLINE_OF_RECEIVER = (
+    "throughput_bit_per_s",
+    "elapsed_ns",
+    "received_messages",
+    "lost_messages",
+    "duplicate_messages",
+    "reordered_messages",
+    "drain_ns",
+)
+HEADLINE_OF_SENDER = ("sent_bit_per_s", "sent_messages", "setup_ns")
+
+
+def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
+    """What a trial measured; ProbeError where it has no result."""
+    stream = trial.cell.setup
+    assert isinstance(stream, Stream)  # noqa: S101  (told to the type checker)
+    window = _window(stream, ends)
+    flows = _flows(stream, ends, window)
+
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        if side.verb == "receive":
+            flow = next(each.name for each in flows if side in each.sides)
+            live(trial.cell, so_far(record, flow))
+
+    watch = DropWatch.begin(ends, stream)
+    drive(flows, deadline_s(stream), on_progress)
+    values: dict[str, Value] = watch.end()
+    for flow in flows:
+        values |= _values(flow, stream, ends.connects(stream.protocol))
+    return values | _of_all_flows(flows, window, ends)
+
+
+def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow]:
+    """The client connects, whichever way the data go, unless a firewall lets only the server."""
+    names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
+    flows = []
+    for name in names[stream.direction]:
+        client_sends = name == "to_server_" or stream.direction == "client-sends"
+        token = secrets.token_hex(16)
+
+        def side(whose: str, verb: str, token: str = token) -> ConversationEnd:
+            agent = ends.agent_of(whose)
+            keys = keys_of(stream, verb, whose, agent, token)
+            if window is not None:
+                keys |= window.in_clock_of(agent).keys()
+            return ConversationEnd(agent, verb, ends.address(whose, stream), keys)
+
+        server = side("server", "receive" if client_sends else "send")
+        client = side("client", "send" if client_sends else "receive")
+        connects = ends.connects(stream.protocol)
+        listener, connector = opened_by(connects, server=server, client=client)
+        flows.append(
+            Flow(name, connector, listener, connecting=asked(stream, connector.agent, "connect"))
+        )
+    return flows
+
+
+def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
+    """The one window of both directions, or of all trials of a round; ``None``: of neither."""
+    if stream.duration_s is None:
+        return None
+    agents = ends.agent_of_server, ends.client
+    if ends.window is not None and ends.window.knows(*agents):
+        return ends.window
+    return common_window([stream], agents) if stream.direction == "both" else None
+
+
+def _values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
+    """What a flow measured: headlines first, then all that both ends said."""
+    sender, receiver = flow.sender.result or {}, flow.receiver.result or {}
+    values: dict[str, Value] = {}
+    for source, names in ((receiver, HEADLINE_OF_RECEIVER), (sender, HEADLINE_OF_SENDER)):
+        values |= {flow.name + name: source[name] for name in names if name in source}
+    values |= of_connection(flow.name, sender, receiver)
+    if stream.congestion is not None and stream.protocol == "TCP":
+        chosen = heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
+        values[flow.name + "congestion_chosen"] = chosen
+    values[flow.name + "connected_by"] = connected_by
+    values |= prefixed(flow.name + "receiver_", receiver)
+    return values | prefixed(flow.name + "sender_", sender)
+
+
+def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) -> dict[str, Value]:
+    """Whether a sum over the common window would be one: each flow sent over the whole of it."""
+    if window is None:
+        return {}
+    agents = ends.agent_of_server, ends.client
+    whole = True
+    for flow in flows:
+        result, asked = flow.sender.result or {}, flow.sender.keys
+        opens, closes = asked["window_open_ns"], asked["window_close_ns"]
+        whole = whole and (
+            result.get("first_send_ns", opens + 1) <= opens
+            and result.get("last_send_ns", 0) >= closes
+        )
+    return {
+        "common_window": whole,
+        "common_window_trials": window.trials,
+        "common_window_open_ns": window.open_ns,
+        "clock_bound_ns": window.bound_ns(*agents),
+        **_drift(window, agents),
+    }
+
+
+def _drift(window: CommonWindow, agents: tuple[Agent, Agent]) -> dict[str, Value]:
+    """Whether their clocks kept step; a host lost right now takes nothing of what was measured."""
+    try:
+        return {"clock_drift_ns": window.drift_ns(*agents)}
+    except (HostGone, ProbeError):
+        return {}

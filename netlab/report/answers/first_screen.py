@@ -1,0 +1,59 @@
+"""A run → the lines of the first screen: answers, comparisons, warnings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netlab.experiment.pairings import is_by_name
+from netlab.report.answers import comparisons, pairs, payloads, searches, streams, trips
+from netlab.report.answers.answer import AnswerLine
+from netlab.report.sections.comparisons import judged_of
+from netlab.report.text import summary
+
+if TYPE_CHECKING:
+    from netlab.compare.judge import Judged
+    from netlab.experiment.comparisons import Comparison
+    from netlab.findings.analysis import Analysis
+    from netlab.results.readings import Reading
+
+MOST_WARNINGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLines:
+    """What a reader is told first."""
+
+    answers: tuple[AnswerLine, ...]
+    comparisons: tuple[AnswerLine, ...]
+    warnings: tuple[AnswerLine, ...]
+    judged: tuple[tuple[Comparison, tuple[Judged, ...]], ...]
+    """What the comparisons are made from."""
+
+
+def first_lines(run: Analysis, readings: Sequence[Reading]) -> FirstLines:
+    """What was found, in the order of the report's sections; of an empty run there is nothing."""
+    link = run.plan.link
+    by_name = [each for each in readings if is_by_name(each.pairing)]
+    others = [each for each in readings if not is_by_name(each.pairing)]
+
+    def of(*tests: str) -> list[Reading]:
+        return [each for each in others if each.test in tests]
+
+    judged = judged_of(run.plan.matrix_text, readings)
+    found = (
+        *streams.answers(of("stream"), link),
+        *pairs.answers(by_name),
+        *trips.answers(of("round_trip", "connect")),
+        *payloads.answers(of("payload_search"), run.findings),
+        *searches.answers(of("throughput_search")),
+    )
+    return FirstLines(found, comparisons.answers(judged), _warnings(run), judged)
+
+
+def _warnings(run: Analysis) -> tuple[AnswerLine, ...]:
+    return tuple(
+        AnswerLine(sentence, cells, summary.NAME)
+        for sentence, cells in summary.leading_warnings(run)[:MOST_WARNINGS]
+    )

@@ -1,0 +1,72 @@
+"""Readings of searches for the highest rate → a line a pair of ports: from which size on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.messages import Message, _, joined
+from netlab.report.answers.answer import AnswerLine
+from netlab.report.sections import bottlenecks
+from netlab.results.quantities import names_of
+from netlab.results.readings import Reading
+from netlab.stats import mean
+
+FULL = 0.995
+"""Of the line rate: a search ends within half a per cent of what it looks for."""
+_SECTION = "rate-without-loss"
+
+
+def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+    """One a pair of ports and set of conditions."""
+    names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
+    groups: dict[str, list[Reading]] = {}
+    for each in readings:
+        words = [word for word in (each.pairing, names[each.cell]) if word]
+        if each.number("line_share") is not None:
+            groups.setdefault(joined(" ", words), []).append(each)
+    return tuple(_answer(name, those) for name, those in groups.items())
+
+
+def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
+    by_size: dict[int, list[Reading]] = {}
+    for each in readings:
+        by_size.setdefault(int(str(each.settings.get("frame_bytes", 0))), []).append(each)
+    shares = {size: _share(by_size[size]) for size in sorted(by_size)}
+    full: int | None = None
+    for size in reversed(shares):
+        if shares[size] < FULL:
+            break
+        full = size
+    least = min(shares, key=lambda size: shares[size])
+    cells = (by_size[least][0].cell, *(each.cell for each in readings))
+    return AnswerLine(
+        _sentence(name, full, least, by_size[least], shares[least]),
+        tuple(dict.fromkeys(cells)),
+        _SECTION,
+        f"{_SECTION}-share",
+    )
+
+
+def _sentence(
+    name: str, full: int | None, least: int, trials: Sequence[Reading], share: float
+) -> Message:
+    said = (
+        _("{name}: nowhere the line rate without loss", name=name)
+        if full is None
+        else _("{name}: line rate without loss from {size} bytes on", name=name, size=str(full))
+    )
+    if share >= FULL:
+        return said
+    limits = dict.fromkeys(bottlenecks.limit_words(trial) for trial in trials)
+    return _(
+        "{said}; {size} bytes: {share} % of it, {limit}",
+        said=said,
+        size=str(least),
+        share=f"{100 * share:.1f}",
+        limit=joined("; ", [limit for limit in limits if limit]) or _("limit not known"),
+    )
+
+
+def _share(trials: Sequence[Reading]) -> float:
+    found = [trial.number("line_share") for trial in trials]
+    return mean([each for each in found if each is not None])

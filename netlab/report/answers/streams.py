@@ -1,0 +1,212 @@
+"""Readings of streams → a line a protocol: where it fills the wire, where it does least. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from netlab.experiment.matrix import Link
+from netlab.findings.sample import LINK_FULL
+from netlab.messages import Message, _, counted, joined
+from netlab.report.answers.answer import AnswerLine
+from netlab.report.text.phrases import listed, share_words, with_interval
+from netlab.results.ceilings import ceiling_of
+from netlab.results.labels import figure
+from netlab.results.layout import Bin, TableColumn, lay_out
+from netlab.results.readings import Reading
+from netlab.stats import MIN_TRIALS, interval, mean, median
+
+_SECTION = "tables"
+_CHART = "message-size"
+
+
+@dataclass(frozen=True)
+class PairingSize:
+    """All cells of a pairing with one protocol, message size and way of the data."""
+
+    pairing: str
+    column: TableColumn
+    bins: tuple[Bin, ...]
+    ceiling_bit_per_s: float | None
+
+    @cached_property
+    def means_bit_per_s(self) -> tuple[float, ...]:
+        """The mean of each cell's trials."""
+        return tuple(mean(b.throughputs_bit_per_s) for b in self.bins if b.throughputs_bit_per_s)
+
+    @cached_property
+    def middle_bit_per_s(self) -> float:
+        """The median over its cells: a buffer that is too small does not hide the rest."""
+        return median(self.means_bit_per_s)
+
+    @property
+    def share(self) -> float | None:
+        """Of the wire ceiling, where it is known."""
+        ceiling = self.ceiling_bit_per_s
+        return None if ceiling is None else self.middle_bit_per_s / ceiling
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Of the wire ceiling, of each cell; none where that is not known."""
+        ceiling = self.ceiling_bit_per_s
+        return () if ceiling is None else tuple(each / ceiling for each in self.means_bit_per_s)
+
+    @property
+    def full_shares(self) -> tuple[float, ...]:
+        """The same of those cells that fill the wire."""
+        return tuple(share for share in self.shares if share >= LINK_FULL)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Keys, the least throughput first."""
+        measured = [each for each in self.bins if each.throughputs_bit_per_s]
+        return tuple(each.cell for each in sorted(measured, key=_mean_of))
+
+
+def _mean_of(place: Bin) -> float:
+    return mean(place.throughputs_bit_per_s)
+
+
+def answers(readings: Sequence[Reading], link: Link | None) -> tuple[AnswerLine, ...]:
+    """One a protocol; of a single cell with its interval."""
+    found: dict[str, list[PairingSize]] = {}
+    for each in _pairing_sizes(readings, link):
+        found.setdefault(each.column.protocol, []).append(each)
+    return tuple(_told(protocol, those, readings) for protocol, those in found.items())
+
+
+def _told(protocol: str, those: Sequence[PairingSize], readings: Sequence[Reading]) -> AnswerLine:
+    """With the pairings that have no result at all."""
+    answer, measured = _answer(protocol, those), {each.pairing for each in those}
+    planned = dict.fromkeys(r.pairing for r in readings if r.protocol == protocol)
+    without = [each for each in planned if each not in measured]
+    if not without:
+        return answer
+    none = _("no result in {pairings}", pairings=listed(without))
+    return replace(answer, sentence=joined("; ", [answer.sentence, none]))
+
+
+def _pairing_sizes(readings: Sequence[Reading], link: Link | None) -> Iterator[PairingSize]:
+    """By protocol, pairing and size; without what stayed within a host or has no result."""
+    places: dict[tuple[str, TableColumn], list[Bin]] = {}
+    for grid in lay_out(readings).grids:
+        for column in () if grid.same_host else grid.columns:
+            places.setdefault((grid.pairing, column), []).extend(grid.column(column))
+    for (pairing, column), bins in places.items():
+        if any(each.throughputs_bit_per_s for each in bins):
+            ceiling = ceiling_of(column, bins, link)
+            highest = None if ceiling is None else ceiling.highest_bit_per_s
+            yield PairingSize(pairing, column, tuple(bins), highest)
+
+
+def _answer(protocol: str, those: Sequence[PairingSize]) -> AnswerLine:
+    least = min(those, key=lambda each: each.share or each.middle_bit_per_s)
+    cells = tuple(dict.fromkeys([*least.cells, *(cell for each in those for cell in each.cells)]))
+    if len(those) == 1 and len(least.means_bit_per_s) == 1:
+        return AnswerLine(_of_one(least), cells, _SECTION)
+    if any(each.share is None for each in those):
+        sentence = _unshared(protocol, those, least)
+    else:
+        sentence = _shared(protocol, those, least)
+    return AnswerLine(sentence, cells, _SECTION, _CHART)
+
+
+def _of_one(found: PairingSize) -> Message:
+    """``TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % of the …``."""
+    trials = [value for place in found.bins for value in place.throughputs_bit_per_s]
+    middle = mean(trials)
+    half = interval(trials).half_width if len(trials) >= MIN_TRIALS else None
+    said = _(
+        "{protocol}, {size} bytes: {rate} Mbit/s of payload ({trials})",
+        protocol=found.column.protocol,
+        size=found.column.label,
+        rate=figure(middle / 1e6) if half is None else with_interval(middle / 1e6, half / 1e6),
+        trials=counted("{number} trial", "{number} trials", len(trials)),
+    )
+    ceiling = found.ceiling_bit_per_s
+    return said if ceiling is None else joined(", ", [said, share_words(middle, ceiling)])
+
+
+def _unshared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> Message:
+    most = max(those, key=lambda each: each.middle_bit_per_s)
+    return _(
+        "{protocol}: {least} to {most}, medians over cells",
+        protocol=protocol,
+        least=_rate_of(least),
+        most=_rate_of(most),
+    )
+
+
+def _rate_of(found: PairingSize) -> Message:
+    return _(
+        "{rate} Mbit/s ({pairing}, {size} bytes)",
+        rate=figure(found.middle_bit_per_s / 1e6),
+        pairing=found.pairing,
+        size=found.column.label,
+    )
+
+
+def _shared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> Message:
+    """Which pairings fill the wire from which size on, and what does least of all."""
+    full = _full_from(those)
+    if not full:
+        said = _("{protocol} fills the wire nowhere", protocol=protocol)
+    else:
+        at_wire = [
+            each
+            for each in those
+            if each.pairing in full and each.column.message_bytes >= full[each.pairing]
+        ]
+        ends = sorted(each.share or 0 for each in at_wire)
+        some, every = (
+            sum(len(shares) for shares in found)
+            for found in zip(*((each.full_shares, each.shares) for each in at_wire), strict=True)
+        )
+        said = _(
+            "{protocol} fills the wire {where}: {shares} % of the ceiling",
+            protocol=protocol,
+            where=joined("; ", _where(full)),
+            shares=_span(ends),
+        )
+        if some < every:
+            but = _("at the median, in {some} of {all} cells", some=str(some), all=str(every))
+            said = joined(" ", [said, but])
+    if (least.share or 0) >= LINK_FULL:
+        return said
+    worst = _(
+        "least {rate} Mbit/s, {share} % of it, in {pairing} with {size} bytes",
+        rate=figure(least.middle_bit_per_s / 1e6),
+        share=f"{100 * (least.share or 0):.1f}",
+        pairing=least.pairing,
+        size=least.column.label,
+    )
+    return joined("; ", [said, worst])
+
+
+def _full_from(those: Sequence[PairingSize]) -> dict[str, int]:
+    """Pairing → the size from which on all that was measured fills the wire."""
+    found: dict[str, int] = {}
+    for pairing in dict.fromkeys(each.pairing for each in those):
+        sizes = sorted(each.column for each in those if each.pairing == pairing)
+        its = {each.column: each for each in those if each.pairing == pairing}
+        for column in reversed(sizes):
+            if (its[column].share or 0) < LINK_FULL:
+                break
+            found[pairing] = column.message_bytes
+    return found
+
+
+def _where(full: dict[str, int]) -> Iterator[Message]:
+    """``from 64 bytes on in LL and WL``, a part a size."""
+    for size in sorted(set(full.values())):
+        yield _(
+            "from {size} bytes on in {pairings}",
+            size=str(size),
+            pairings=listed([pairing for pairing, its in full.items() if its == size]),
+        )
+
+
+def _span(shares: Sequence[float]) -> str:
+    least, most = f"{100 * shares[0]:.1f}", f"{100 * shares[-1]:.1f}"
+    return least if least == most else _("{least} to {most}", least=least, most=most)

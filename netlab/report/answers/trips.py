@@ -1,0 +1,96 @@
+"""Readings of round trips and connections → a line a protocol and message size. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netlab.messages import Message, _, counted, joined
+from netlab.report.answers.answer import AnswerLine
+from netlab.report.sections.pooled import pooled
+from netlab.report.text.phrases import in_us, percentile_words, with_interval
+from netlab.results.labels import figure
+from netlab.results.quantities import names_of, quantities_of
+from netlab.results.readings import Reading
+from netlab.stats import MIN_TRIALS, interval, mean
+
+MOST_LINES = 4
+"""Of more protocols and sizes there is one line for all."""
+_TOLD_SHARE = (0.99,)
+
+
+def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+    """The shortest and the longest mean of each protocol and size, with their intervals."""
+    found: list[AnswerLine] = []
+    for test in dict.fromkeys(reading.test for reading in readings):
+        those = [
+            each
+            for each in readings
+            if each.test == test and each.status == "ok" and _means_us([each])
+        ]
+        names = names_of(those, leaving_out=("protocol", "message_bytes"), brief=True)
+        groups: dict[str, list[Reading]] = {}
+        for each in those:
+            size = "" if each.message_bytes is None else str(each.message_bytes)
+            words = [word for word in (each.protocol, size) if word]
+            groups.setdefault(joined(" ", words), []).append(each)
+        if len(groups) > MOST_LINES:
+            groups = {those[0].protocol: those}
+            names = names_of(those, brief=True)
+        found += [_answer(test, title, group, names) for title, group in groups.items()]
+    return tuple(found)
+
+
+def _answer(
+    test: str, title: str, readings: Sequence[Reading], names: dict[str, str]
+) -> AnswerLine:
+    by_cell: dict[str, list[Reading]] = {}
+    for each in readings:
+        by_cell.setdefault(each.cell, []).append(each)
+    cells = sorted(by_cell, key=lambda cell: mean(_means_us(by_cell[cell])))
+    section = test.replace("_", "-")
+    what = _("a connection with its answer") if test == "connect" else _("a round trip")
+    if len(cells) == 1:
+        trials = by_cell[cells[0]]
+        histogram = pooled(trials)
+        said = _(
+            "{title}: {time} {what} ({trials})",
+            title=title,
+            time=_time(trials),
+            what=what,
+            trials=counted("{number} trial", "{number} trials", len(trials)),
+        )
+        ends = () if histogram is None else percentile_words(histogram, _TOLD_SHARE, in_us)
+        return AnswerLine(joined(", ", [said, *ends]), tuple(cells), section, section)
+    several = len({each.pairing for each in readings}) > 1
+    least, most = (
+        _(
+            "{time} ({cell})",
+            time=_time(by_cell[cell]),
+            cell=_name(by_cell[cell], names, several=several),
+        )
+        for cell in (cells[0], cells[-1])
+    )
+    sentence = _(
+        "{title}: {what} takes {least} to {most}", title=title, what=what, least=least, most=most
+    )
+    return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
+
+
+def _name(trials: Sequence[Reading], names: dict[str, str], *, several: bool) -> str:
+    words = [trials[0].pairing] if several else []
+    return joined(", ", [*words, *([names[trials[0].cell]] if names[trials[0].cell] else [])])
+
+
+def _means_us(trials: Sequence[Reading]) -> list[float]:
+    """Of those that have one: a ping that lost an answer in a document has none."""
+    (quantity,) = quantities_of(trials[0])
+    found = [quantity.in_unit(each) for each in trials]
+    return [each for each in found if each is not None]
+
+
+def _time(trials: Sequence[Reading]) -> Message:
+    """``124.0 ± 1.4 µs``: as many digits as the interval bears."""
+    values = _means_us(trials)
+    if len(values) < MIN_TRIALS:
+        return joined(" ", [figure(mean(values)), "µs"])
+    return joined(" ", [with_interval(mean(values), interval(values).half_width), "µs"])

@@ -1,0 +1,281 @@
+"""Which picture is shown first of a kind of run, made from its readings and charts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from netlab.compare.judge import Judged
+from netlab.experiment.comparisons import Comparison
+from netlab.experiment.matrix import Link
+from netlab.experiment.pairings import is_by_name
+from netlab.messages import Message, _, joined
+from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
+from netlab.report.first_picture.intervals import Axis, IntervalRow, interval_picture
+from netlab.report.first_picture.lines import chart_picture
+from netlab.report.first_picture.scene import FirstPicture, titled
+from netlab.report.sections.all_pairs import INSIDE, NOT_ASKED, PairMatrix, boards_of
+from netlab.report.sections.comparisons import in_words, interval_words
+from netlab.report.sections.pooled import pooled
+from netlab.report.tables.elements import Chart
+from netlab.report.tables.tables import NOT_PLANNED
+from netlab.results.ceilings import ceiling_of
+from netlab.results.labels import figure, setting_value
+from netlab.results.layout import BinGrid, Layout, LevelValue, TableColumn
+from netlab.results.quantities import names_of
+from netlab.results.readings import Reading
+from netlab.stats import MARGIN, mean
+
+MOST = 2
+"""Pictures that stand on the first screen."""
+MOST_PLACES = 1200
+"""Of a map; what is beyond is in the tables."""
+MOST_ROWS = 14
+_LOG_FROM = 8
+"""Times that differ by more than this factor stand on a logarithmic axis."""
+
+
+def pictures(
+    readings: Sequence[Reading],
+    layout: Layout,
+    link: Link | None,
+    charts: Sequence[object],
+    judged: Sequence[tuple[Comparison, Sequence[Judged]]],
+) -> tuple[FirstPicture, ...]:
+    """The first ones of what the run has, in the order of the answers."""
+    drawn = [chart for chart in charts if isinstance(chart, Chart)]
+    found = [
+        *_hosts(readings),
+        *_streams(layout, link, drawn),
+        *_trips(readings),
+        *_named(drawn, "payload-udp", "payload-"),
+        *_named(drawn, "rate-without-loss-share"),
+    ]
+    forest = [each for each in (_forest(judged),) if each is not None]
+    return (*found[: MOST - len(forest)], *forest)
+
+
+def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
+    for name in beginnings:
+        for chart in charts:
+            if chart.name.startswith(name):
+                return [chart_picture(chart)]
+    return []
+
+
+def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
+    """Client by server, a panel a quantity; colours are shares of the most over a cable."""
+    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
+    if not by_name:
+        return []
+    boards = boards_of(by_name)
+    shown = [each for each in boards if len(each.roles) ** 2 <= MOST_PLACES][:2]
+    if not shown:
+        return []
+    panels = [_host_panel(each) for each in shown]
+    unit = shown[0].quantity.unit
+    title = _("{unit} by client (row) and server (column)", unit=unit)
+    return [heat_picture(title, panels, of_what=_("% of the most over a cable"))]
+
+
+def _host_panel(board: PairMatrix) -> HeatPanel:
+    known = [each.value for each in board.spots.values() if not each.inside and each.value]
+    most = max(known, default=1.0)
+    rows = []
+    for client in board.roles:
+        row: list[Spot | None] = []
+        for server in board.roles:
+            pair, head = board.spots.get((client, server)), f"{client} → {server}"
+            if pair is None or pair.value is None:
+                inside = pair is not None and pair.inside
+                why = NOT_ASKED if pair is None else pair.readings[0].why_blank
+                told = titled(head, why, INSIDE) if inside else titled(head, why)
+                row.append(Spot(None, "", told, "" if pair is None else pair.readings[0].cell))
+                continue
+            value = joined(" ", [figure(pair.value), board.quantity.unit])
+            told = titled(head, value, INSIDE) if pair.inside else titled(head, value)
+            share = 100 * pair.value / most
+            words = f"{pair.value:.0f}"
+            row.append(Spot(share, words, told, pair.readings[0].cell, pair.inside))
+        rows.append(tuple(row))
+    return HeatPanel(board.title, board.roles, board.roles, tuple(rows))
+
+
+def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list[FirstPicture]:
+    """A map where two axes vary; lines where one does; else the trials of the few cells."""
+    grids = [grid for grid in layout.grids if grid.bins]
+    if not grids:
+        return []
+    rows = max(len(grid.rows) for grid in grids)
+    columns = max(len(grid.columns) for grid in grids)
+    several = (rows > 1 and columns > 1) or (len(grids) > 2 and rows * columns > 2)
+    if several and len(grids[0].rows) * len(grids[0].columns) <= MOST_PLACES:
+        return [_map(grids, link)]
+    lined = [each for each in charts if each.name.startswith(("message-size", "socket-buffer"))]
+    if rows * columns > 2 and lined:
+        return [chart_picture(lined[0])]
+    return _trials(grids, link)
+
+
+def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
+    known = any(ceiling_of(c, g.column(c), link) for g in grids for c in g.columns)
+    most = max(_middles(grids), default=1.0)
+    panels: list[HeatPanel] = []
+    places = 0
+    for grid in grids:
+        places += len(grid.rows) * len(grid.columns)
+        if places > MOST_PLACES and panels:
+            break
+        panels.append(_grid_panel(grid, link, None if known else most))
+    title = _("Share of the wire ceiling, %") if known else _("Throughput")
+    of_what = _("% of the wire ceiling") if known else _("% of the most of this run")
+    return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
+
+
+def _middles(grids: Sequence[BinGrid]) -> list[float]:
+    bins = [place for grid in grids for place in grid.bins.values()]
+    return [mean(place.throughputs_bit_per_s) for place in bins if place.throughputs_bit_per_s]
+
+
+def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPanel:
+    return HeatPanel(
+        grid.title,
+        tuple(setting_value(grid.row_setting, row) for row in grid.rows),
+        tuple(column.words for column in grid.columns),
+        tuple(
+            tuple(_spot(grid, row, column, link, most) for column in grid.columns)
+            for row in grid.rows
+        ),
+    )
+
+
+def _spot(
+    grid: BinGrid, row: LevelValue, column: TableColumn, link: Link | None, most: float | None
+) -> Spot:
+    place = grid.bins.get((row, column))
+    head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
+    if place is None:
+        return Spot(None, "", titled(head, NOT_PLANNED))
+    found = place.throughputs_bit_per_s
+    if not found:
+        return Spot(None, "", titled(head, *{each.why_blank for each in place.blanks}), place.cell)
+    ceiling = ceiling_of(column, grid.column(column), link)
+    whole = most if ceiling is None else ceiling.highest_bit_per_s
+    value = joined(" ", [figure(mean(found) / 1e6), "Mbit/s"])
+    if whole is None:
+        return Spot(None, "", titled(head, value), place.cell)
+    share = 100 * mean(found) / whole
+    told = titled(head, value, joined(" ", [figure(share, 1), "%"]))
+    return Spot(share, f"{share:.0f}", told, place.cell, grid.same_host)
+
+
+def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
+    """Each trial of the few cells as a dot, as a share of the ceiling."""
+    rows = []
+    for grid in grids:
+        for (_row, column), place in grid.bins.items():
+            ceiling = ceiling_of(column, [place], link)
+            found = place.throughputs_bit_per_s
+            if ceiling is None or len(found) < 2:
+                continue
+            shares = tuple(100 * each / ceiling.highest_bit_per_s for each in found)
+            label = joined(" ", [grid.pairing, column.words])
+            rows.append(_of_trials(label, shares, place.cell))
+    if not rows:
+        return []
+    axis = Axis(_("% of the wire ceiling"), level=100.0)
+    title = _("Throughput of each trial as a share of the wire ceiling")
+    return [interval_picture(title, title, rows, axis)]
+
+
+def _of_trials(label: str, values: tuple[float, ...], cell: str) -> IntervalRow:
+    return IntervalRow(
+        label, mean(values), min(values), max(values), dots=values, told=label, cell=cell
+    )
+
+
+def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
+    """All single times of each cell: quartiles, and from 1 to 99 %."""
+    those = [r for r in readings if r.test in ("round_trip", "connect") and r.status == "ok"]
+    those = [r for r in those if not is_by_name(r.pairing)]
+    names, several = names_of(those, brief=True), len({r.pairing for r in those}) > 1
+    found = list(_distributions(those, names, several=several))
+    rows = found[:MOST_ROWS]
+    if not rows:
+        return []
+    ends = [value for row in rows for value in (row.low, row.high) if value]
+    axis = Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
+    title = _("Times of a round trip: median, half of all, 1 to 99 % of all")
+    title = _partly(title, len(rows), len(found))
+    return [interval_picture(title, title, rows, axis)]
+
+
+def _distributions(
+    readings: Sequence[Reading], names: dict[str, str], *, several: bool
+) -> Iterator[IntervalRow]:
+    for cell in dict.fromkeys(reading.cell for reading in readings):
+        trials = [reading for reading in readings if reading.cell == cell]
+        histogram = pooled(trials)
+        if histogram is None or histogram.count < 100:
+            continue
+        shares = (
+            Fraction(1, 100),
+            Fraction(1, 4),
+            Fraction(1, 2),
+            Fraction(3, 4),
+            Fraction(99, 100),
+        )
+        low, first, middle, third, high = (
+            (histogram.percentile(share) or 0) / 1e3 for share in shares
+        )
+        label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
+        told = titled(label, joined(" ", [figure(middle, 1), "µs"]))
+        yield IntervalRow(label, middle, low, high, (first, third), told=told, cell=cell)
+
+
+def _partly(title: Message, shown: int, every: int) -> Message:
+    """What is left out is said."""
+    if shown == every:
+        return title
+    return _("{title} (the first {shown} of {all})", title=title, shown=str(shown), all=str(every))
+
+
+def _forest(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
+    """A ratio with its interval a pair of cells and quantity; the same is shaded."""
+    rows: list[IntervalRow] = []
+    shown = every = 0
+    for asked, pairs in judged:
+        told = [each for each in pairs if each.verdict.low and each.verdict.high]
+        for quantity in dict.fromkeys(each.aligned.quantity for each in told):
+            those = [each for each in told if each.aligned.quantity is quantity]
+            every += len(those)
+            if rows and len(rows) + len(those) >= MOST_ROWS + 6:
+                continue
+            shown += len(those)
+            rows.append(IntervalRow(titled(asked.name, quantity.name)))
+            rows += [_ratio(each) for each in those]
+    if not rows:
+        return None
+    axis = Axis(
+        _("ratio, contender by baseline; shaded: the same"),
+        logarithmic=True,
+        level=1.0,
+        margin=(1 / (1 + MARGIN), 1 + MARGIN),
+    )
+    title = _partly(_("Comparisons: ratio and 95 % interval"), shown, every)
+    meaning = _("Filled: different among all comparisons of the run. Hollow: not shown.")
+    return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
+
+
+def _ratio(row: Judged) -> IntervalRow:
+    verdict, aligned = row.verdict, row.aligned
+    words = in_words(verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired)
+    return IntervalRow(
+        aligned.label,
+        verdict.ratio,
+        verdict.low,
+        verdict.high,
+        shown=verdict.verdict == "different",
+        told=titled(aligned.label, words, interval_words(verdict)),
+        cell=aligned.cells[1],
+    )

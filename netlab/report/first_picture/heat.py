@@ -1,0 +1,144 @@
+"""Grids of figures → panels of coloured places; blanks are hatched and say why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netlab.messages import _
+from netlab.report.first_picture.scene import (
+    LETTER,
+    NARROW,
+    TYPE,
+    WIDE,
+    FirstPicture,
+    Mark,
+    Scene,
+    rect,
+    words,
+)
+
+BOUNDS = (10, 25, 50, 75, 90, 95, 98)
+"""Per cent at which a colour begins; finer near the ceiling, where everything is."""
+BLANK = "blank-spot"
+INSIDE = "inside-spot"
+_GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
+_PANELS_ABREAST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One place: its figure, or why it has none."""
+
+    percent: float | None
+    """Of the ceiling, or of the most; it makes the colour."""
+    words: str
+    """What is written on it, where there is room."""
+    told: str
+    """What the pointer is told."""
+    cell: str = ""
+    inside: bool = False
+    """Within one machine: it has no colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatPanel:
+    """One grid: a pairing with its rows and columns as the table has them."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    spots: tuple[tuple[Spot | None, ...], ...]
+
+
+def look_of(spot: Spot | None) -> str:
+    """Its class: one of eight colours, or hatched."""
+    if spot is None:
+        return BLANK
+    if spot.inside:
+        return INSIDE
+    if spot.percent is None:
+        return BLANK
+    return f"heat-{sum(spot.percent >= bound for bound in BOUNDS)}"
+
+
+def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> FirstPicture:
+    """Two panels abreast; the legend says what a colour means."""
+    bounds = ("0", *map(str, BOUNDS))
+    legend = [(f"heat-{index}", bound) for index, bound in enumerate(bounds)]
+    every = [spot for panel in panels for row in panel.spots for spot in row]
+    if any(look_of(spot) == BLANK for spot in every):
+        legend.append((BLANK, _("no figure: the pointer tells why")))
+    if any(spot is not None and spot.inside for spot in every):
+        legend.append((INSIDE, _("within one machine")))
+    return FirstPicture(
+        title,
+        _("Map of colours: {title}. The tables hold the same figures.", title=title),
+        tuple(_scene(panels, wide) for wide in (WIDE, NARROW)),
+        (("", of_what), *legend),
+    )
+
+
+def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
+    """Rows are named at the left of each line of panels, columns below the last line."""
+    abreast = min(_PANELS_ABREAST, len(panels))
+    deep = -(-len(panels) // abreast)
+    longest = max(len(row) for panel in panels for row in panel.rows)
+    left = min(longest * LETTER + 8, wide * 0.27)
+    panel_wide = (wide - left - _GAP * (abreast - 1)) / abreast
+    widest = max(len(panel.columns) for panel in panels)
+    longest = max(len(column) for panel in panels for column in panel.columns)
+    turned = longest * LETTER > panel_wide / widest
+    below = (min(16, longest) * LETTER * 0.77 + 12) if turned else 18
+    room = (_MOST_HIGH[wide] - below) / deep - _TITLE
+    row_high = max(4.0, min(26.0, room / max(len(panel.rows) for panel in panels)))
+    marks: list[Mark] = []
+    top = 0.0
+    for start in range(0, len(panels), abreast):
+        line = panels[start : start + abreast]
+        for at, panel in enumerate(line):
+            x = left + at * (panel_wide + _GAP)
+            marks += _panel(panel, x, top, panel_wide, row_high, told=wide == WIDE)
+            if at == 0:
+                marks += _rows(panel, left, top + _TITLE, row_high)
+            if start + abreast >= len(panels):
+                bottom = top + _TITLE + row_high * len(panel.rows)
+                marks += _columns(panel, x, bottom, panel_wide, turned=turned)
+        top += _TITLE + row_high * max(len(panel.rows) for panel in line)
+    return Scene(wide, round(top + below), tuple(marks))
+
+
+def _panel(
+    panel: HeatPanel, x: float, top: float, wide: float, row_high: float, *, told: bool
+) -> Iterator[Mark]:
+    each = wide / len(panel.columns)
+    yield words(x, top + TYPE + 1, panel.title, "strong", room=wide)
+    for down, row in enumerate(panel.spots):
+        for across, spot in enumerate(row):
+            look, y = look_of(spot), top + _TITLE + down * row_high
+            title = "" if spot is None or not told else spot.told
+            cell = "" if spot is None else spot.cell
+            yield rect(x + across * each, y, each - 1, row_high - 1, look, title=title, cell=cell)
+            fits = spot is not None and len(spot.words) * LETTER <= each - 2
+            if spot is not None and spot.words and fits and row_high >= TYPE + 2:
+                ink = f"middle on-{look}"
+                yield words(x + (across + 0.5) * each, y + row_high / 2 + 4, spot.words, ink)
+
+
+def _rows(panel: HeatPanel, left: float, top: float, row_high: float) -> Iterator[Mark]:
+    step = max(1, round(TYPE / row_high + 0.49))
+    for at in range(0, len(panel.rows), step):
+        y = top + (at + 0.5) * row_high + 4
+        yield words(left - 6, y, panel.rows[at], "end", room=left - 6)
+
+
+def _columns(
+    panel: HeatPanel, x: float, bottom: float, wide: float, *, turned: bool
+) -> Iterator[Mark]:
+    each = wide / len(panel.columns)
+    for at, column in enumerate(panel.columns):
+        middle = x + (at + 0.5) * each
+        if turned:
+            yield words(middle + 4, bottom + 10, column, "end", room=100, turned=True)
+        else:
+            yield words(middle, bottom + TYPE + 1, column, "middle")

@@ -1,0 +1,120 @@
+"""A drawing as marks, before it is SVG: what stands where, and its class of the style. Pure.
+
+The page's policy allows no style of a mark's own; colours are those of the style sheet, which knows
+light and dark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netlab.messages import Message, joined
+
+WIDE, NARROW = 620, 358
+"""Pixels: beside the answers, and on a phone."""
+
+TYPE = 12
+"""Height of its letters in pixels."""
+LETTER = 7.3
+"""Width of one, on average."""
+
+LOOKS = 6
+"""Of lines and bars that can be told apart: see page.css."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One element of SVG."""
+
+    tag: str
+    attributes: tuple[tuple[str, str], ...]
+    words: str = ""
+    """Of a text."""
+    most: int = 0
+    """Letters that it has room for; 0: for all."""
+    title: str = ""
+    """What the pointer is told over it."""
+    cell: str = ""
+    """Key of the cell that a click on it opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One drawing in one width."""
+
+    wide: int
+    high: int
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPicture:
+    """One drawing in both widths, and what is said of it to who does not see it."""
+
+    title: str
+    told: str
+    scenes: tuple[Scene, ...]
+    legend: tuple[tuple[str, str], ...] = ()
+    """(class, words)."""
+
+
+def rect(
+    x: float, y: float, wide: float, high: float, look: str, *, title: str = "", cell: str = ""
+) -> Mark:
+    """A rectangle."""
+    places = {"x": x, "y": y, "width": max(wide, 0), "height": max(high, 0)}
+    return Mark("rect", _attributes(places, look), title=title, cell=cell)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Mark:
+    """A straight line."""
+    return Mark("line", _attributes({"x1": x1, "y1": y1, "x2": x2, "y2": y2}, look))
+
+
+def dot(x: float, y: float, radius: float, look: str, *, title: str = "", cell: str = "") -> Mark:
+    """A filled circle."""
+    return Mark(
+        "circle", _attributes({"cx": x, "cy": y, "r": radius}, look), title=title, cell=cell
+    )
+
+
+def path(points: list[tuple[float, float]], look: str) -> Mark:
+    """Straight lines from point to point."""
+    joints = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
+    return Mark("polyline", (("class", look), ("points", joints)))
+
+
+def words(
+    x: float, y: float, said: str, look: str = "", *, room: float = 0, turned: bool = False
+) -> Mark:
+    """A text; ``middle`` and ``end`` are classes. ``turned``: from below upwards. ``room``: in
+    pixels; what is longer in the reader's language is cut, and the pointer is told all of it.
+    """
+    attributes = _attributes({"x": x, "y": y}, look)
+    turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if turned else ()
+    most = max(3, int(room / LETTER)) if room else 0
+    return Mark("text", (*attributes, *turn), words=said, most=most)
+
+
+def titled(*parts: str) -> Message:
+    """``LL, TCP 64: 88.35 Mbit/s``."""
+    head, *rest = [part for part in parts if part]
+    return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
+
+
+def steps(low: float, high: float, wanted: int) -> list[float]:
+    """Round numbers from ``low`` to ``high``, about so many."""
+    raw = (high - low or 1) / max(1, wanted)
+    power = 10.0 ** int(f"{raw:e}".partition("e")[2])
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw * 0.999)
+    first = -(-low // step)
+    return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
+
+
+def _attributes(places: dict[str, float], look: str) -> tuple[tuple[str, str], ...]:
+    found = tuple((name, _short(value)) for name, value in places.items())
+    return (("class", look), *found) if look else found
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

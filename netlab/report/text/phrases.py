@@ -1,0 +1,57 @@
+"""What a terminal and the page both say of a figure: share of the ceiling, percentiles. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from netlab.messages import Message, _, joined
+from netlab.results.labels import figure
+from netlab.stats.histogram import Histogram
+from netlab.units import format_rate, format_seconds
+
+TRIP_SHARES = (0.5, 0.9, 0.99)
+"""Percentiles of the round trips that are told."""
+
+
+def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Message:
+    """``99.1 % of the wire ceiling (94.15 Mbit/s)``."""
+    share = throughput_bit_per_s / ceiling_bit_per_s
+    return _(
+        "{share} % of the wire ceiling ({ceiling})",
+        share=f"{100 * share:.1f}",
+        ceiling=format_rate(ceiling_bit_per_s),
+    )
+
+
+def percentile_words(
+    histogram: Histogram,
+    shares: Sequence[float] = TRIP_SHARES,
+    spell: Callable[[float], str] = format_seconds,
+) -> tuple[Message, ...]:
+    """``99 % within 177 µs``, as far as so many values can tell."""
+    found = zip(shares, histogram.percentiles(shares), strict=True)
+    return tuple(
+        _("{share} % within {time}", share=f"{100 * share:g}", time=spell(ns / 1e9))
+        for share, ns in found
+        if ns is not None
+    )
+
+
+def in_us(seconds: float) -> str:
+    """``177 µs``, as tables have it."""
+    return joined(" ", [figure(1e6 * seconds, 1), "µs"])
+
+
+def with_interval(value: float, half_width: float) -> Message:
+    """``93.27 ± 0.48``: as many digits as the interval bears, which has two of its own."""
+    decimals = 2
+    if half_width > 0:
+        decimals = min(4, max(0, 1 - math.floor(math.log10(half_width))))
+    return joined(" ± ", [figure(value, decimals), f"{half_width:.{decimals}f}"])
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *first, last = words
+    return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

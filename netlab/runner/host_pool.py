@@ -1,0 +1,393 @@
+"""The hosts of a run with their agents: which pairs of them measure, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from netlab.errors import HostError, HostGone
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Inventory, kept_busy
+from netlab.experiment.pairings import is_by_name
+from netlab.experiment.records import Record, Status
+from netlab.experiment.round_robin import Match, rounds_of
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends, address_of, connected_as_set
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import LockOwner, same_host
+from netlab.runner.absence import Absence
+from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.hosts.fact_notes import FactNotes
+from netlab.runner.hosts.host_agents import HostAgents
+from netlab.runner.hosts.host_notes import described, peers_of, routes_of
+from netlab.runner.hosts.ways import Ways
+from netlab.runner.observers import active_observers
+from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
+from netlab.runner.skip_reasons import (
+    Unmeasured,
+    beyond_account,
+    beyond_server,
+    host_away,
+    interrupted,
+)
+from netlab.runner.trial_faults import KeepTraceback
+from netlab.store.run_folder import RunFolder
+from netlab.store.this_machine import machine_id
+
+CLOSE_S = 3.0
+"""What all hosts together may take to end their agents."""
+
+NO_WAY = frozenset(
+    [
+        "connect-timeout",
+        "deadline",
+        "no-answer",
+        "no-peer",
+        "no-traffic",
+        "peer-vanished",
+        "unreachable",
+    ]
+)
+"""Reasons of a failed trial after which it is checked whether packets still pass."""
+
+
+class HostPool:
+    """Connects to every host that the pairings need, locks them, and tries each pair once.
+
+    A pairing whose hosts are away, or refuse us, does not stop the others. Raises ``HostError``
+    where no pairing can be measured, ``LockedError`` where another run measures with a host.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        pairings: Iterable[str],
+        *,
+        owner: LockOwner,
+        wait_s: float,
+        keep: KeepTraceback,
+        say: Callable[[str], None] | None = None,
+        opened: AgentGroup | None = None,
+    ) -> None:
+        """``say`` hears what takes long, and ``keep`` gets defects, both from several threads."""
+        self._inventory = inventory
+        self._pairings = tuple(pairings)
+        self._say = say or (lambda _sentence: None)
+        self._hosts = HostAgents(inventory, owner, wait_s=wait_s, keep=keep, say=say, opened=opened)
+        self._pairs: dict[str, tuple[Host, Host]] = {}
+        self._ways = Ways(self._pairs, self._try, self._say, keep=keep)
+        self._facts = FactNotes(self._say)
+        self._unchecked_at_first: list[str] = []
+        self._onlookers: frozenset[str] = frozenset()
+        """Names of the hosts that are observed, and an end of no pairing."""
+        self.warnings: list[str] = []
+
+    def __enter__(self) -> Self:
+        try:
+            needed = self._inventory.needed(self._pairings)
+            ends = {host.name: host for host in needed if host.mirror is None}
+            self._onlookers = frozenset(self._inventory.observed) - ends.keys()
+            observed = {name: self._inventory.host(name) for name in self._onlookers}
+            refused = self._hosts.open_all((ends | observed).values())
+            self._hosts.lock_all(list(self._hosts.agents.values()))
+            self._pair_up()
+            refusals = [error for name, error in refused.items() if name in ends]
+            if not self._pairs and refusals:
+                # A wrong key or a refused login is a person's to mend, by its own words.
+                raise refusals[0]
+            if not self._pairs:
+                raise HostError("no pairing can be measured: " + "; ".join(self.missing))
+            self.warnings += [*self.unreachable, *self._unobserved]
+            self._try_pairs()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every agent, in 3 s at most; trials under way end with ``HostGone``. Safe to call
+        again.
+        """
+        if not self._hosts.closing:
+            self._hosts.close(CLOSE_S)
+
+    # What the spine asks
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """A sentence for each host that is away and not replaced by a system of its machine."""
+        return tuple(
+            absence.sentence
+            for name, absence in list(self._hosts.absences.items())
+            if not self._is_replaced(name) and name not in self._onlookers
+        )
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """A sentence for each pairing without its two hosts, or without a way between them."""
+        without = (self._missing(each) for each in self._pairings if each not in self._pairs)
+        return tuple(dict.fromkeys([*without, *self._unchecked_at_first]))
+
+    @property
+    def measures_here(self) -> bool:
+        """Whether some host of the run shares this machine's cores."""
+        here = machine_id()
+        return any(
+            agent.host.local or (here is not None and agent.hello.get("machine_id") == here)
+            for agent in self._hosts.agents.values()
+        )
+
+    def hosts_of(self, cell: Cell) -> frozenset[str]:
+        """Names of the machines and shared links that a cell keeps busy."""
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            return frozenset({f"nobody-{cell.pairing}"})
+        return kept_busy(pair)
+
+    def meeting_of(self, pairing: str) -> Match:
+        """What a pairing by name needs to itself."""
+        return self._inventory.match(pairing)
+
+    def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
+        """The agents at both ends of a cell, as they are now; none where one of them is missing."""
+        pair = self._pairs.get(cell.pairing, ())
+        names = [host.name for host in pair if host.name not in self._hosts.absences]
+        agents = tuple(self._hosts.agents[name] for name in names if name in self._hosts.agents)
+        return agents if len(agents) == 2 else ()
+
+    def ends(self, cell: Cell) -> Ends:
+        """The two hosts that measure a cell, with their agents as they are now."""
+        server_host, client_host = self._pairs[cell.pairing]
+        client = self._hosts.agents[client_host.name]
+        mirror = server_host.mirror
+        if mirror is not None:
+            return Ends(
+                server=None,
+                client=client,
+                same_host=is_own_address(client_host, mirror.address),
+                mirror=mirror,
+                mirror_name=server_host.name,
+            )
+        server = self._hosts.agents[server_host.name]
+        addresses = address_of(server_host, cell), address_of(client_host, cell)
+        networks = {"server": server_host.only_network, "client": client_host.only_network}
+        return Ends(
+            server=server,
+            client=client,
+            networks={whose: network for whose, network in networks.items() if network},
+            same_host=same_host(server, client),
+            observed=active_observers((server, client), self._observed),
+            connected_by=self._ways.of(cell.pairing).connected_by(*addresses)
+            | connected_as_set(cell.setup),
+        )
+
+    def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
+        """Why ``cell`` cannot be measured now; ``None`` where it can.
+
+        Its hosts must be free: where one of them came back, the pair is tried again before it is
+        measured with. Raises ``HostGone`` when one is lost meanwhile.
+        """
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            return self._unpaired(cell)
+        return (
+            host_away(pair, self._hosts.absences)
+            or beyond_server(cell, pair)
+            or beyond_account(cell, pair, self._facts.values)
+            or self._ways.obstacle(cell)
+        )
+
+    def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
+        """Why hosts let our account not measure some of these, with the number of cells each; as
+        the facts that were noted last say it.
+        """
+        found = (
+            beyond_account(cell, pair, self._facts.values)
+            for cell in cells
+            if (pair := self._pairs.get(cell.pairing)) is not None
+        )
+        return Counter(each.detail for each in found if each is not None)
+
+    def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
+        """A host was lost in mid-trial: try it once more, and say what became of the trial."""
+        pair = self._pairs[trial.cell.pairing]
+        names = [host.name for host in pair]
+        agents = [self._hosts.agents[name] for name in names if name in self._hosts.agents]
+        died = any(agent.gone and agent.died for agent in agents)
+        for agent in agents:
+            self._hosts.lose(agent.host.name)
+        self._welcome()
+        if self._hosts.closing:
+            return interrupted(trial, attempt, *names)
+        away = host_away(pair, self._hosts.absences)
+        if away is not None:
+            return away.record(trial, attempt)
+        reason = "probe-died" if died else "host-gone"
+        return Unmeasured(Status.FAILED, reason, str(gone), *names).record(trial, attempt)
+
+    # Those that are away
+
+    def is_away(self, cell: Cell) -> bool:
+        """Whether a host of a cell is away, or the way between its hosts is cut."""
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            return True
+        absent = any(host.name in self._hosts.absences for host in pair)
+        return absent or self._ways.is_cut(cell)
+
+    def look_at_the_way(self, record: Record, cell: Cell) -> None:
+        """After a trial that heard nothing of the other host: does anything pass at all?"""
+        if record.status is Status.FAILED and record.reason in NO_WAY:
+            with suppress(HostGone):
+                self._ways.look_again(cell)
+
+    def reason_left(self, cell: Cell) -> Unmeasured | None:
+        """Why ``cell`` was never tried, without trying it; ``None``: nothing keeps it."""
+        pair = self._pairs.get(cell.pairing)
+        if pair is None:
+            return self._unpaired(cell)
+        return host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
+
+    def ask_again(self) -> None:
+        """Ask the hosts and ways that are away, where it is time to."""
+        if self._hosts.all_there and not self._ways.cut:
+            return
+        self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
+        self._welcome()
+        self._ways.ask_again()
+
+    def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
+        """Seconds until it is worth asking again for one of these; ``None``: not any more."""
+        pairings = dict.fromkeys(cell.pairing for cell in cells)
+        awaited = [
+            self._hosts.next_ask_s([host.name for host in pair], patience_s)
+            for pairing in pairings
+            for pair in self._pairs_of(pairing)
+        ]
+        awaited += self._ways.next_asks_s(cells, patience_s)
+        return min((each for each in awaited if each is not None), default=None)
+
+    def why_away(self, cells: Iterable[Cell]) -> tuple[str, ...]:
+        """A sentence for each host or way that keeps these from being measured."""
+        pairings = dict.fromkeys(cell.pairing for cell in cells)
+        away = [absence.sentence for each in pairings for absence in self._away_of(each)]
+        return tuple(dict.fromkeys([*away, *self._ways.why_cut(pairings)]))
+
+    # What is written down
+
+    def described(self) -> dict[str, Any]:
+        """Each host as it was found: what changes here between sessions is noted, not refused."""
+        return described(self._pairs.values(), self._hosts.agents)
+
+    def returned(self) -> frozenset[str]:
+        """Names of the hosts that were lost and came back since this was asked last."""
+        return self._hosts.take_unnoted()
+
+    def note_facts(self, folder: RunFolder, when: str, only: frozenset[str] | None = None) -> None:
+        """Append the facts of each host (or of some), with the route to its peer."""
+        peers = peers_of(self._pairs.values())
+        agents = {
+            name: agent
+            for name, agent in list(self._hosts.agents.items())
+            if name in peers and not agent.gone and (only is None or name in only)
+        }
+        self._facts.note(folder, agents, peers, when)
+
+    def note_routes(self, folder: RunFolder) -> None:
+        """Append what each host's other test addresses are behind: ``note_facts`` has one each."""
+        pairs = tuple(self._pairs.values())
+        agents = {name: each for name, each in list(self._hosts.agents.items()) if not each.gone}
+        self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
+
+    # How it comes to be
+
+    @property
+    def _unobserved(self) -> tuple[str, ...]:
+        """A sentence for each host that should look on and is away: all is measured without it."""
+        absences = self._hosts.absences
+        away = [absences[name] for name in sorted(self._onlookers) if name in absences]
+        return tuple(f"not observed: {absence.sentence}" for absence in away)
+
+    @property
+    def _observed(self) -> dict[str, Agent]:
+        agents = self._hosts.agents
+        return {name: agents[name] for name in self._inventory.observed if name in agents}
+
+    def _is_replaced(self, name: str) -> bool:
+        """Whether another system of its machine answers: then this one cannot."""
+        machine = self._inventory.host(name).machine
+        return machine is not None and any(
+            agent.host.machine == machine and other != name and other not in self._hosts.absences
+            for other, agent in list(self._hosts.agents.items())
+        )
+
+    def _pair_up(self) -> None:
+        """Choose the hosts of each pairing that has none yet."""
+        there = {each for each in self._hosts.agents if each not in self._hosts.absences}
+        for pairing in self._pairings:
+            for server, client in self._inventory.candidates(pairing):
+                serves = server.mirror is not None or server.name in there
+                if pairing not in self._pairs and serves and client.name in there:
+                    self._pairs[pairing] = (server, client)
+                    self._ways.doubt([pairing])
+
+    def _welcome(self) -> None:
+        """Hosts that came back may have another route, or another firewall."""
+        came = self._hosts.take_unpaired()
+        if not came:
+            return
+        self._pair_up()
+        pairs = self._pairs.items()
+        self._ways.doubt(name for name, pair in pairs if any(host.name in came for host in pair))
+
+    def _pairs_of(self, pairing: str) -> list[tuple[Host, Host]]:
+        """The hosts that a pairing is measured with: its own two, or any two that may be. None
+        whose machine runs another system now.
+        """
+        own = self._pairs.get(pairing)
+        pairs = self._inventory.candidates(pairing) if own is None else (own,)
+        return [pair for pair in pairs if not any(self._is_replaced(host.name) for host in pair)]
+
+    def _away_of(self, pairing: str) -> list[Absence]:
+        absences = self._hosts.absences
+        pairs = self._inventory.candidates(pairing)
+        names = {host.name for pair in pairs for host in pair}
+        return [absences[name] for name in sorted(names) if name in absences]
+
+    def _unpaired(self, cell: Cell) -> Unmeasured:
+        away = self._away_of(cell.pairing)
+        reason = away[0].reason if away else "no-host"
+        return Unmeasured(Status.PENDING, reason, self._missing(cell.pairing))
+
+    def _missing(self, pairing: str) -> str:
+        sentences = dict.fromkeys(absence.sentence for absence in self._away_of(pairing))
+        return "; ".join(sentences) or self._inventory.why_not(pairing)
+
+    def _try_pairs(self) -> None:
+        by_letter = [(pairing,) for pairing in self._pairs if not is_by_name(pairing)]
+        by_name = rounds_of([self.meeting_of(each) for each in self._pairs if is_by_name(each)])
+        # Pairs that share no machine are tried at the same time: there may be thousands.
+        together = [*by_letter, *(tuple(match.pairing for match in one) for one in by_name)]
+        warnings, self._unchecked_at_first = self._ways.try_all(together)
+        self.warnings += [each for each in warnings if each not in self.warnings]
+        lost = any(agent.gone for agent in self._hosts.agents.values())
+        if not (lost or self._ways.has_defects) and all(map(self._ways.is_unchecked, self._pairs)):
+            raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
+
+    def _try(self, pairing: str) -> Preflight:
+        server, client = self._pairs[pairing]
+        agents = self._hosts.agents
+        if server.mirror is not None:
+            return preflight_mirror(agents[client.name], server)
+        return preflight(agents[server.name], agents[client.name], (server, client))

@@ -1,0 +1,244 @@
+"""What `netlab plan` says to people: the cells, the trials, their time, what is at once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netlab.experiment.pairings import is_by_name, roles_of
+from netlab.terminal import table_lines
+from netlab.units import (
+    format_bytes,
+    format_rate,
+    format_seconds,
+    format_share,
+    many,
+    plain_figures,
+)
+
+if TYPE_CHECKING:
+    from netlab.experiment.cells import Cell
+    from netlab.experiment.matrix import Link
+    from netlab.runner.planning.plan import Planned
+
+MAX_TOGETHER = 12
+"""Combinations of pairings that are listed; `--json` has all."""
+
+
+def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = None) -> str:
+    """The plan for people: a line for each pairing and protocol, then the sums. The table is no
+    wider than ``width``.
+    """
+    matrix = plan.matrix
+    lines = [matrix.title, f"{matrix.file}, content {matrix.content_hash[:8]}", ""]
+    lines += _table(plan, width)
+    if with_cells:
+        lines += ["", *(f"{cell.key}  {_settings(cell)}" for cell in plan.cells)]
+    if matrix.scale != 1:
+        lines += [
+            "",
+            f"Scaled: every count is taken times {plain_figures(matrix.scale)}, at least 1",
+        ]
+    if matrix.link is not None:
+        lines += ["", _link(matrix.link)]
+    lines += ["", *_shortfall(plan), *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
+    if plan.rounds:
+        lines += [_time(plan), *_simultaneity(plan)]
+    lines += [f"Compared: {each.name}" for each in matrix.comparisons]
+    return "\n".join(lines)
+
+
+def _table(plan: Planned, width: int | None) -> list[str]:
+    """One line for each pairing and protocol, columns aligned."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    labels, ends = _pairings(plan)
+    for cell in plan.cells:
+        label = labels[cell.pairing]
+        groups.setdefault((label, cell.test, cell.setup.protocol), []).append(cell)
+    rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
+    for (pairing, test, protocol), cells in groups.items():
+        sizes = dict.fromkeys(word for cell in cells for word in _message_size(cell))
+        buffers = dict.fromkeys(cell.setup.socket_buffer_bytes for cell in cells)
+        rows.append(
+            (
+                pairing,
+                ends[pairing],
+                f"{test} {protocol}",
+                str(len(cells)),
+                _listed(list(sizes)) if sizes else "searched",
+                _listed(["auto" if each is None else format_bytes(each) for each in buffers]),
+            )
+        )
+    return table_lines(rows, width)
+
+
+def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
+    """Pairing → how its line is called, and that → its ends; many pairs by name have one line."""
+    by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
+    labels = {pairing: pairing for pairing in plan.ends}
+    ends = {pairing: ", ".join(both) for pairing, both in plan.ends.items()}
+    if len(by_name) > MAX_TOGETHER:
+        label = f"{len(by_name)} by name"
+        hosts = {role.host for pairing in by_name for role in roles_of(pairing)}
+        labels |= dict.fromkeys(by_name, label)
+        ends[label] = f"{len(hosts)} hosts"
+    return labels, ends
+
+
+def _message_size(cell: Cell) -> tuple[str, ...]:
+    """Nothing where the size is what is looked for."""
+    size = cell.settings.get("message_bytes")
+    return () if size is None else (str(size),)
+
+
+def _listed(words: list[str]) -> str:
+    """All of them where they are few, else the ends and how many."""
+    if len(words) <= 5:
+        return ", ".join(words)
+    return f"{words[0]}, {words[1]}, … {words[-1]} ({len(words)})"
+
+
+def _settings(cell: Cell) -> str:
+    return " ".join(f"{name}={value}" for name, value in cell.settings.items())
+
+
+def _link(link: Link) -> str:
+    tag = ", 802.1Q tag" if link.vlan else ""
+    hops = f", {many(link.hops, 'router')} between the hosts" if link.hops else ""
+    return f"Link: {format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes}{tag}{hops}"
+
+
+def _shortfall(plan: Planned) -> list[str]:
+    """What the inventory can do, where it cannot do all."""
+    if not plan.shortfall:
+        return []
+    return [f"{plan.shortfall}; their cells stay pending (--strict refuses)", ""]
+
+
+def _refusals(plan: Planned) -> list[str]:
+    """A line for each reason why cells cannot be measured, and for what else the hosts said."""
+    reasons: dict[str, list[Cell]] = {}
+    for cell, sentence in plan.refused.items():
+        if plan.shortfall and cell.pairing not in plan.paired:
+            continue  # said above
+        reasons.setdefault(sentence, []).append(cell)
+    lines = [
+        f"Cannot be measured: {many(len(cells), 'cell')} of "
+        f"{', '.join(dict.fromkeys(cell.pairing for cell in cells))}: {sentence}"
+        for sentence, cells in reasons.items()
+    ]
+    lines += [f"Note: {note}" for note in plan.notes]
+    return [*lines, ""] if lines else []
+
+
+def _sum(plan: Planned) -> str:
+    """``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    matrix = plan.matrix
+    measured = [cell for cell in plan.cells if cell not in plan.refused]
+    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in measured]
+    fewest, most = plan.trials_at_least, plan.trials
+    each = " or ".join(
+        f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
+    )
+    trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
+    rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
+    if len(plan.fewest) == len(plan.rounds):
+        rounds_ = many(len(plan.rounds), "round")
+    blocks = f", shuffled in blocks with seed {matrix.seed}" if matrix.order == "shuffled" else ""
+    word = "trial" if each == "1" else "trials"
+    if not measured:
+        return "No cell can be measured"
+    return f"{many(len(measured), 'cell')} x {each} {word} = {trials} in {rounds_}{blocks}"
+
+
+def _tightness(plan: Planned) -> list[str]:
+    until = plan.matrix.until
+    if until is None:
+        return []
+    return [
+        f"Until {format_share(until.within)} of the mean with {format_share(until.confidence)} "
+        f"confidence, {until.at_least} to {until.at_most} trials: how many, the results decide"
+    ]
+
+
+def _quiet(plan: Planned) -> list[str]:
+    quiet = plan.matrix.quiet
+    if quiet is None:
+        return []
+    return [
+        f"Where a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, the "
+        f"trial is measured again at the end, up to {quiet.tries} times in all"
+    ]
+
+
+def _time(plan: Planned) -> str:
+    """How long it takes, and what of it nobody can know before."""
+    most, fewest = plan.time, plan.time_at_least
+    sentences: list[str] = []
+    if most.longest_s:
+        least = "At least" if most.at_link_rate or most.searching else "About"
+        text = f"{least} {format_seconds(fewest.time_s)}"
+        if most.searching and most.time_s > fewest.time_s:
+            text += f", at most {format_seconds(most.time_s)}"
+        elif most.time_s > fewest.time_s:
+            text += f", {format_seconds(most.time_s)} where every trial is needed"
+        text += f"; the longest trial {format_seconds(most.longest_s)}"
+        if plan.matrix.pause_s:
+            text += f"; {format_seconds(plan.matrix.pause_s)} of pause between two rounds"
+        sentences.append(text)
+    if most.at_link_rate:
+        sentences.append(
+            f"{_are(most.at_link_rate)} bounded by a count, and reckoned at the link's rate: "
+            "hosts may take longer"
+        )
+    if most.counted:
+        sentences.append(
+            f"{_are(most.counted)} bounded by a count, and nobody knows their time before"
+        )
+    if most.searching:
+        verb = "searches" if most.searching == 1 else "search"
+        sentences.append(
+            f"{many(most.searching, 'trial')} {verb} the path: at most so long where it keeps to "
+            "one limit, longer where it loses some of whatever is sent"
+        )
+    if most.unbounded:
+        sentences.append(
+            f"{_are(most.unbounded)} without a known time: say the line rate with `link`"
+        )
+    return ". ".join(sentences)
+
+
+def _are(trials: int) -> str:
+    return f"{many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
+
+
+def _simultaneity(plan: Planned) -> list[str]:
+    together = [_with_each_other(pairings) for pairings in plan.together]
+    if not plan.matrix.parallel:
+        return ["One trial at a time"]
+    if not together:
+        return ["One trial at a time: no two pairings are free of a common host"]
+    note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE tells)"
+    more = f"; and {len(together) - MAX_TOGETHER} more" if len(together) > MAX_TOGETHER else ""
+    most = max(len(round_.trials) for round_ in plan.rounds)
+    return [
+        f"At the same time: {'; '.join(together[:MAX_TOGETHER])}{more}{note}",
+        *_saved(plan, most),
+    ]
+
+
+def _with_each_other(pairings: Sequence[str]) -> str:
+    shown = " with ".join(pairings[:MAX_TOGETHER])
+    more = len(pairings) - MAX_TOGETHER
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _saved(plan: Planned, most: int) -> list[str]:
+    """How long it would take one trial after the other, where that is known."""
+    apart, time = plan.time_one_by_one, plan.time
+    if not apart.longest_s:
+        return []
+    return [
+        f"Up to {most} trials at once: {format_seconds(time.time_s)} in place of "
+        f"{format_seconds(apart.time_s)} one by one"
+    ]

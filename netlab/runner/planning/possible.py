@@ -1,0 +1,65 @@
+"""Which pairings an inventory has hosts for, and what it lacks for the others. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab.errors import UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Inventory
+from netlab.experiment.pairings import is_by_name
+from netlab.units import many
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """Cells by whether the inventory has hosts for them."""
+
+    cells: tuple[Cell, ...]
+    """Those that it has hosts for."""
+    lacking: Mapping[str, str]
+    """Pairing → the hosts that it lacks, in words; empty where it has all."""
+    sentence: str
+    """What it can do and what it lacks; empty where it lacks nothing."""
+
+
+def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
+    """The cells that the inventory has hosts for.
+
+    UsageError for a pairing by name that cannot be, and where no cell can be measured: the command
+    or a file is wrong. Where some can, the others are for a larger inventory.
+    """
+    lacking: dict[str, str] = {}
+    counts = Counter(cell.pairing for cell in cells)
+    for pairing in counts:
+        if inventory.candidates(pairing):
+            continue
+        if is_by_name(pairing):
+            raise UsageError(f"{inventory.file}: {inventory.why_not(pairing)}")
+        lacking[pairing] = inventory.wanting(pairing)
+    there = [pairing for pairing in counts if pairing not in lacking]
+    if cells and not there:
+        raise UsageError(f"{inventory.file}: no cell can be measured: {_wants(lacking)}")
+    able = tuple(cell for cell in cells if cell.pairing not in lacking)
+    if not lacking:
+        return Possible(able, {}, "")
+    can = f"{_listed(there)}: {len(able)} of {many(len(cells), 'cell')}"
+    return Possible(able, lacking, f"{inventory.file} can do {can}; {_wants(lacking)}")
+
+
+def _wants(lacking: Mapping[str, str]) -> str:
+    """``WL and WW need a Windows host``."""
+    by_want: dict[str, list[str]] = {}
+    for pairing, want in lacking.items():
+        by_want.setdefault(want, []).append(pairing)
+    return "; ".join(
+        f"{_listed(pairings)} {'needs' if len(pairings) == 1 else 'need'} {want}"
+        for want, pairings in by_want.items()
+    )
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

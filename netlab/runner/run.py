@@ -1,0 +1,219 @@
+"""The spine: from a matrix file to a run folder that holds a record of every cell."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from netlab.config.inventory_of import inventory_for
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Inventory
+from netlab.experiment.matrix import Matrix, expand
+from netlab.experiment.schedule import Trial
+from netlab.findings.finding import Kind
+from netlab.remote.host_lock import LockOwner
+from netlab.results.value_types import RUN_CHECK
+from netlab.runner.asked import NOTE, Options, data_of, to_go_on
+from netlab.runner.due_trials import counts, disturbed, outstanding
+from netlab.runner.ending import shielded
+from netlab.runner.host_pool import HostPool
+from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
+from netlab.runner.planning.possible import possible_of
+from netlab.runner.progress import Progress
+from netlab.runner.session import Session
+from netlab.runner.trial_faults import keep_traceback
+from netlab.store.run_folder import Plan, PlannedCell, RunFolder
+from netlab.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run stands when it ends."""
+
+    folder: Path
+    counts: Mapping[str, int]
+    """Trials of the selected pairings by status; those not measured yet are pending."""
+    unreachable: tuple[str, ...]
+    """A sentence for each host that no other system of its machine replaces."""
+    to_go_on: str
+    """The command that measures what is left."""
+
+    def raise_for_status(self) -> None:
+        """Raise the error whose exit code says how the run ended; all well raises nothing."""
+        if self.unreachable:
+            raise HostError("; ".join((*self.unreachable, f"to go on: {self.to_go_on}")))
+        left = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
+        if any(left.values()):
+            words = ", ".join(f"{count} {word}" for word, count in left.items() if count)
+            raise IncompleteRun(f"{words}; to go on: {self.to_go_on}")
+
+
+def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
+    """Measure what is missing of a matrix; every record is on disk before the next trial.
+
+    ``agents``: of hosts that were asked before; they need no other login.
+    """
+    matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
+    cells = expand(matrix)
+    inventory = inventory_for(matrix, options.hosts or options.matrix)
+    chosen = chosen_of(cells, options.only)
+    check_redo(options.redo, chosen)
+    possible = possible_of(chosen, inventory)
+    if options.strict and possible.sentence:
+        raise HostError(f"--strict: {possible.sentence}")
+    into = options.into or _new_folder(options.matrix)
+    with RunFolder.open_for_writing(into, plan_of(matrix, cells), check=RUN_CHECK) as folder:
+        redo = redo_of(options.redo, chosen, folder.latest)
+        trials = outstanding(folder, chosen, redo)
+        trials = tuple(dict.fromkeys((*trials, *disturbed(folder, chosen, matrix.quiet))))
+        unreachable: tuple[str, ...] = ()
+        due = tuple(trial for trial in trials if trial.cell.pairing not in possible.lacking)
+        if possible.sentence:
+            progress.warn([possible.sentence])
+        if due:
+            done = sum(counts(folder, possible.cells).values()) - len(due)
+            folder.note(NOTE, **data_of(options, folder.path))
+            progress.begin(folder.path, due, done=done, matrix=matrix)
+            try:
+                wanted = _Wanted(chosen, trials, redo, agents)
+                unreachable = _measure(options, matrix, inventory, wanted, folder, progress)
+            except (HostError, LockedError):
+                folder.discard_if_unused()
+                raise
+            except Interrupted as signal:
+                going_on = f"{signal}; to go on: {to_go_on(folder.path)}"
+                raise Interrupted(signal.signal_number, going_on) from None
+        state = counts(folder, chosen)
+        left = unreachable if state.get("pending") else ()
+        return Outcome(folder.path, state, left, to_go_on(folder.path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What one session is to measure."""
+
+    cells: tuple[Cell, ...]
+    """Those chosen of the matrix."""
+    trials: tuple[Trial, ...]
+    redo: frozenset[str]
+    """Keys of cells that are measured again, done or not."""
+    agents: AgentGroup | None
+
+
+def _measure(
+    options: Options,
+    matrix: Matrix,
+    inventory: Inventory,
+    wanted: _Wanted,
+    folder: RunFolder,
+    progress: Progress,
+) -> tuple[str, ...]:
+    """One session with its hosts; a sentence for each host that is away at its end."""
+    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in wanted.trials))
+    owner, wait_s = _owner(folder), options.wait_s
+    with HostPool(
+        inventory,
+        pairings,
+        owner=owner,
+        wait_s=wait_s,
+        keep=lambda error, name: keep_traceback(error, folder.path, name),
+        say=progress.tell,
+        opened=wanted.agents,
+    ) as pool:
+        if options.strict and pool.missing:
+            raise HostError("--strict: " + "; ".join(pool.missing))
+        _note_session(folder, options, matrix, pool)
+        progress.measures_here = pool.measures_here
+        progress.warn(pool.warnings)
+        there = set(pool.described())
+
+        def note_new_hosts() -> None:
+            if not there.issuperset(pool.described()):
+                there.update(pool.described())
+                progress.measures_here = pool.measures_here
+                _note_session(folder, options, matrix, pool)
+
+        pool.note_facts(folder, "before")
+        pool.note_routes(folder)
+        progress.impossible(pool.refusals(dict.fromkeys(each.cell for each in wanted.trials)))
+        session = Session(
+            folder=folder,
+            pool=pool,
+            matrix=matrix,
+            progress=progress,
+            cells=wanted.cells,
+            redo=wanted.redo,
+            retries=options.retries,
+            patience_s=options.patience_s,
+            on_hosts=note_new_hosts,
+        )
+        session.measure()
+        session.flag()
+        pool.note_facts(folder, "after")
+        with shielded():
+            folder.note("session-end")
+        return pool.unreachable
+
+
+def _owner(folder: RunFolder) -> LockOwner:
+    """The run by the name that its journal begins with."""
+    named = (note.data.get("run") for note in folder.notes if note.kind == "journal")
+    return LockOwner(str(next(named, "")), secrets.token_hex(4), str(folder.path))
+
+
+def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
+    """What a run folder is to hold."""
+    return Plan(
+        title=matrix.title,
+        content=matrix.content,
+        content_hash=matrix.content_hash,
+        matrix_text=matrix.text,
+        link=matrix.link,
+        cells=tuple(_planned(matrix, cell) for cell in cells),
+        repeats=matrix.repeats,
+        until=matrix.until,
+        target=matrix.target,
+    )
+
+
+def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
+    fixed, repeats = matrix.until_of(cell) is None, matrix.repeats_of(cell)
+    own = fixed and (matrix.until is not None or repeats != matrix.repeats)
+    return PlannedCell(
+        key=cell.key,
+        pairing=cell.pairing,
+        test=cell.test,
+        settings=dict(cell.settings),
+        repeats=repeats if own else None,
+    )
+
+
+def _new_folder(matrix: Path) -> Path:
+    """One that no other run of this second has."""
+    name = f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder, number = Path("runs") / name, 1
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{name}-{number}"
+    return folder
+
+
+def _note_session(folder: RunFolder, options: Options, matrix: Matrix, pool: HostPool) -> None:
+    with shielded():
+        folder.note(
+            "session",
+            netlab=VERSION,
+            overrides=dict(options.overrides),
+            only=list(options.only),
+            order=matrix.order,
+            seed=matrix.seed,
+            pause_s=matrix.pause_s,
+            quiet=matrix.quiet and asdict(matrix.quiet),
+            hosts=pool.described(),
+        )

@@ -1,0 +1,382 @@
+"""One session of a run: block after block, round after round, each record on disk before the next.
+
+What a block holds is asked of the folder when the block begins: of a cell that is measured until it
+is tight there is another trial only where the records so far ask for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from netlab.errors import HostGone, Interrupted, NetlabError, StoreError
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Stream
+from netlab.experiment.matrix import Matrix
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Round, Trial, rounds, with_partners
+from netlab.measurement.common_window import CommonWindow, common_window, is_common
+from netlab.measurement.engine import engine_for
+from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.rendezvous import Participant
+from netlab.runner.absence import PATIENCE_S
+from netlab.runner.daemon_executor import DaemonExecutor
+from netlab.runner.due_trials import disturbed, outstanding, teams_of
+from netlab.runner.ending import shielded
+from netlab.runner.flags import flag
+from netlab.runner.host_pool import HostPool
+from netlab.runner.measured_again import Again, stopped_for_good
+from netlab.runner.progress import Progress
+from netlab.runner.skip_reasons import interrupted
+from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
+from netlab.store.reader import IN_VAIN
+from netlab.store.run_folder import RunFolder
+
+ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
+"""Kind of test → the name of the engine that measures it."""
+
+CAPTURES = "captures"
+"""Name of the folder in a run's folder for frames captured on a host."""
+
+LOSSES_MOST = 5
+"""A trial that loses its host this often stays as it is: it may be what the host dies of."""
+
+LAST_RECORDS_S = 0.5
+"""What trials under way may take to end once their agents have."""
+
+LEAST_WAIT_S = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What one session measures, where its records go, and with which hosts."""
+
+    folder: RunFolder
+    pool: HostPool
+    matrix: Matrix
+    progress: Progress
+    cells: tuple[Cell, ...]
+    """Those chosen of the matrix."""
+    redo: frozenset[str]
+    retries: int
+    patience_s: float = PATIENCE_S
+    """Once nothing else is left, a host that is away is waited for until it was so long away."""
+    on_hosts: Callable[[], None] = lambda: None
+    """Called when hosts came that were not there when the session began."""
+    _begun: set[Trial] = field(default_factory=set)
+    """Trials that this session measured, or is about to."""
+    _losses: Counter[Trial] = field(default_factory=Counter)
+    _under_way: dict[Trial, int] = field(default_factory=dict)
+    """Trials without a record yet → their attempt."""
+
+    def measure(self) -> None:
+        """Every trial that is to be measured, once (and its retries), until none is left."""
+        paused = _Pause(self.matrix.pause_s, self.progress)
+        futures: dict[Future[Record], Trial] = {}
+        try:
+            while True:
+                self._ask_again()
+                block = self._next_block()
+                if block:
+                    self.progress.expect(block)
+                    self._measure(block, paused, futures)
+                elif not self._wait_for_hosts():
+                    break
+            self._give_up()
+        except BaseException as error:
+            # What is under way ends with its agents; nobody waits for a host that does not.
+            came = {future for future in futures if future.done()}
+            self.pool.close()
+            # A full disk takes none of it; whatever else ends a session loses nothing measured.
+            if isinstance(error, Exception) and not isinstance(error, StoreError):
+                self._keep_what_came(futures, came)
+            raise
+
+    def _measure(
+        self, block: tuple[Trial, ...], paused: _Pause, futures: dict[Future[Record], Trial]
+    ) -> None:
+        for round_ in self._rounds(block):
+            trials = [trial for trial in round_.trials if not self._is_left(trial)]
+            for record in self._records(trials, paused, futures):
+                self._keep(record)
+            self._ask_again()
+
+    # Records
+
+    def _keep(self, record: Record) -> None:
+        """Onto the disk; a signal waits meanwhile: no result is lost, and none is there twice."""
+        with shielded():
+            if self._is_in_vain(record):
+                self._note_in_vain(record)
+                return
+            record = append(self.folder, record, self.progress.warn)
+        self.progress.record(record)
+
+    def _is_in_vain(self, record: Record) -> bool:
+        """Whether what was measured stands: this attempt at it measured nothing. Where a trial is
+        to be redone, or its data stopped for good, the attempt counts unless it is pending.
+        """
+        before = self.folder.latest.get((record.cell, record.trial))
+        if before is None or before.status is not Status.OK or record.status is Status.OK:
+            return False
+        stands = record.cell not in self.redo and not stopped_for_good(before)
+        return stands or record.status is Status.PENDING
+
+    def _note_in_vain(self, record: Record) -> None:
+        self.folder.note(
+            IN_VAIN,
+            cell=record.cell,
+            trial=record.trial,
+            attempt=record.attempt,
+            status=str(record.status),
+            reason=record.reason,
+            detail=record.detail,
+        )
+        if record.status is not Status.PENDING:
+            self.progress.tell(
+                f"{record.cell}: measured again in vain ({record.detail or record.reason}); "
+                "what was measured before stands"
+            )
+
+    def _keep_what_came(
+        self, futures: dict[Future[Record], Trial], came: set[Future[Record]]
+    ) -> None:
+        """What ``came`` before the signal, or was measured all the same; else it was interrupted:
+        what the end of one host's probe made of the other's test is no fault of either.
+        """
+        wait(futures, LAST_RECORDS_S)
+        for future, trial in list(futures.items()):
+            attempt = self._under_way[trial]
+            latest = self.folder.latest.get((trial.cell.key, trial.number))
+            if latest is not None and latest.attempt >= attempt:
+                continue
+            record = future.result() if future.done() and not future.exception() else None
+            if record is None or not (future in came or record.status is Status.OK):
+                record = interrupted(trial, attempt)
+            self._keep(record)
+
+    # Hosts that are away
+
+    def _is_left(self, trial: Trial) -> bool:
+        """Whether a trial waits for a host: it is not measured now, and no record says so yet."""
+        if not self.pool.is_away(trial.cell):
+            return False
+        self._begun.discard(trial)
+        return True
+
+    def _ask_again(self) -> None:
+        """Those who are away; who came back has new facts, and may never have been there."""
+        with self._defects_kept("hosts"):
+            self.pool.ask_again()
+            returned = self.pool.returned()
+            if returned:
+                self.on_hosts()
+                self.pool.note_facts(self.folder, "again", only=returned)
+
+    def _wait_for_hosts(self) -> bool:
+        """Wait for a host that has trials left; false where it is not worth it any more."""
+        cells = {trial.cell for trial in self._left()}
+        for_s = self.pool.next_ask_s(cells, self.patience_s)
+        if for_s is None:
+            return False
+        self.progress.waiting(self.pool.why_away(cells), self.patience_s)
+        time.sleep(max(for_s, LEAST_WAIT_S))
+        return True
+
+    def _give_up(self) -> None:
+        """Say of each trial that is left why it was not measured."""
+        for trial in self._left():
+            # One that was lost has the record of its loss.
+            away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
+            if away is not None:
+                self._keep(away.record(trial, self._begin(trial)))
+
+    def _left(self) -> list[Trial]:
+        """Trials that are to be measured, and that this session did not begin, or lost."""
+        found = outstanding(self.folder, self.cells, self.redo)
+        return [trial for trial in found if trial not in self._begun]
+
+    def flag(self) -> None:
+        """Say in which trials data stopped, which stayed disturbed and which cells never got tight;
+        these once.
+        """
+        flag(self.folder, self.cells, self.matrix.quiet, self.progress)
+
+    def _next_block(self) -> tuple[Trial, ...]:
+        """The block with the lowest number that has trials which this session did not begin.
+
+        What was disturbed comes last, all of it together: what disturbs goes on for a while.
+        """
+        left = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
+        if not left:
+            return self._disturbed_block()
+        number = min(trial.number for trial in left)
+        block = with_partners([t for t in left if t.number == number], self.cells)
+        self._begun.update(block)
+        return block
+
+    def _disturbed_block(self) -> tuple[Trial, ...]:
+        """What is to be tried again, noted and said."""
+        rule = Again(self.matrix.quiet)
+        again = tuple(
+            trial
+            for trial in disturbed(self.folder, self.cells, rule.quiet)
+            if self._losses[trial] <= LOSSES_MOST and not self.pool.is_away(trial.cell)
+        )
+        if not again:
+            return ()
+        records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
+        with shielded():
+            rule.note(self.folder, records)
+        self.progress.tell(f"measured again: {'; '.join(rule.reasons(records))}")
+        return with_partners(again, self.cells)
+
+    def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
+        return rounds(
+            block,
+            order=self.matrix.order,
+            seed=self.matrix.seed,
+            hosts_of=self.pool.hosts_of,
+            parallel=self.matrix.parallel,
+            meeting_of=self.pool.meeting_of,
+        )
+
+    def _records(
+        self, trials: list[Trial], paused: _Pause, futures: dict[Future[Record], Trial]
+    ) -> Iterator[Record]:
+        """The records of one round, as they come; a failed trial is tried again within it."""
+        executor = DaemonExecutor()
+        waiting = trials
+        for tries_left in range(self.retries, -1, -1):
+            if not waiting:
+                return
+            paused.before()
+            attempts = [(trial, self._begin(trial)) for trial in waiting]
+            window = self._window(waiting, executor)
+            teams = teams_of(waiting)
+            for each in attempts:
+                future = executor.submit(self._trial, *each, window, teams.get(each[0]))
+                futures[future] = each[0]
+            waiting = []
+            for future in as_completed(list(futures)):
+                trial, record = futures[future], future.result()
+                paused.after(record)
+                if self._is_lost(trial, record, tries_left):
+                    self._begun.discard(trial)
+                elif record.status is Status.FAILED and tries_left:
+                    waiting.append(trial)
+                yield record
+                with shielded():
+                    del futures[future]
+                    self._under_way.pop(trial, None)
+
+    def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
+        """Whether a trial is measured again when its host, or the way to it, is back."""
+        gone = record.reason == "host-gone" and not tries_left
+        cut = record.status is Status.FAILED and self.pool.is_away(trial.cell)
+        if not (record.status is Status.PENDING or gone or cut):
+            return False
+        self._losses[trial] += 1
+        return self._losses[trial] <= LOSSES_MOST
+
+    def _begin(self, trial: Trial) -> int:
+        """Note that an attempt begins, and say which it is."""
+        cell, number = trial.cell.key, trial.number
+        with shielded():
+            attempt = self.folder.next_attempt(cell, number)
+            self.folder.note("attempt", durable=False, cell=cell, trial=number, attempt=attempt)
+            self._under_way[trial] = attempt
+        return attempt
+
+    def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
+        """One window for the trials of a round, where there are several and one can cut them."""
+        found = {trial: self.pool.agents_of(trial.cell) for trial in trials}
+        setups = [trial.cell.setup for trial, agents in found.items() if agents]
+        if len(setups) < 2 or not is_common(setups):
+            return None
+        # Where a host is lost its own trial finds out; each is measured in a window of its own.
+        with self._defects_kept("window"):
+            agents = [agent for pair in found.values() for agent in pair]
+            return common_window([s for s in setups if isinstance(s, Stream)], agents, executor)
+        return None
+
+    @contextmanager
+    def _defects_kept(self, name: str) -> Iterator[None]:
+        """Around what serves several trials: a host's trouble is that host's trials' to tell."""
+        try:
+            yield
+        except (StoreError, Interrupted):
+            raise
+        except NetlabError:
+            return
+        except Exception as error:
+            self.progress.warn([keep_traceback(error, self.folder.path, name)])
+
+    def _trial(
+        self,
+        trial: Trial,
+        attempt: int,
+        window: CommonWindow | None,
+        participant: Participant | None,
+    ) -> Record:
+        """One trial on its hosts, or the record that says why it was not measured."""
+        try:
+            try:
+                return self._measured(trial, attempt, window, participant)
+            except HostGone as gone:
+                return self.pool.lost(trial, attempt, gone)
+        except StoreError:
+            raise
+        except Exception as error:
+            return record_of_fault(error, trial, attempt, self.folder.path)
+        finally:
+            if participant is not None:
+                participant.leave()
+
+    def _measured(
+        self,
+        trial: Trial,
+        attempt: int,
+        window: CommonWindow | None,
+        participant: Participant | None,
+    ) -> Record:
+        away = self.pool.reason_not_to_measure(trial.cell)
+        if away is not None:
+            return away.record(trial, attempt)
+        self.progress.trial(trial)
+        link = self.matrix.link
+        ends = replace(
+            self.pool.ends(trial.cell),
+            captures=self.folder.path / CAPTURES,
+            window=window,
+            participant=participant,
+            link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
+        )
+        engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
+        record = engine.measure(trial, ends, attempt, self.progress.live)
+        self.pool.look_at_the_way(record, trial.cell)
+        return record
+
+
+class _Pause:
+    """The time between two trials: only after one that kept its hosts busy."""
+
+    def __init__(self, pause_s: float, progress: Progress) -> None:
+        self._pause_s = pause_s
+        self._progress = progress
+        self._due = False
+
+    def before(self) -> None:
+        """Wait where a trial was measured before. A signal ends it at once."""
+        if self._due and self._pause_s:
+            self._progress.pausing(self._pause_s)
+            time.sleep(self._pause_s)
+        self._due = False
+
+    def after(self, record: Record) -> None:
+        """A trial has ended."""
+        self._due = self._due or record.status is not Status.PENDING

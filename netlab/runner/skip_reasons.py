@@ -1,0 +1,155 @@
+"""Why a cell is not measured now: its host is away, or refuses it, or packets do not pass. Pure."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from netlab.errors import UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.feasibility import sent_by, untold
+from netlab.experiment.hosts import HostPair
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
+from netlab.experiment.records import Record, Status, Value, utc_now
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import address_of, connected_as_set
+from netlab.remote.pending import ADVICE
+from netlab.runner.absence import Absence
+from netlab.runner.host_values import HostValues, refused_controls
+from netlab.runner.preflight import Preflight
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """Why a cell is not measured now."""
+
+    status: Status
+    reason: str
+    detail: str
+    server: str = ""
+    client: str = ""
+    errno: int | None = field(default=None, kw_only=True)
+    """The system's error number that trying it would have brought."""
+    values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
+    """What was found out about it."""
+
+    def record(self, trial: Trial, attempt: int) -> Record:
+        """The record of the skipped trial."""
+        return Record(
+            cell=trial.cell.key,
+            trial=trial.number,
+            attempt=attempt,
+            status=self.status,
+            pairing=trial.cell.pairing,
+            server=self.server,
+            client=self.client,
+            test=trial.cell.test,
+            started_at=utc_now(),
+            settings=dict(trial.cell.settings),
+            values=self.values,
+            reason=self.reason,
+            errno=self.errno,
+            detail=self.detail,
+        )
+
+
+def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
+    """The record of a trial that a signal ended."""
+    detail = "the run was ended while it was measured"
+    return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
+
+
+def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
+    """A host of the pair is away; ``away`` has those that are, by name."""
+    server, client = (host.name for host in pair)
+    for absence in (away.get(server), away.get(client)):
+        if absence is not None:
+            reason, sentence = absence.reason, absence.sentence
+            return Unmeasured(Status.PENDING, reason, sentence, server, client)
+    return None
+
+
+def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
+    """The server runs no agent, and the cell asks for more than an echo (RFC 862) can do."""
+    server, client = pair
+    lacking = None if server.mirror is None else _needs_agent(cell)
+    if lacking is None:
+        return None
+    detail = f"{server.name} echoes and runs no probe: {lacking}"
+    reason = "not-as-set-up"
+    return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
+
+
+def _needs_agent(cell: Cell) -> str | None:
+    setup = cell.setup
+    if not isinstance(setup, RoundTrip | Connect):
+        return f"{cell.test} needs one at both ends"
+    if setup.response_bytes not in (None, setup.message_bytes):
+        return "it answers with as many bytes as it was sent"
+    if setup.mirror_hold_s:
+        return "it cannot be told to wait before it answers"
+    unheard = [ROWS[name].key for name, _level in untold(setup)]
+    return f"it cannot be told {', '.join(unheard)}" if unheard else None
+
+
+def beyond_account(
+    cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
+) -> Unmeasured | None:
+    """A host has what the cell asks for, and does not let the account choose it that is logged in
+    to. Root may allow it: with the error number the record is not final, and each session asks.
+    """
+    server, client = pair
+    refused = [*refused_controls(cell, {"server": server, "client": client}, values)]
+    if not refused:
+        return None
+    reason = "capability-missing"
+    detail = "; ".join([*dict.fromkeys(refused), ADVICE[reason, "congestion"]])
+    names = server.name, client.name
+    return Unmeasured(Status.IMPOSSIBLE, reason, detail, *names, errno=errno.EPERM)
+
+
+def no_way(cell: Cell, pair: HostPair, found: Preflight) -> Unmeasured | None:
+    """The hosts lack an address for the cell, or what it sends does not pass between them."""
+    server, client = (host.name for host in pair)
+    try:
+        addresses = address_of(pair[0], cell), address_of(pair[1], cell)
+    except UsageError as error:
+        reason = "address-not-available"
+        return Unmeasured(Status.FAILED, reason, str(error), server, client)
+    for blocked in found.blocked:
+        between = (blocked.server_address, blocked.client_address)
+        if blocked.protocol == cell.setup.protocol and between == addresses:
+            return Unmeasured(Status.FAILED, "path-blocked", blocked.sentence, server, client)
+    for turned in found.turned:
+        between = (turned.server_address, turned.client_address)
+        asked = connected_as_set(cell.setup).get(turned.protocol) == "client"
+        if asked and between == addresses:
+            sentence = f"{turned.sentence.partition(': ')[0]}, and `open: client-connects` is set"
+            return Unmeasured(Status.FAILED, "path-blocked", sentence, server, client)
+    for gone in found.missing:
+        if (gone.server_address, gone.client_address) == addresses:
+            reason = "address-not-available"
+            return Unmeasured(Status.FAILED, reason, gone.sentence, server, client)
+    return _too_long(cell, pair, addresses, found)
+
+
+def _too_long(
+    cell: Cell, pair: HostPair, addresses: tuple[str, str], found: Preflight
+) -> Unmeasured | None:
+    """The cell's packets are longer than what passes, and nothing cuts them: never 100 % lost."""
+    server, client = (host.name for host in pair)
+    for whose, way in (("client", addresses[::-1]), ("server", addresses)):
+        sent = sent_by(whose, cell.setup)
+        for each in found.narrow:
+            between = (each.sender_address, each.receiver_address)
+            if sent and between == way and each.stops(sent, cell.setup.ip_version):
+                values: dict[str, Value] = {
+                    "path_mtu_bytes": each.mtu_bytes,
+                    "interface_mtu_bytes": each.interface_mtu_bytes,
+                }
+                reason = "path-mtu"
+                return Unmeasured(
+                    Status.IMPOSSIBLE, reason, each.sentence, server, client, values=values
+                )
+    return None

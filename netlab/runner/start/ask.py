@@ -1,0 +1,195 @@
+"""What two hosts are asked before a question can be measured: system, addresses, link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from netlab.config.inventory import load_inventory
+from netlab.errors import UsageError
+from netlab.experiment.hosts import LOOPBACK, Host, local_os, parse_ssh
+from netlab.experiment.matrix import Link
+from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.start.networks import (
+    Common,
+    address_words,
+    common_networks,
+    has_address,
+    routed,
+)
+
+HERE = "here"
+"""This machine's name where an inventory does not name it."""
+NETWORK = "test"
+"""Name of the network in the matrix."""
+VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
+"""Of these an interface's speed is a number that nobody measured."""
+
+MOST_MTU_BYTES = 9216
+"""Above it an interface is no Ethernet's, and has no ceiling on its wire."""
+
+Choose = Callable[[Sequence[Common]], Common]
+"""Which of several networks; raises UsageError where nobody can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Two hosts as they are measured, and the link between them."""
+
+    server: Host
+    client: Host
+    ip_version: int
+    link: Link | None
+    """As both interfaces state it; ``None`` where one does not, or only pretends to."""
+
+
+def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
+    """Server and client by the words of the command line: none, one or two.
+
+    A word is a name of the inventory, or ``user@host:port`` as ssh takes it. With one word this
+    machine is the client; without any it measures with itself. UsageError for what is neither.
+    """
+    known = {} if inventory is None else {h.name: h for h in load_inventory(inventory).hosts}
+    hosts = [known.get(word) or host_by_ssh(word) for word in words]
+    here = this_machine()
+    server, client = (*hosts, here, here)[:2]
+    if client.mirror is not None:
+        raise UsageError(f"{client.name} is a mirror: it answers, and cannot be the client")
+    if server.name == client.name and server != client:
+        client = replace(client, name=f"{client.name}-2")
+    return server, client
+
+
+def this_machine(name: str = HERE) -> Host:
+    """This machine as a host, by its loopback."""
+    return Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
+
+
+def host_by_ssh(word: str) -> Host:
+    """The host that ssh reaches by ``user@host:port``. Its system is not known yet. UsageError
+    where the word has another form.
+    """
+    try:
+        target = parse_ssh(word)
+    except ValueError as error:
+        raise UsageError(f"{error}; and no inventory names it (--hosts FILE)") from None
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", target.host).strip("-._") or "host"
+    return Host(name=name[:63], os="", ssh=target)
+
+
+def ask(
+    agents: AgentGroup,
+    server: Host,
+    client: Host,
+    *,
+    to: str | None,
+    ip_version: int | None,
+    choose: Choose,
+) -> Asked:
+    """Log in to both, and find by which addresses they measure; HostError, UsageError.
+
+    ``to``: the server's test address. ``choose`` is asked where there are several.
+    """
+    if server.local and client.local and to is None:
+        return Asked(server, client, ip_version or 4, None)
+    agents.log_in_to_all((server, client))
+    server, client = agents.seen(server), agents.seen(client)
+    common = _common(agents, server, client, to, ip_version, choose)
+    link = _link(agents, server, client, common)
+    return Asked(
+        _at(server, common.server_address),
+        _at(client, common.client_address),
+        common.ip_version,
+        link,
+    )
+
+
+def _common(
+    agents: AgentGroup,
+    server: Host,
+    client: Host,
+    to: str | None,
+    ip_version: int | None,
+    choose: Choose,
+) -> Common:
+    mirrors_at = None if server.mirror is None else server.mirror.address
+    if to is not None or mirrors_at is not None:
+        return _by_route(agents, server, client, str(to or mirrors_at))
+    stated = _stated(server, client, ip_version)
+    if stated is not None:
+        return stated
+    there, here = agents.facts(server), agents.facts(client)
+    found = common_networks(there, here, ip_version)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return choose(found)
+    raise UsageError(
+        f"{server.name} and {client.name} are in no common network: {server.name} has "
+        f"{address_words(there)}; {client.name} has {address_words(here)}. Name the address of "
+        f"{server.name} with --to ADDRESS"
+    )
+
+
+def _stated(server: Host, client: Host, ip_version: int | None) -> Common | None:
+    """What an inventory says of both: it was asked before."""
+    if (server.local and not client.local) or (client.local and not server.local):
+        own = server if server.local else client
+        if set(own.addresses) == {"loopback"}:
+            return None
+    for network in server.addresses:
+        if network not in client.addresses:
+            continue
+        for version in (4, 6) if ip_version is None else (ip_version,):
+            try:
+                both = server.address(network, version), client.address(network, version)
+            except UsageError:
+                continue
+            return Common(*both, network, "", "")
+    return None
+
+
+def _by_route(agents: AgentGroup, server: Host, client: Host, to: str) -> Common:
+    there = agents.facts(server)
+    if not has_address(there, to):
+        words = address_words(there)
+        raise UsageError(f"--to {to}: {server.name} does not have it; it has {words}")
+    found = routed(to, agents.facts(client, to))
+    if found is None:
+        raise UsageError(f"--to {to}: {client.name} has no route to it")
+    return found
+
+
+def _link(agents: AgentGroup, server: Host, client: Host, common: Common) -> Link | None:
+    """The slower of both interfaces, and the smaller MTU."""
+    ways = [
+        agents.facts(client, common.server_address),
+        *([] if server.mirror is not None else [agents.facts(server, common.client_address)]),
+    ]
+    return link_of(ways)
+
+
+def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
+    """The slowest of these interfaces and the smallest MTU, by facts on a way each; ``None`` where
+    one does not say its rate.
+    """
+    speeds = [_speed(facts) for facts in ways]
+    mtus = [facts.get("interface_mtu_bytes") for facts in ways]
+    if any(speed is None for speed in speeds) or not all(isinstance(each, int) for each in mtus):
+        return None
+    rate, mtu = min(each for each in speeds if each), min(each for each in mtus if each)
+    return Link(rate, mtu) if mtu <= MOST_MTU_BYTES else None
+
+
+def _speed(facts: Mapping[str, Any]) -> float | None:
+    speed, driver = facts.get("interface_speed_bit_per_s"), facts.get("interface_driver")
+    if not isinstance(speed, int | float) or speed <= 0 or driver in VIRTUAL_DRIVERS:
+        return None
+    return float(speed)
+
+
+def _at(host: Host, address: str) -> Host:
+    return host if host.mirror is not None else replace(host, addresses={NETWORK: (address,)})

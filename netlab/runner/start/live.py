@@ -1,0 +1,52 @@
+"""What a person sees while one question is measured: a line a second, as iperf3 prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import Matrix
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import SoFar
+from netlab.runner.progress import SHORT_S, Progress, figure_of
+
+
+class LiveFigures(Progress):
+    """A run's progress, of one trial: its figures second by second, and nothing else."""
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        """``quiet``: nothing is said; ``verbose``: how the trial ended as well."""
+        super().__init__(quiet=quiet, verbose=verbose)
+        self._before: dict[str, SoFar] = {}
+        self.failed = False
+        """Whether a trial has no result."""
+
+    def begin(self, folder: object, trials: Iterable[Trial], done: int, matrix: Matrix) -> None:
+        """Nothing: the answer says where it is."""
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """Nothing: it is one."""
+
+    def trial(self, trial: Trial) -> None:
+        """The trial begins, or begins again."""
+        self._before = {}
+
+    def live(self, cell: Cell, so_far: SoFar) -> None:
+        """The second that has just ended."""
+        step = so_far.since(self._before.get(so_far.flow))
+        self._before[so_far.flow] = so_far
+        if step.elapsed_s < SHORT_S:
+            return
+        figure = figure_of(cell, [step])
+        when = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
+        which = FLOWS.get(so_far.flow, "")
+        self.tell(f"{when}  {figure}{f'  {which}' if which else ''}")
+
+    def record(self, record: Record) -> None:
+        """Why there is no result, where there is none."""
+        if self.is_verbose:
+            self.tell(self.line_of(record))
+        self.failed = record.status is not Status.OK
+        if self.failed:
+            self.tell(f"{record.status}: {record.detail or record.reason}")

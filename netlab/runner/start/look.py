@@ -1,0 +1,94 @@
+"""Asks hosts that no file names yet what they are; their keys are confirmed by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from netlab.errors import HostKeyError, UnknownHostKey, UsageError
+from netlab.experiment.hosts import Host
+from netlab.experiment.matrix import Link
+from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.start.ask import HERE, host_by_ssh, link_of, this_machine
+from netlab.runner.start.found_hosts import FoundHost, SharedNetwork, free_name
+from netlab.runner.start.networks import addresses_of
+from netlab.units import many
+
+Confirm = Callable[[UnknownHostKey], bool]
+"""Whether a person says that this key is the host's."""
+
+
+def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
+    """The hosts of the command line; with less than two this machine is one as well.
+
+    ``keys``: word → its key or fingerprint. UsageError for a word that is no host, or given twice.
+    """
+    strange = sorted(set(keys) - set(words))
+    if strange:
+        raise UsageError(f"--host-key {strange[0]}: no such HOST on the command line")
+    named: dict[str, Host] = {}
+    for word in words:
+        host = host_by_ssh(word)
+        host = replace(host, host_key=keys.get(word), name=free_name(host.name, named))
+        named[host.name] = host
+    if len(named) < 2:
+        here = this_machine(free_name(HERE, named))
+        named[here.name] = here
+    return tuple(named.values())
+
+
+def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tuple[Host, ...]:
+    """Log in to all; the hosts with the keys that a person confirmed.
+
+    Raises UnknownHostKey for a key that nobody confirmed, HostError where a host cannot be reached.
+    """
+    known = {host.name: host for host in hosts}
+    left = [host for host in hosts if not host.local]
+    while left:
+        unknown = _unknown_keys(agents, left)
+        for name, error in unknown.items():
+            host = known[name]
+            if error.shown != name or host.host_key is not None or not confirm(error):
+                raise error
+            known[name] = replace(host, host_key=error.key)
+        left = [known[name] for name in unknown]
+    return tuple(known.values())
+
+
+def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, UnknownHostKey]:
+    """Those of the hosts whose key is not known; raises whatever else is wrong with one."""
+    errors = agents.log_in(hosts)
+    found = {name: each for name, each in errors.items() if isinstance(each, UnknownHostKey)}
+    failed = [each for name, each in errors.items() if name not in found]
+    # A key that is not the known one is said before anything that a person might confirm.
+    if failed:
+        raise min(failed, key=lambda each: not isinstance(each, HostKeyError))
+    return found
+
+
+def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
+    """What the hosts say of themselves; HostError where one cannot be asked."""
+    agents.log_in_to_all(hosts)
+    return tuple(
+        FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))
+        for host in hosts
+        for facts in [agents.facts(host)]
+    )
+
+
+def _words(hello: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
+    can = str(hello.get("capabilities", "")).split(",")
+    words = [str(system or "a system that it does not name"), str(hello.get("architecture", ""))]
+    words += [many(hello["cpu_count"], "CPU")] if "cpu_count" in hello else []
+    words += [] if "packet" in can else ["no right to packet sockets"]
+    return ", ".join(word for word in words if word)
+
+
+def link_within(agents: AgentGroup, network: SharedNetwork, hosts: Sequence[Host]) -> Link | None:
+    """The slowest interface of the hosts in a network; ``None`` where one does not say its rate."""
+    inside = [host for host in hosts if host.name in network.members]
+    addresses = [network.members[host.name].address for host in inside]
+    ways = [agents.facts(host, addresses[number - 1]) for number, host in enumerate(inside)]
+    return link_of(ways)

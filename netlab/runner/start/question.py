@@ -1,0 +1,88 @@
+"""What is asked of two hosts, and the matrix that measures it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from netlab.experiment.hosts import Host
+from netlab.experiment.matrix import Link
+from netlab.runner.start.yaml_text import flow, host_lines
+
+Senders = Literal["client-sends", "server-sends", "both"]
+
+TCP_MESSAGE_BYTES = 128 * 1024
+"""As iperf3 sends (its ``-l``)."""
+UDP_MESSAGE_BYTES = {4: 1472, 6: 1452}
+"""By IP version: what fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
+PING_BYTES = 64
+"""A request of the latency question, and its answer."""
+WARM_UP_S = 0.2
+"""Before the window: the slow start of a lab's path is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a person wants to know of the path between two hosts."""
+
+    protocol: Literal["TCP", "UDP"] = "TCP"
+    message_bytes: int | None = None
+    """``None``: what is usual for the protocol."""
+    direction: Senders = "client-sends"
+    latency: bool = False
+    """Round trips in place of throughput."""
+    seconds: float = 5.0
+    streams: int = 1
+    rate: str | None = None
+    """The rate that is offered, as a matrix writes it; ``None``: as much as goes."""
+
+    def test(self, ip_version: int) -> Mapping[str, Any]:
+        """The test of the matrix."""
+        if self.latency:
+            return {
+                "test": "round_trip",
+                "protocol": self.protocol,
+                "message_size": self.message_bytes or PING_BYTES,
+            }
+        usual = UDP_MESSAGE_BYTES[ip_version] if self.protocol == "UDP" else TCP_MESSAGE_BYTES
+        return {
+            "test": "stream",
+            "protocol": self.protocol,
+            "message_size": self.message_bytes or usual,
+            **({} if self.direction == "client-sends" else {"direction": self.direction}),
+            **({} if self.streams == 1 else {"streams": self.streams}),
+            **({} if self.rate is None else {"rate": self.rate}),
+        }
+
+
+def matrix_text(
+    question: Question, server: Host, client: Host, link: Link | None, ip_version: int
+) -> str:
+    """A whole matrix, its hosts in it: `netlab run` of it asks the same once more."""
+    one = server.name == client.name
+    between = f"within {server.name}" if one else f"from {client.name} to {server.name}"
+    what = "Round trips" if question.latency else "Throughput"
+    lines = [
+        f"title: {flow(f'{what}, {question.protocol}, {between}')}",
+        "hosts:",
+        *host_lines([server, client]),
+        *([] if link is None else [f"link: {flow(_link(link))}"]),
+        f"pairings: [{server.name}+{client.name}]",
+        f"defaults: {flow(_defaults(question, ip_version))}",
+        "tests:",
+        f"  - {flow(question.test(ip_version))}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _defaults(question: Question, ip_version: int) -> Mapping[str, Any]:
+    return {
+        "duration": f"{question.seconds:g}s",
+        "warm_up": f"{WARM_UP_S:g}s",
+        **({} if ip_version == 4 else {"ip": ip_version}),
+    }
+
+
+def _link(link: Link) -> Mapping[str, Any]:
+    return {"rate": round(link.rate_bit_per_s), "mtu": link.mtu_bytes}

@@ -1,0 +1,197 @@
+"""Is a host fit to measure? What `netlab hosts` shows."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from netlab.config.inventory import load_inventory
+from netlab.errors import HostError
+from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
+from netlab.remote.agent import Agent
+from netlab.remote.routes import interface_of, plain_addresses, prefix_of
+from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.runner.planning.ask_hosts import in_a_sentence
+from netlab.terminal import printable, table_lines
+from netlab.units import format_rate, format_seconds, many
+
+NO_THROTTLE = 0xFFFFFFFF
+"""Windows' NetworkThrottlingIndex where it is switched off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One host as `netlab hosts` shows it."""
+
+    host: Host
+    lines: tuple[tuple[str, str], ...] = ()
+    unfit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All hosts of an inventory."""
+
+    hosts: tuple[Inspected, ...] = field(default_factory=tuple)
+
+    def as_text(self, width: int | None = None, *, only_unfit: bool = False) -> str:
+        """A block a host, no wider than ``width``; ``only_unfit``: of those that are not fit."""
+        blocks = []
+        for each in self.hosts:
+            if only_unfit and not each.unfit:
+                continue
+            state = "not fit" if each.unfit else "fit"
+            lines = [f"{each.host.name}: {state}"]
+            rows = [(f"  {name:<19}", printable(value)) for name, value in each.lines]
+            lines += table_lines(rows, width) if rows else []
+            lines += [f"  ! {printable(sentence)}" for sentence in each.unfit]
+            blocks.append("\n".join(lines))
+        return "\n\n".join(blocks)
+
+    def as_json(self) -> str:
+        """An array of objects: each host's name, whether it is fit, what is wrong, what it said."""
+        hosts = [
+            {
+                "host": each.host.name,
+                "fit": not each.unfit,
+                "unfit": list(each.unfit),
+                "facts": dict(each.lines),
+            }
+            for each in self.hosts
+        ]
+        return json.dumps(hosts, indent=1)
+
+    def raise_for_unfit(self) -> None:
+        """HostError where a host is not fit."""
+        names = [each.host.name for each in self.hosts if each.unfit]
+        if names:
+            raise HostError(f"not fit: {', '.join(names)}")
+
+
+def survey(path: Path, say: Callable[[str], None] | None = None) -> Survey:
+    """Look at every host of an inventory, at the same time; takes no lock.
+
+    ``say`` hears what takes long, from several threads.
+    """
+    hosts = load_inventory(path).hosts
+    with DaemonExecutor(AT_ONCE) as executor:
+        return Survey(tuple(executor.map(partial(inspect, say=say), hosts)))
+
+
+def inspect(host: Host, say: Callable[[str], None] | None = None) -> Inspected:
+    """Reach a host and ask it; what is wrong with it is a sentence, never an exception."""
+    if host.mirror is not None:
+        echoes = f"{host.mirror.address}, port {host.mirror.port}; a run's client tries it"
+        return Inspected(host, (("reachable", "not asked: it runs no agent"), ("mirror", echoes)))
+    try:
+        agent = Agent.open(host, say)
+    except Exception as error:  # whatever it is of one host, the others are shown
+        return Inspected(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
+    lines: list[tuple[str, str]] = []
+    unfit: list[str] = []
+    try:
+        lines += _described(agent)
+        found = str(agent.hello.get("os"))
+        if OS_OF_PROBE.get(found) != host.os:
+            unfit.append(f"it runs {found}, the inventory says `os: {host.os}`")
+        for network, addresses in host.addresses.items():
+            for address in addresses:
+                lines += _test_address(agent, network, address, unfit)
+    except Exception as error:  # as above
+        unfit.append(in_a_sentence(host, error))
+    finally:
+        agent.close()
+    return Inspected(host, tuple(lines), tuple(unfit))
+
+
+def _described(agent: Agent) -> Iterator[tuple[str, str]]:
+    facts = agent.facts()
+    hello = agent.hello
+    yield "reachable", "on this machine" if agent.host.local else "over SSH"
+    yield "system", str(facts.get("distribution") or OS_NAMES[agent.host.os])
+    yield "kernel", str(hello.get("os_release", "not known"))
+    cpus = many(hello["cpu_count"], "CPU") if "cpu_count" in hello else "an unknown number of CPUs"
+    yield "architecture", f"{hello.get('architecture', 'not known')}, {cpus}"
+    yield "probe", f"{hello.get('version')}, build {hello.get('build')}"
+    if agent.host.os == "W":
+        yield from _of_windows(facts)
+    else:
+        yield "congestion control", str(facts.get("congestion", "not known"))
+    if agent.skipped_lines:
+        lines = many(agent.skipped_lines, "line")
+        yield "note", f"its login prints {lines} beside the probe's"
+
+
+def _of_windows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What decides about measurements there; what the host does not tell is left out."""
+    for key, title in (
+        ("power_plan", "power plan"),
+        ("congestion", "congestion control"),
+    ):
+        if key in facts:
+            yield title, str(facts[key])
+    if "timer_resolution_ns" in facts:
+        yield "timer resolution", format_seconds(facts["timer_resolution_ns"] / 1e9)
+    throttle = facts.get("network_throttling_index")
+    if throttle is not None and throttle != NO_THROTTLE:
+        yield "network throttling", f"{many(throttle, 'packet')} a millisecond while sound plays"
+
+
+def _test_address(
+    agent: Agent, network: str, address: str, unfit: list[str]
+) -> Iterator[tuple[str, str]]:
+    """A line about a test address and the interface that packets to its network leave by."""
+    title = f"address {network}, IPv{ipaddress.ip_address(address.partition('%')[0]).version}"
+    local = prefix_of(agent.facts(), address)
+    facts = agent.facts(to=_neighbour(local or address))
+    device = interface_of(facts, address)
+    if device is None and "addresses" in facts:
+        unfit.append(
+            f"it does not have the test address {address} ({network}); "
+            f"it has {plain_addresses(facts)}"
+        )
+        yield title, address
+        return
+    yield title, ", ".join([address, device or "interface not known", *_link(facts)])
+    if device is None:
+        return
+    route = facts.get("route_interface")
+    if route is None and agent.host.os == "W":
+        # It may not tell its routes; the check before a run shows whether packets pass.
+        return
+    if route != device:
+        leaves = f"leave by {route}" if route else "have no route"
+        unfit.append(
+            f"{address} ({network}) is on {device}, and packets to its network {leaves}: "
+            f"is {device} up?"
+        )
+    elif facts.get("interface_carrier") == 0:
+        unfit.append(f"{device} ({network}) has no carrier: is the cable in, and the peer up?")
+
+
+def _link(facts: Mapping[str, Any]) -> Iterator[str]:
+    speed = facts.get("interface_speed_bit_per_s")
+    yield format_rate(speed) if speed else "speed not known"
+    if "interface_duplex" in facts and facts["interface_duplex"] != "full":
+        yield f"{facts['interface_duplex']} duplex"
+    yield f"MTU {facts.get('interface_mtu_bytes', 'not known')}"
+
+
+def _neighbour(local: str) -> str:
+    """Another address of the same network: the way to one's own address is the loopback."""
+    interface = ipaddress.ip_interface(local.partition("%")[0])
+    if interface.is_loopback or interface.network.num_addresses == 1:
+        return str(interface.ip)
+    last = interface.network.broadcast_address
+    for candidate in (interface.ip + 1, interface.ip - 1):
+        if candidate in interface.network and candidate not in (
+            interface.network.network_address,
+            last,
+        ):
+            return str(candidate)
+    return str(interface.ip + (1 if interface.ip != last else -1))

@@ -1,0 +1,94 @@
+"""The boundary around a trial: whatever goes wrong in it becomes its record, and nothing else's.
+
+A host's trouble is told by its word; a defect of netlab is ``internal``, and its traceback is kept
+in the run folder.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from netlab.errors import (
+    HostError,
+    HostRefused,
+    LockedError,
+    ProbeError,
+    StoreError,
+    UsageError,
+)
+from netlab.experiment.records import REASONS, Record, Status, reason_of
+from netlab.experiment.schedule import Trial
+from netlab.runner.skip_reasons import Unmeasured
+from netlab.store.files import keep_inside
+from netlab.store.run_folder import RunFolder
+
+_NO_NAME = re.compile(r'[<>:"/\\|?*]')
+"""What no file's name may have, on Windows: a run folder is read there as well."""
+
+KeepTraceback = Callable[[Exception, str], str]
+"""Keeps the traceback of a defect under a name; returns a sentence about it."""
+
+TRACEBACKS = "tracebacks"
+"""Name of the folder in a run's folder for tracebacks of defects."""
+
+SENTENCE_CHARACTERS = 300
+
+
+def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
+    """The record of a trial that ended with ``error``; the run goes on with the next one."""
+    if isinstance(error, ProbeError):
+        reason = reason_of(error.word)
+        status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
+        return Unmeasured(status, reason, str(error)).record(trial, attempt)
+    if isinstance(error, LockedError):
+        return Unmeasured(Status.PENDING, "locked", str(error)).record(trial, attempt)
+    if isinstance(error, HostRefused):
+        return Unmeasured(Status.PENDING, "host-refused", str(error)).record(trial, attempt)
+    if isinstance(error, HostError):
+        return Unmeasured(Status.FAILED, "host-gone", str(error)).record(trial, attempt)
+    if isinstance(error, UsageError):
+        reason = "address-not-available"
+        return Unmeasured(Status.FAILED, reason, str(error)).record(trial, attempt)
+    detail = keep_traceback(error, folder, f"{trial.cell.key}-{trial.number}-{attempt}")
+    return Unmeasured(Status.FAILED, "internal", detail).record(trial, attempt)
+
+
+def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
+    """Write a record, and return it as it was written.
+
+    A host may say what no journal holds: then its record is a failure without values. If that
+    cannot be written either, netlab has a defect: a record says so, or else a warning.
+    """
+    try:
+        folder.append(record)
+        return record
+    except ValueError as error:
+        detail = str(error)[:SENTENCE_CHARACTERS]
+    failed = replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
+    try:
+        folder.append(failed)
+        return failed
+    except ValueError as error:
+        detail = keep_traceback(error, folder.path, f"record-{record.cell}")
+    defect = replace(failed, reason="internal", detail=detail, settings={})
+    try:
+        folder.append(defect)
+    except ValueError:
+        warn([f"{record.cell}: {detail}"])
+    return defect
+
+
+def keep_traceback(error: Exception, folder: Path, name: str) -> str:
+    """Write a defect's traceback into the run folder; a sentence that names the file."""
+    sentence = f"{type(error).__name__}: {error}"[:SENTENCE_CHARACTERS].replace("\n", " ")
+    file = f"{_NO_NAME.sub('-', name)}.txt"
+    text = "".join(traceback.format_exception(error))
+    try:
+        keep_inside(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
+    except StoreError as refused:
+        return f"{sentence}; its traceback cannot be kept ({refused})"
+    return f"{sentence}; its traceback is in {TRACEBACKS}/{file}"

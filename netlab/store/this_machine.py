@@ -1,0 +1,39 @@
+"""Whether a run measures with this very machine, by what its journal says of its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from netlab.store.reader import StoredRun
+
+SESSION = "session"
+"""Kind of the note that a session begins with; it describes its hosts."""
+
+
+def machine_id() -> str | None:
+    """This machine's id, where it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None
+
+
+def measures_here(stored: StoredRun) -> bool | None:
+    """Whether some host of the last session shares this machine's cores, as those of a lab do;
+    ``None`` where no session has said who its hosts are.
+    """
+    told = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
+    if not told or not isinstance(told[-1], Mapping):
+        return None
+    here = machine_id()
+    return any(_is_here(host, here) for host in told[-1].values())
+
+
+def _is_here(host: Any, here: str | None) -> bool:
+    if not isinstance(host, Mapping):
+        return False
+    return host.get("local") is True or (here is not None and host.get("machine_id") == here)

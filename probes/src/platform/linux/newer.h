@@ -1,0 +1,86 @@
+/* Declares what headers of old kernels lack, down to Linux 3.10, as newer ones do. The kernel that
+ * runs may know it all the same; where it does not, its refusal or its short answer says so. A macro
+ * behind its header takes the place of an enumerator, whether that is there or not. */
+#ifndef PLAT_LINUX_NEWER_H
+#define PLAT_LINUX_NEWER_H
+
+#include <sys/socket.h>
+#include <time.h>
+
+#include <linux/errqueue.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/net_tstamp.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/types.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(4, 12, 0)
+#define SK_MEMINFO_DROPS 8
+#undef SK_MEMINFO_VARS
+#define SK_MEMINFO_VARS 9
+#ifndef SO_MEMINFO
+#if defined __sparc__
+#define SO_MEMINFO 0x0039
+#elif defined __hppa__
+#define SO_MEMINFO 0x4030
+#else
+#define SO_MEMINFO 55
+#endif
+#endif
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(4, 2, 0)
+#define SOF_TIMESTAMPING_OPT_ID (1 << 7)
+#define SOF_TIMESTAMPING_OPT_TSONLY (1 << 11)
+#define SCM_TSTAMP_SND 0
+#endif
+#ifndef SIOCGHWTSTAMP
+#define SIOCGHWTSTAMP 0x89b1
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(3, 15, 0)
+#define IFLA_CARRIER_CHANGES 35
+#undef IFLA_MAX
+#define IFLA_MAX IFLA_CARRIER_CHANGES
+#endif
+
+#ifndef ETHTOOL_GLINKSETTINGS
+#define ETHTOOL_GLINKSETTINGS 0x0000004c
+struct ethtool_link_settings {
+    __u32 cmd;
+    __u32 speed;
+    __u8 duplex, port, phy_address, autoneg, mdio_support, eth_tp_mdix, eth_tp_mdix_ctrl;
+    __s8 link_mode_masks_nwords;
+    __u32 reserved[8];
+    __u32 link_mode_masks[];
+};
+#endif
+
+/* struct scm_timestamping, since 3.17. */
+struct newer_stamps {
+    struct timespec ts[3];
+};
+
+/* struct tcp_info as of 6.1: each kernel fills in as much of it as it knows. */
+struct newer_tcp_info {
+    __u8 tcpi_state, tcpi_ca_state, tcpi_retransmits, tcpi_probes, tcpi_backoff, tcpi_options;
+    __u8 tcpi_snd_wscale : 4, tcpi_rcv_wscale : 4;
+    __u8 tcpi_delivery_rate_app_limited : 1, tcpi_fastopen_client_fail : 2;
+    __u32 tcpi_rto, tcpi_ato, tcpi_snd_mss, tcpi_rcv_mss;
+    __u32 tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans, tcpi_fackets;
+    __u32 tcpi_last_data_sent, tcpi_last_ack_sent, tcpi_last_data_recv, tcpi_last_ack_recv;
+    __u32 tcpi_pmtu, tcpi_rcv_ssthresh, tcpi_rtt, tcpi_rttvar, tcpi_snd_ssthresh;
+    __u32 tcpi_snd_cwnd, tcpi_advmss, tcpi_reordering, tcpi_rcv_rtt, tcpi_rcv_space;
+    __u32 tcpi_total_retrans;
+    __u64 tcpi_pacing_rate, tcpi_max_pacing_rate, tcpi_bytes_acked, tcpi_bytes_received;
+    __u32 tcpi_segs_out, tcpi_segs_in, tcpi_notsent_bytes, tcpi_min_rtt;
+    __u32 tcpi_data_segs_in, tcpi_data_segs_out;
+    __u64 tcpi_delivery_rate, tcpi_busy_time, tcpi_rwnd_limited, tcpi_sndbuf_limited;
+    __u32 tcpi_delivered, tcpi_delivered_ce;
+    __u64 tcpi_bytes_sent, tcpi_bytes_retrans;
+    __u32 tcpi_dsack_dups, tcpi_reord_seen, tcpi_rcv_ooopack, tcpi_snd_wnd;
+};
+
+#endif

@@ -1,0 +1,34 @@
+"""pipx and uv install netlab for an account with an empty home, and it measures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from installs import FIGURE, around, done
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("cc", "installers", "index")]
+
+WAYS = {
+    "pipx": (("pipx", "install"), "checkout"),
+    "uv": (("uv", "tool", "install", "--no-python-downloads"), "sdist"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_installer_brings_a_command_that_measures_this_machine_at_once(
+    way: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    (module, *words), what = WAYS[way]
+    surroundings = around(tmp_path, PIP_NO_COMPILE="1")
+    for name in list(surroundings):  # where this account keeps its own
+        if name.startswith(("PIPX_", "UV_", "XDG_")):
+            del surroundings[name]
+    asked = [sys.executable, "-m", module, *words, "--python", sys.executable]
+    done([*asked, str(request.getfixturevalue(what))], cwd=tmp_path, env=surroundings)
+    netlab = tmp_path / "home" / ".local" / "bin" / "netlab"
+    said = done([str(netlab), "measure", "--seconds", "0.5"], cwd=tmp_path, env=surroundings)
+    assert FIGURE.search(said), said
+    known = done([str(netlab), "run", "--help"], cwd=tmp_path, env=surroundings)
+    assert "MATRIX" in known

@@ -1,0 +1,112 @@
+"""-q prints the result alone, -v what each host was asked; the exit codes are the same."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import REPORTS
+
+INVENTORY = """\
+hosts:
+  good: {os: L, local: true, addresses: {test: 127.0.0.1}}
+  bad: {os: L, local: true, addresses: {test: 192.0.2.77}}
+"""
+MATRIX = """\
+title: quiet
+hosts: {a: {os: L, local: true, addresses: {test: 127.0.0.1}},
+        b: {os: L, local: true, addresses: {test: 127.0.0.1}}}
+pairs: {LL: [a, b]}
+pairings: [LL]
+repeats: 2
+tests: [{test: stream, protocol: TCP, message_size: 1448, duration: 200ms}]
+"""
+
+pytestmark = pytest.mark.needs("linux", "cc")
+
+
+def netlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=180,
+    )
+
+
+def test_of_a_run_quiet_prints_where_it_is_and_verbose_every_trial(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(MATRIX)
+    # Other tests on this machine may be measuring.
+    run = ("run", "m.yaml", "--wait", "2min", "--no-report", "--into")
+    quiet = netlab(tmp_path, *run, "quiet", "-q")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "quiet\n", "")
+    said = netlab(tmp_path, *run, "verbose", "--verbose")
+    assert said.returncode == 0
+    lines = re.findall(
+        r"^\d\d:\d\d:\d\d  LL-\S+, trial (\d)  .*: ok after \d.*s: .*bit/s$", said.stderr, re.M
+    )
+    assert lines == ["1", "2"]
+    assert re.search(r"^a: asked hello.*: \d+ keys after ", said.stderr, re.M)
+    assert re.search(r"^a: asked facts.*: \d+ keys after ", said.stderr, re.M)
+    assert "asked heartbeat" not in said.stderr
+    plain = netlab(tmp_path, *run, "plain")
+    assert "asked" not in plain.stderr
+    for each in (plain, said):
+        assert each.stdout.startswith("quiet, 1 cell, 2 trials: 2 ok\n\nmean throughput")
+
+
+def test_of_hosts_quiet_shows_those_that_are_not_fit_alone(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yaml").write_text(INVENTORY)
+    quiet, said = (netlab(tmp_path, "hosts", "hosts.yaml", word) for word in ("-q", "-v"))
+    assert quiet.returncode == said.returncode == 4
+    assert "good" not in quiet.stdout
+    assert "bad: not fit" in quiet.stdout
+    assert quiet.stderr == "netlab: not fit: bad\n"
+    assert "good: fit" in said.stdout
+    assert re.search(r"^good: asked facts to=127\.0\.0\.1: \d+ keys after .*s$", said.stderr, re.M)
+    (tmp_path / "hosts.yaml").write_text(INVENTORY.replace("192.0.2.77", "127.0.0.1"))
+    fit = netlab(tmp_path, "hosts", "hosts.yaml", "-q")
+    assert (fit.returncode, fit.stdout, fit.stderr) == (0, "", "")
+
+
+def test_of_a_report_quiet_prints_its_path_and_verbose_its_times(tmp_path: Path) -> None:
+    shutil.copytree(REPORTS / "connection-kinds", tmp_path / "run")
+    quiet = netlab(tmp_path, "report", "run", "-q")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "run/index.html\n", "")
+    said = netlab(tmp_path, "report", "run", "-v")
+    assert re.fullmatch(r"run: read in .*s, drawn in .*s\n", said.stderr)
+    assert said.stdout.endswith("report: run/index.html\n")
+
+
+def test_of_a_check_quiet_prints_the_verdict_as_an_error_alone(tmp_path: Path) -> None:
+    (tmp_path / "expect.yaml").write_text("expect: [{throughput: {at_least: 1Gbit}}]\n")
+    words = ("check", str(REPORTS / "lab-report"), "--expect", "expect.yaml")
+    quiet, said = netlab(tmp_path, *words, "-q"), netlab(tmp_path, *words)
+    assert quiet.returncode == said.returncode == 5
+    assert quiet.stdout == ""
+    assert quiet.stderr == said.stderr
+    assert "not met" in said.stdout
+
+
+def test_probes_build_without_a_target_builds_this_machines_and_copies_it(tmp_path: Path) -> None:
+    made = netlab(tmp_path, "probes", "build", "--into", "copies")
+    assert made.returncode == 0, made.stderr
+    copy = tmp_path / made.stdout.strip()
+    assert copy.parent == tmp_path / "copies"
+    greeted = subprocess.run(
+        [copy, "agent"],
+        input="1 hello\n",
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert '"type":"hello"' in greeted.stdout
+    assert netlab(tmp_path, "probes", "build", "-q").stderr == ""

@@ -1,0 +1,47 @@
+"""The manual page is the commands' own, and troff has nothing to say against it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+from typing import Any
+
+import pytest
+from folders import DOCS
+
+PAGE = DOCS / "man" / "netlab.1"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / "scripts" / "man_page.py"))
+
+
+def rendered() -> str:
+    argv = ["groff", "-man", "-ww", "-Tutf8", "-P-c", str(PAGE)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    # What is printed twice is bold.
+    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
+
+
+def test_the_page_is_what_the_commands_say(made: dict[str, Any]) -> None:
+    assert PAGE.read_text("ascii") == made["page"](), "run `make docs`"
+
+
+def test_a_text_is_printed_as_it_stands(made: dict[str, Any]) -> None:
+    assert made["escaped"](".so /etc/passwd") == r"\&.so /etc/passwd"
+    assert made["escaped"](r"a\b -x …") == r"a\eb \-x \[u2026]"
+
+
+@pytest.mark.needs("groff")
+def test_it_is_set_without_a_warning_and_has_every_command_and_exit_code() -> None:
+    text = rendered()
+    for words in ("netlab run [OPTIONS] MATRIX", "netlab lab up", "netlab import table"):
+        assert words in text
+    for option in ("--no-report", "-o, --output FILE", "-q, --quiet", "--cpu-quota HOST=SHARE"):
+        assert option in text
+    assert re.search(r"^ +6 +locked by another run$", text, re.M)
+    assert "such as 100Mbit" in text
+    assert r"\[u" not in text

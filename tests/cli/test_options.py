@@ -1,0 +1,145 @@
+"""One spelling of each option and argument over all commands, and one way to say how much."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from folders import ROOT
+
+from netlab.cli import cli
+
+TWO_MEANINGS = {
+    "--rate": "of the cable where a lab is made; what is offered where it is measured, as in a "
+    "matrix, where the cable's is `link`",
+}
+"""Options that two commands have for two things, and why."""
+
+SPELLINGS = (
+    {"--json", "--as-json"},
+    {"--output", "--out", "--to-file"},
+    {"--into", "--folder", "--dir", "--directory"},
+    {"--hosts", "--inventory"},
+    {"--lang", "--language", "--locale"},
+    {"--quiet", "--silent"},
+    {"--link", "--link-rate", "--line-rate"},
+    {"--number", "--count"},
+)
+"""Words for one thing, of which no more than one may be in use."""
+
+
+def commands(
+    group: click.Group = cli, path: tuple[str, ...] = ("netlab",)
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words, groups as well."""
+    yield " ".join(path), group
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+def options() -> dict[str, dict[str, click.Option]]:
+    """Name of an option → command → what it is there."""
+    found: dict[str, dict[str, click.Option]] = defaultdict(dict)
+    for words, command in commands():
+        for each in command.params:
+            if isinstance(each, click.Option):
+                for name in (*each.opts, *each.secondary_opts):
+                    found[name][words] = each
+    return found
+
+
+def said_of(option: click.Option) -> tuple[object, ...]:
+    """What has to agree: name in the code, what it takes, its help without the default."""
+    kind = option.type
+    # What is chosen from is the command's own.
+    takes = type(kind).__name__ if isinstance(kind, click.Choice) else repr(kind)
+    help_ = re.sub(r"  \[default: .*\]$", "", option.help or "")
+    return option.opts, option.secondary_opts, takes, option.metavar, option.is_flag, help_
+
+
+@pytest.mark.parametrize("name", sorted({*options()} - {*TWO_MEANINGS}))
+def test_an_option_is_the_same_in_every_command(name: str) -> None:
+    seen: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for words, option in options()[name].items():
+        seen[tuple(map(str, said_of(option)))].append(words)
+    assert len(seen) == 1, seen
+
+
+def test_every_option_says_what_it_is_for() -> None:
+    silent = [
+        f"{words} {option.opts[0]}"
+        for of_commands in options().values()
+        for words, option in of_commands.items()
+        if not option.help
+    ]
+    assert silent == []
+
+
+def test_no_thing_has_two_spellings() -> None:
+    known = {*options()}
+    assert [both for both in SPELLINGS if len(both & known) > 1] == []
+    assert all(len(options()[name]) > 1 for name in TWO_MEANINGS)
+
+
+def test_a_form_is_chosen_only_where_there_is_more_than_text_and_json() -> None:
+    for words, option in options()["--format"].items():
+        assert isinstance(option.type, click.Choice)
+        assert len(option.type.choices) > 2, words
+        assert words not in options()["--json"], words
+
+
+def test_the_folder_of_a_run_is_called_run_everywhere() -> None:
+    named = {
+        words: [each.make_metavar(click.Context(command)).strip("[]") for each in arguments]
+        for words, command in commands()
+        if (arguments := [each for each in command.params if isinstance(each, click.Argument)])
+    }
+    takes_run = {words for words, metavars in named.items() if "RUN" in metavars}
+    assert takes_run == {
+        f"netlab {name}" for name in ("resume", "status", "report", "export", "compare", "check")
+    }
+    assert not any("FOLDER" in metavars for metavars in named.values())
+
+
+def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
+    given = CliRunner().invoke(cli, ["report", str(tmp_path), "-q", "-v"])
+    assert given.exit_code == 2
+    assert "exclude each other" in given.output
+    for words, command in commands():
+        names = {name for each in command.params for name in each.opts}
+        assert ("--quiet" in names) == ("-q" in names), words
+        assert ("--verbose" in names) <= ("--quiet" in names), words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "{run}", "--baseline", "{run}", "--json"),
+        ("compare", "{run}", "--by", "pairing", "--format", "csv"),
+        ("export", "{run}"),
+        ("report", "{run}", "--json"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_dash_is_standard_output_wherever_a_file_is_written(words: tuple[str, ...]) -> None:
+    run = str(ROOT / "reports" / "lab-report")
+    filled = [word.format(run=run) for word in words]
+    bare = CliRunner().invoke(cli, filled)
+    dashed = CliRunner().invoke(cli, [*filled, "-o", "-"])
+    assert bare.stdout_bytes
+    assert dashed.stdout_bytes == bare.stdout_bytes
+    assert dashed.exit_code == bare.exit_code
+    assert set(options()["-o"]) == {
+        f"netlab {name}" for name in ("check", "compare", "export", "report")
+    }

@@ -1,0 +1,175 @@
+"""What is printed fits the terminal, and is left alone where there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import MATRICES, REPORTS
+from hypothesis import given
+from hypothesis import strategies as st
+from terminals import terminal
+
+from netlab.findings.analysis import load
+from netlab.report import overview_text
+from netlab.terminal import columns_of, fitted, table_lines, with_colours
+
+WIDTHS = (60, 80, 120)
+HOSTS = """\
+hosts:
+  red: {os: L, local: true, addresses: {test: 127.0.0.1, spare: 192.0.2.77}}
+  blue: {os: W, local: true, addresses: {test: 127.0.0.1}}
+"""
+EXPECT = "expect:\n  - throughput: {at_least: 99 % of the ceiling}\n"
+COMMANDS = {
+    "plan": ("plan", "nettest.yaml", "--cells"),
+    "status": ("status", "run"),
+    "compare": ("compare", "run", "--by", "pairing"),
+    "check": ("check", "run", "--expect", "expect.yaml"),
+    "hosts": ("hosts", "hosts.yaml"),
+    "an error": ("check", "run"),
+    "help": ("measure", "--help"),
+}
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where commands are run: a run, a matrix, an inventory and an expectation, by short names."""
+    made = tmp_path_factory.mktemp("widths")
+    (made / "run").symlink_to(REPORTS / "lab-report")
+    (made / "nettest.yaml").symlink_to(MATRICES / "nettest.yaml")
+    (made / "hosts.yaml").write_text(HOSTS)
+    (made / "expect.yaml").write_text(EXPECT)
+    return made
+
+
+def on_terminal(folder: Path, columns: int, *words: str, **env: str) -> bytes:
+    """What netlab writes there, both streams, as it is written."""
+    around = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    with terminal(columns) as shown:
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *words],
+            cwd=folder,
+            env=around | {"TERM": "xterm"} | env,
+            stdin=subprocess.DEVNULL,
+            stdout=shown.end,
+            stderr=shown.end,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode in (0, 2, 4, 5), shown.written()
+        return shown.written()
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:
+    written = ESCAPES.sub(b"", on_terminal(folder, columns, *COMMANDS[name])).decode()
+    lines = written.replace("\r", "").splitlines()
+    assert len(lines) > 1 or len(lines[0]) > columns / 2
+    assert [line for line in lines if columns_of(line) > columns] == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("name", ["lab-report", "nettest-lab", "connection-kinds"])
+def test_the_overview_of_a_run_is_folded_and_loses_no_figure(name: str, columns: int) -> None:
+    run = load(REPORTS / name)
+    wide, narrow = overview_text(run), overview_text(run, width=columns)
+    assert max(map(columns_of, wide.splitlines())) > columns or columns > 60
+    tables = [line for line in narrow.splitlines() if re.search(r"  \S", line.strip())]
+    assert [line for line in tables if columns_of(line) > columns and line.strip()[1] != " "] == []
+    figures = r"(?<![\w.])[0-9]+\.[0-9]{2}(?![\w.])"
+    assert sorted(re.findall(figures, narrow)) == sorted(re.findall(figures, wide))
+
+
+def test_where_there_is_no_terminal_nothing_is_folded_or_coloured(folder: Path) -> None:
+    argv = [sys.executable, "-m", "netlab", "check", "run", "--expect", "expect.yaml"]
+    env = os.environ | {"TERM": "xterm", "COLUMNS": "40"}
+    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+    assert max(map(len, done.stdout.decode().splitlines())) > 80
+    assert max(map(len, done.stderr.decode().splitlines())) > 40
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_columns_says_the_width_in_the_terminals_place(folder: Path) -> None:
+    written = on_terminal(folder, 200, *COMMANDS["status"], COLUMNS="50").decode()
+    assert max(map(columns_of, written.replace("\r", "").splitlines())) <= 50
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured"),
+    [
+        ({}, True),
+        ({"NO_COLOR": ""}, True),
+        ({"NO_COLOR": "0"}, False),
+        ({"NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_what_failed_is_in_colour_where_that_is_wanted(
+    folder: Path, env: dict[str, str], coloured: bool
+) -> None:
+    written = on_terminal(folder, 80, *COMMANDS["check"], **env)
+    assert (b"\x1b[31m" in written) is coloured
+
+
+def test_colours_are_of_what_failed_alone() -> None:
+    assert with_colours("0 failed, 10 not met") == "0 failed, \x1b[31m10 not met\x1b[0m"
+    assert with_colours("warning: far") == "\x1b[33mwarning\x1b[0m: far"
+    assert with_colours("1,200 failed") == "\x1b[31m1,200 failed\x1b[0m"
+    assert with_colours("nothing is wrong") == "nothing is wrong"
+    assert with_colours("13 met, 0 not met") == "13 met, 0 not met"
+    assert with_colours("  not met  TCP 64") == "  \x1b[31mnot met\x1b[0m  TCP 64"
+    assert with_colours("netlab: x: gone") == "\x1b[31mnetlab:\x1b[0m x: gone"
+    assert with_colours("LL stream: failed: gone") == "LL stream: \x1b[31mfailed\x1b[0m: gone"
+
+
+WORD = st.text("abcdeñ漢 ", max_size=30)
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda n: st.lists(st.lists(WORD, min_size=n, max_size=n), min_size=1, max_size=5)
+    ),
+    st.integers(20, 100),
+    st.booleans(),
+)
+def test_a_table_fits_and_keeps_every_letter(
+    rows: list[list[str]], width: int, right: bool
+) -> None:
+    lines = table_lines(rows, width, right=right)
+    assert all(columns_of(line) <= width for line in lines)
+    # The first column is before each block; every other cell is there once.
+    for index in range(1, len(rows[0])):
+        for letter in "abcdeñ漢":
+            wanted = sum(row[index].count(letter) for row in rows)
+            assert sum(line.count(letter) for line in lines) >= wanted
+
+
+@given(st.text("ab -", max_size=200), st.integers(20, 60))
+def test_a_line_is_cut_between_words_and_loses_none(text: str, width: int) -> None:
+    cut = fitted(text, width)
+    assert cut.split() == text.split()
+    longest = max((len(word) for word in text.split()), default=0)
+    assert all(len(line) <= max(width, width // 2 + 2 + longest) for line in cut.splitlines())
+
+
+def test_columns_are_folded_before_a_cell_is_wrapped() -> None:
+    rows = [("pairing", "one", "two", "three"), ("LL", "1" * 20, "2" * 20, "3" * 20)]
+    assert table_lines(rows, 52) == [
+        "pairing  one                   two",
+        f"LL       {'1' * 20}  {'2' * 20}",
+        "",
+        "pairing  three",
+        f"LL       {'3' * 20}",
+    ]
+    assert table_lines([("what", "why"), ("it", "because it is so far away")], 20) == [
+        "what  why",
+        "it    because it is",
+        "      so far away",
+    ]

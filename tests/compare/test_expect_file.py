@@ -1,0 +1,98 @@
+"""`netlab check --expect FILE`: what is expected need not be written into the run's matrix."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from folders import REPORTS
+from made_streams import netlab, stream, stream_run
+
+from netlab.config.expect_file import load_expectations
+from netlab.errors import MatrixError, UsageError
+
+IMPORTED = REPORTS / "lab-report"
+STEADY = (94.10, 94.12, 94.11)
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "expect.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_an_imported_run_is_held_against_a_file_and_its_error_names_the_option(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    code, out, err = netlab(capfdbinary, "check", str(IMPORTED))
+    assert (code, out) == (2, "")
+    assert "nothing is expected: it was imported and has no matrix: name a file that has" in err
+    assert "--expect FILE, or a run with --baseline RUN" in err
+    # The 13 cells of LL over TCP with 64 bytes: 88.35 Mbit/s is the least that is printed.
+    file = written(
+        tmp_path,
+        "expect:\n  - when: {pairing: LL, protocol: TCP, message_size: 64}\n"
+        "    throughput: {at_least: 88Mbit}\n",
+    )
+    code, out, _ = netlab(capfdbinary, "check", str(IMPORTED), "--expect", file, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["verdicts"] == {"met": 13, "not met": 0, "cannot be judged": 0}
+
+
+def test_a_file_holds_in_place_of_the_matrix(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    text = (
+        "link: {rate: 100Mbit}\npairings: [LL]\n"
+        "tests: [{test: stream, protocol: TCP, message_size: 1448}]\n"
+        "expect: [{throughput: {at_least: 99 % of the ceiling}}]\n"
+    )
+    run = stream_run(tmp_path / "run", (stream(), STEADY), matrix_text=text)
+    assert netlab(capfdbinary, "check", str(run.path))[0] == 0
+    file = written(tmp_path, "expect: [{throughput: {at_least: 95Mbit}}]\n")
+    code, out, err = netlab(capfdbinary, "check", str(run.path), "--expect", file)
+    assert code == 5
+    assert "throughput at least 95 Mbit/s: 0 met, 1 not met, 0 cannot be judged" in out
+    assert "99 %" not in out
+    assert "0 met, 1 not met" in err
+    # A whole matrix is such a file as well.
+    other = written(tmp_path, text.replace("99 % of the ceiling", "94Mbit"))
+    assert netlab(capfdbinary, "check", str(run.path), "--expect", other)[0] == 0
+
+
+def test_kinds_of_findings_may_be_forbidden_there(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    run = stream_run(tmp_path / "run", (stream(), STEADY))
+    file = written(tmp_path, "expect: [{no: [duplex]}]\n")
+    assert netlab(capfdbinary, "check", str(run.path), "--expect", file)[0] == 0
+    file = written(tmp_path, "expect: [{no: [duplx]}]\n")
+    code, _, err = netlab(capfdbinary, "check", str(run.path), "--expect", file)
+    assert code == 2
+    assert "`duplx` is no kind of finding; did you mean `duplex`?" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("expect: []\n", "expect"),
+        ("expct: [{throughput: {at_least: 1Mbit}}]\n", "did you mean `expect`?"),
+        ("expect: [{throughput: {at_least: 1Mbps/s}}]\n", "expect.yaml:1:"),
+        ("", "the file is empty"),
+    ],
+)
+def test_a_wrong_file_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(MatrixError) as refused:
+        load_expectations(Path(written(tmp_path, text)))
+    assert said in str(refused.value)
+
+
+def test_a_file_that_expects_nothing_or_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_expectations(tmp_path / "none.yaml")
+    test = "{test: stream, protocol: TCP, message_size: 64}"
+    matrix = written(tmp_path, f"pairings: [LL]\ntests: [{test}]\n")
+    with pytest.raises(UsageError, match="a matrix without `expect:`"):
+        load_expectations(Path(matrix))

@@ -1,0 +1,68 @@
+"""The notebooks of the documentation answer today what they show."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from folders import DOCS, ROOT
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+SCRIPT = runpy.run_path(str(DOCS / "scripts" / "notebook.py"))
+
+
+def shape(output: Any) -> tuple[str, dict[str, str]]:
+    """What kind of answer it is, and its words without figures and spacing; of a picture that it
+    is one.
+    """
+    data = dict(output.get("data", {}))
+    if "text" in output:
+        data["text/plain"] = output["text"]
+    return output["output_type"], {
+        kind: "" if kind.startswith("image/") else re.sub(r"[\d.e+-]+|\s+", " ", text)
+        for kind, text in data.items()
+        if kind != "text/html"  # the same again, with what pandas says of style
+    }
+
+
+def shapes(notebook: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [(cell.source, [shape(each) for each in cell.outputs]) for cell in cells]
+
+
+def test_there_is_one() -> None:
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_it_answers_what_it_shows(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    now = SCRIPT["executed"](path)
+    assert shapes(now) == shapes(stored), "run `make notebooks`"
+
+
+def test_the_first_one_shows_what_a_run_says_of_itself() -> None:
+    stored = shapes(nbformat.read(DOCS / "notebooks" / "first-run.ipynb", as_version=4))
+    source = "\n".join(each for each, _ in stored)
+    for word in ("netlab.load(", "summary()", ".core", ".plot(", ".findings", "netlab.measure("):
+        assert word in source
+    assert all(outputs for _, outputs in stored)
+    kinds = [kind for _, outputs in stored for _, data in outputs for kind in data]
+    assert kinds.count("image/png") == 1
+    assert not any(kind == "error" for _, outputs in stored for kind, _ in outputs)
+
+
+def test_another_answer_is_another_shape() -> None:
+    one = {"output_type": "stream", "text": "LL TCP 64: at 94.1 Mbit/s\n"}
+    assert shape(one) == shape(one | {"text": "LL TCP 64:  at 93.9 Mbit/s\n"})
+    assert shape(one) != shape(one | {"text": "LL UDP 64: at 94.1 Mbit/s\n"})
+    assert shape(one) != shape(one | {"output_type": "error"})
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_no_path_of_the_machine_that_made_it_is_in_it(path: Path) -> None:
+    assert str(ROOT) not in path.read_text("utf-8")

@@ -1,0 +1,117 @@
+"""README.md shows what comes out, and types what is there. On its lab: test_lab_readme.py."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from folders import MATRICES, ROOT
+from readme import TEXT, blocks, commands
+
+from netlab.report.text.stream_findings import CALLED
+
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+CI = [
+    line.strip()
+    for line in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    if not line.lstrip().startswith("#")
+]
+LEFT_OUT = "…"
+LIMITS = "What limited throughput"
+ROW = re.compile(r"LL (TCP|UDP) \d+ +(.+?) +(\d+) of 2( |$)")
+"""A row of that table: messages, what limited them, of how many cells."""
+
+MEASURED_HERE = {"make demo", "make test"}
+INSTALLED = {"python3 -m venv .venv && .venv/bin/pip install .", ".venv/bin/netlab measure"}
+"""test_installed.py types them in an environment of its own."""
+
+
+def shape(line: str) -> str:
+    """A line without its figures, its spaces, and the time in a folder's name."""
+    return re.sub(r"\s+", " ", re.sub(r"\d[\d,.]*(-\d+)*", "N", line)).strip()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the demo's measurement says, line by line."""
+    home = tmp_path_factory.mktemp("demo")
+    (home / "matrices").symlink_to(MATRICES)
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    assert recipe is not None
+    measures = recipe[1].splitlines()[-1]
+    assert measures == "\t@$(BIN)/python -m netlab run matrices/loopback.yaml"
+    ended = subprocess.run(
+        [sys.executable, *measures.split()[1:], "--wait", "120"],
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout
+    return ended.stdout.splitlines()
+
+
+@pytest.mark.alone
+@pytest.mark.needs("cc")
+def test_the_demo_shows_what_the_readme_shows(demo: list[str]) -> None:
+    (block,) = (each for each in blocks() if each.startswith("$ make demo\n"))
+    said = block.splitlines()[1:]
+    # Said before there is a netlab: by .ci/set-up.
+    assert said.pop(0) == "setting up .venv (once) ..."
+    found = [shape(line) for line in demo]
+    places = [
+        found.index(shape(line))
+        for line in said
+        if line not in ("", LEFT_OUT) and not ROW.match(line)
+    ]
+    assert all(before < after for before, after in pairwise(places))
+    assert LIMITS in said
+    for rows in (said, demo):
+        begins = rows.index(LIMITS) + 2
+        matches = [ROW.match(row) for row in rows[begins:] if row.startswith("LL ")]
+        limits = [match[2] for match in matches if match is not None]
+        assert len(limits) >= 2
+        named = {str(each) for each in CALLED.values()} | {"not shown"}
+        assert set(limits[:2]) <= named
+
+
+def test_every_command_is_typed_by_a_test_or_by_ci() -> None:
+    typed = {line for line in commands() if not line.startswith("netlab ")}
+    assert typed == MEASURED_HERE | INSTALLED
+    for command in MEASURED_HERE:
+        target = command.removeprefix("make ")
+        assert any(re.match(rf"as_user .*\bmake .*\b{target}( |$)", line) for line in CI), command
+
+
+def test_what_make_is_told_in_a_sentence_is_a_target() -> None:
+    targets = set(re.findall(r"^([a-z-]+)%?:", MAKEFILE, re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", TEXT, re.MULTILINE))
+    assert {"demo", "test", "site"} <= named
+    assert {
+        name for name in named if name not in targets and not name.startswith("benchmark-")
+    } == set()
+
+
+def test_the_words_for_whoever_changes_netlab_are_right() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert re.findall(r"--editable '\.\[(\w+)\]'", TEXT) == ["dev"]
+    assert "dev" in extras["optional-dependencies"]
+    assert "pytest --suite plain" in TEXT
+    assert "pytest --suite plain" in (ROOT / "docs" / "testing.md").read_text("utf-8")
+
+
+def test_it_takes_a_screen_and_a_half() -> None:
+    assert len(TEXT.splitlines()) <= 113
+
+
+def test_the_matrices_and_the_pages_that_it_names_are_there() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert len([link for link in links if link.startswith("matrices/")]) >= 6
+    assert [link for link in links if not Path(ROOT / link).exists()] == []

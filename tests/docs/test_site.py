@@ -1,0 +1,186 @@
+"""`make site`: every page, every link followed, and nothing from the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from folders import DOCS, ROOT
+
+pytestmark = pytest.mark.needs("site")
+
+READ = ("docs", "matrices", "reports")
+"""Folders that the site is made from, beside the texts at the top."""
+TEXTS = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
+
+
+def build(root: Path, into: Path) -> subprocess.CompletedProcess[str]:
+    """As the Makefile builds it; elsewhere, so that no other process sees half of it."""
+    recipe = re.search(r"/mkdocs (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    words = recipe[1].split()
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", *words, "--site-dir", str(into)],
+        cwd=root,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("site")
+    built = build(ROOT, into)
+    assert built.returncode == 0, built.stderr
+    return into
+
+
+class Fetched(HTMLParser):
+    """What a browser fetches to show a page, as its tags say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        if tag == "link" and named.get("rel") not in ("canonical", "next", "prev", "alternate"):
+            self.addresses.append(named.get("href", ""))
+        elif tag in ("script", "img", "iframe", "source", "embed", "object", "video", "audio"):
+            self.addresses += [named[name] for name in ("src", "srcset", "data") if name in named]
+
+
+def fetched_of(page: Path) -> list[str]:
+    parser = Fetched()
+    parser.feed(page.read_text("utf-8"))
+    return parser.addresses
+
+
+def of_network(address: str) -> bool:
+    return re.match(r"\s*([a-z]+:)?//", address, re.IGNORECASE) is not None
+
+
+def test_every_text_is_a_page_and_every_page_is_in_a_menu(site: Path) -> None:
+    pages = [site / path.with_suffix(".html") for path in TEXTS]
+    pages = [page.with_name("index.html") if page.stem == "README" else page for page in pages]
+    assert [page for page in pages if not page.is_file()] == []
+    menu = (site / "index.html").read_text("utf-8")
+    names = [page.relative_to(site).as_posix() for page in pages]
+    assert [name for name in names if f'href="{name}"' not in menu and name != "index.html"] == []
+
+
+def test_no_script_style_font_or_picture_comes_from_the_network(site: Path) -> None:
+    assert of_network("//cdn.example/x.js")
+    assert of_network("https://fonts.example/x.woff")
+    assert not of_network("assets/x.js")
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(TEXTS)
+    fetched = {page: fetched_of(page) for page in pages}
+    assert sum(map(len, fetched.values())) > 3 * len(TEXTS)
+    assert {page: its for page, its in fetched.items() if any(map(of_network, its))} == {}
+    for style in site.rglob("*.css"):
+        text = style.read_text("utf-8")
+        assert not re.search(r"(url\(\s*['\"]?|@import\s+['\"])(https?:)?//", text), style
+
+
+def test_what_a_page_fetches_is_there(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        local = [each.partition("#")[0].partition("?")[0] for each in fetched_of(page)]
+        missing = [
+            each
+            for each in local
+            if each and not each.startswith(("data:", "/")) and not (page.parent / each).exists()
+        ]
+        assert missing == [], page
+
+
+def test_a_list_and_a_table_need_no_blank_line_before_them(site: Path) -> None:
+    for text in TEXTS:
+        if text.name == "README.md":
+            continue
+        body = (site / text.with_suffix(".html")).read_text("utf-8")
+        heads = re.findall(r"^\s*\|(?:-+\|)+$", (ROOT / text).read_text("utf-8"), re.MULTILINE)
+        assert body.count("<table>") == len(heads), text
+        shown = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", body, flags=re.DOTALL)
+        assert not re.search(r"^(<p>)?(\|[ -]|- |\d+\. )", shown, re.MULTILINE), text
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the site is made from, to be spoiled."""
+    copy = tmp_path / "checkout"
+    for folder in READ:
+        shutil.copytree(ROOT / folder, copy / folder)
+    for path in (*ROOT.glob("*.md"), ROOT / "LICENSE"):
+        shutil.copy(path, copy)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        ("[there](nowhere.md)", "nowhere.md"),
+        ("[there](matrix.md#nothing-of-that-name)", "nothing-of-that-name"),
+        ("![there](pictures/nothing.png)", "pictures/nothing.png"),
+    ],
+)
+def test_a_link_that_leads_nowhere_stops_it(
+    planted: str, said: str, checkout: Path, tmp_path: Path
+) -> None:
+    page = checkout / "docs" / "hosts.md"
+    page.write_text(page.read_text("utf-8") + f"\n{planted}\n", "utf-8")
+    built = build(checkout, tmp_path / "site")
+    assert built.returncode == 1
+    assert "docs/hosts.md" in built.stderr
+    assert said in built.stderr
+    assert "Aborted with 1 warnings in strict mode" in built.stdout + built.stderr
+
+
+def test_a_page_that_no_menu_has_stops_it(checkout: Path, tmp_path: Path) -> None:
+    (checkout / "docs" / "reference" / "forgotten.md").write_text("# Forgotten\n")
+    built = build(checkout, tmp_path / "site")
+    assert built.returncode == 1
+    assert "docs/reference/forgotten.md" in built.stderr
+
+
+@pytest.mark.needs("chromium")
+def test_a_page_opens_from_disk_and_asks_the_network_for_nothing(site: Path) -> None:
+    from browser import a_browser
+
+    with a_browser() as browser:
+        for name in (
+            "index.html",
+            "docs/notebooks/first-run.html",
+            "docs/explanation/gallery.html",
+        ):
+            tab = browser.tab()
+            tab.open(site / name)
+            tab.until("document.readyState === 'complete'")
+            assert [url for url in tab.asked_for if not url.startswith("file:")] == []
+            assert len(tab.asked_for) > 3
+            assert tab.complaints == []
+            # The theme's own style is at work, and every picture came.
+            assert tab.run("getComputedStyle(document.querySelector('.md-header')).position") == (
+                "sticky"
+            )
+            assert tab.run("[...document.images].filter(each => !each.naturalWidth).length") == 0
+            tab.close()
+
+
+def ci_lines() -> Iterator[str]:
+    for line in (ROOT / ".ci" / "run").read_text().splitlines():
+        if not line.lstrip().startswith("#"):
+            yield line.strip()
+
+
+def test_ci_builds_it() -> None:
+    assert any(re.match(r"make .*\bsite\b", line) for line in ci_lines())

@@ -1,0 +1,79 @@
+"""docs/tutorial.md: what it types without a host. With hosts: tests/lab/test_lab_tutorial.py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from folders import DOCS
+from readme import commands
+
+TEXT = (DOCS / "tutorial.md").read_text("utf-8")
+LINES = [
+    line
+    for block in re.findall(r"^```\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+]
+COMPLETIONS = [line for line in LINES if "_NETLAB_COMPLETE" in line]
+SAID = "linux-b to linux-a"
+"""The first line of the block that shows an answer, and no command."""
+
+
+def test_what_installs_netlab_is_what_the_readme_types() -> None:
+    of_readme = [line for line in commands() if ".venv/bin" in line]
+    assert [line for line in LINES if ".venv/bin" in line] == of_readme
+
+
+def test_every_line_of_a_block_is_tried_somewhere() -> None:
+    answer = LINES[LINES.index(SAID) :][:7]
+    rest = [line for line in LINES if line not in answer and line not in COMPLETIONS]
+    assert [
+        line for line in rest if line and not line.startswith(("netlab ", "python3 ", ".venv/"))
+    ] == []
+    assert len(COMPLETIONS) == 3
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> dict[str, str]:
+    """A PATH on which ``netlab`` is this one."""
+    program = tmp_path / "netlab"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        "from netlab.__main__ import main\n"
+        "sys.argv[0] = 'netlab'\n"
+        "sys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_own_words(shell: str, surroundings: dict[str, str]) -> None:
+    (line,) = (each for each in COMPLETIONS if f"={shell}_source" in each)
+    asks = re.search(r"_NETLAB_COMPLETE=\w+ netlab", line)
+    assert asks is not None
+    said = subprocess.run(
+        ["sh", "-c", asks[0]], env=surroundings, capture_output=True, text=True, check=True
+    ).stdout
+    assert f"_NETLAB_COMPLETE={shell}_complete" in said
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="this machine has no bash")
+def test_after_the_line_for_bash_a_command_is_completed(surroundings: dict[str, str]) -> None:
+    (line,) = (each.partition("#")[0] for each in COMPLETIONS if "bash" in each)
+    script = f"""
+{line}
+COMP_WORDS=(netlab pl) COMP_CWORD=1
+_netlab_completion netlab
+echo "${{COMPREPLY[*]}}"
+"""
+    ended = subprocess.run(
+        ["bash", "-c", script], env=surroundings, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == ["plan"]

@@ -1,0 +1,120 @@
+"""What a search takes, at least and at most: by hand, and by searches that are carried out."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.experiment.estimate import Bounds, bounds_of, rate_tries
+from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
+from netlab.experiment.rate_search import NextRate, RateGrid, RateTry, Search, TryVerdict
+from netlab.measurement.limit_search import SizeTry, find_limit
+from netlab.measurement.sweep import sizes_around
+
+GIGABIT = 1e9
+
+
+def rates(**settings: object) -> ThroughputSearch:
+    return ThroughputSearch(**{"frame_bytes": 64, **settings})  # type: ignore[arg-type]
+
+
+def test_a_rate_search_by_hand() -> None:
+    # 10 rates: the line rate, and 4 that halve 10. The least: two trials of 60 s with 0.1 s before
+    # each, 5 s between them. The most: each of 5 rates twice, 2 s for late frames, 9 pauses.
+    found = bounds_of(rates(resolution=0.1), None)
+    assert found is not None
+    assert found.least_s == pytest.approx(2 * 60.1 + 5)
+    assert found.most_s == pytest.approx(10 * 62.1 + 9 * 5)
+
+
+def test_a_rate_search_with_short_trials_by_hand() -> None:
+    # One short trial and two that count; 9 short ones (the result passes once) and two that count.
+    found = bounds_of(rates(resolution=0.1, search_duration_s=2.0), None)
+    assert found is not None
+    assert found.least_s == pytest.approx(2 + 2 * 60 + 3 * 0.1 + 2 * 5)
+    assert found.most_s == pytest.approx(9 * 2 + 2 * 60 + 11 * 2.1 + 10 * 5)
+
+
+def test_what_is_measured_beside_the_rate_by_hand() -> None:
+    bare = bounds_of(rates(resolution=0.1), None)
+    loss = bounds_of(rates(resolution=0.1, frame_loss=True), None)
+    latency = bounds_of(rates(resolution=0.1, latency=True), None)
+    assert bare and loss and latency
+    assert loss.least_s - bare.least_s == pytest.approx(2 * 65.1)
+    assert loss.most_s - bare.most_s == pytest.approx(10 * 67.1)
+    assert latency.least_s - bare.least_s == pytest.approx(4 * 65.5)
+    assert latency.most_s - bare.most_s == pytest.approx(4 * 67.5)
+
+
+def test_bursts_by_hand_and_not_at_all_without_a_line_rate() -> None:
+    bare = bounds_of(rates(resolution=0.1), GIGABIT)
+    bursts = bounds_of(rates(resolution=0.1, back_to_back=50), GIGABIT)
+    assert bare and bursts
+    # 1 Gbit/s of 84 bytes a frame on the wire: 2,976,190 frames in 2 s, 21 doublings of 2.
+    assert math.ceil(math.log2(2 * 1e9 / (8 * 84) / 2)) == 21
+    assert bursts.least_s == bare.least_s
+    assert bursts.most_s - bare.most_s == pytest.approx(0.1 + (1 + 2 * 21 + 3 * 49) * 4)
+    assert bounds_of(rates(back_to_back=50), None) is None
+    both = bounds_of(rates(resolution=0.1, back_to_back=50), GIGABIT, turns=2)
+    assert both
+    assert both.most_s - bursts.most_s == pytest.approx(bursts.most_s - bare.most_s)
+
+
+@pytest.mark.parametrize("short", [None, 2.0])
+@pytest.mark.parametrize("steps", [10, 11, 16, 17, 100, 200])
+def test_no_device_that_keeps_to_one_rate_asks_for_more_or_fewer_tries(
+    steps: int, short: float | None
+) -> None:
+    resolution = float(Fraction(1, steps))
+    setup = rates(resolution=resolution, search_duration_s=short)
+    grid = RateGrid(Fraction(repr(resolution)))
+    taken = set()
+    for holds in range(grid.size + 1):
+        search = Search.over(grid, short=short is not None)
+        while isinstance(asked := search.next(), NextRate):
+            verdict: TryVerdict = "passed" if asked.number <= holds else "lost"
+            search = search.told(RateTry(asked.number, asked.full, verdict))
+        full = sum(each.full for each in search.tries)
+        taken.add((len(search.tries) - full, full))
+    least, most = rate_tries(setup)
+    assert min(map(sum, taken)) == sum(least)
+    assert max(map(sum, taken)) <= sum(most)
+    assert max(full for _, full in taken) <= most[1]
+    if steps == 16:
+        assert max(map(sum, taken)) >= sum(most) - 2
+
+
+def test_a_payload_search_by_hand() -> None:
+    # Of 65,492 sizes of UDP 16 halvings are left after two guesses, and a message cut up: 19 that
+    # come to nothing, 0.5 s each, both ways. Then 14 to 16 streams of a second.
+    udp = PayloadSearch(protocol="UDP", timeout_s=0.5, sweep=True)
+    assert bounds_of(udp, None) == Bounds(14.0, 2 * 19 * 0.5 + 16)
+    tcp = PayloadSearch(protocol="TCP")
+    assert bounds_of(tcp, None) == Bounds(0.0, 2 * 18 * (1.0 + 1.0))
+
+
+@given(st.integers(16, 65507), st.integers(16, 65507))
+def test_no_path_with_one_limit_is_silent_more_often(limit: int, guess: int) -> None:
+    tried = find_limit(
+        lambda size: SizeTry(size, size <= limit),
+        least_bytes=16,
+        most_bytes=65507,
+        guesses=[guess],
+    )
+    # One more vanishes at most where a message one byte longer may be cut up.
+    assert sum(not each.passed for each in tried.tries) <= 2 + 16
+
+
+@pytest.mark.parametrize(("protocol", "payload"), [("UDP", 1472), ("TCP", 1448), ("UDP", 8972)])
+def test_a_sweep_has_as_many_sizes_as_are_reckoned_with(protocol: str, payload: int) -> None:
+    setup = PayloadSearch(protocol=protocol, sweep=True)  # type: ignore[arg-type]
+    found = bounds_of(setup, None)
+    assert found is not None
+    silent_s = bounds_of(PayloadSearch(protocol=protocol), None)  # type: ignore[arg-type]
+    assert silent_s is not None
+    swept_s = len(sizes_around(payload, protocol, 4)) * setup.duration_s
+    assert found.least_s <= swept_s <= found.most_s - silent_s.most_s

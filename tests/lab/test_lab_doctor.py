@@ -1,0 +1,185 @@
+"""The doctor of labs: a piece is taken away from it, and it names the command that brings it back.
+
+Each in a mount or a user namespace of its own: nothing is taken from anybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from netlab.errors import HostError
+from netlab.lab import doctor, programs, quota
+
+DOCTOR = (sys.executable, "-m", "netlab", "lab", "doctor")
+COMMAND = re.compile(r"(sudo (apt-get|dnf|sysctl|modprobe|mount|netlab)|docker run) \S+")
+needs_root = pytest.mark.needs("namespaces")
+
+
+def told(*words: str) -> dict[str, str]:
+    """What the doctor says is missing, run by that command: what → remedy."""
+    done = subprocess.run(
+        [*words, *DOCTOR], capture_output=True, text=True, timeout=60, check=False
+    )
+    lines = done.stdout.splitlines()
+    assert lines, done.stderr
+    assert all(line.startswith(("ok       ", "missing  ")) for line in lines)
+    missing = [line.removeprefix("missing  ") for line in lines if line.startswith("missing")]
+    assert done.returncode == (HostError.exit_code if missing else 0)
+    for line in missing:
+        assert COMMAND.search(line), line
+    return {what: remedy for _, what, remedy in (line.split(": ", 2) for line in missing)}
+
+
+def without(*files: str) -> Sequence[str]:
+    """A command that finds no such programs, wherever they lie."""
+    hide = " && ".join(f"mount --bind /dev/null {file}" for file in files)
+    return ["unshare", "--mount", "sh", "-ec", f'{hide} && exec "$@"', "sh"]
+
+
+def files_of(program: str, search_path: str) -> list[str]:
+    """Every file that a search for a program may find."""
+    folders = dict.fromkeys(search_path.split(os.pathsep))
+    found = [shutil.which(program, path=folder) for folder in folders]
+    return list(dict.fromkeys(str(Path(each).resolve()) for each in found if each))
+
+
+@needs_root
+@pytest.mark.needs("lab")
+@pytest.mark.parametrize("program", sorted(programs.PROGRAMS))
+def test_a_program_that_is_missing_is_named_with_what_installs_it(program: str) -> None:
+    files = files_of(program, programs.SEARCH_PATH)
+    assert files
+    found = told(*without(*files))
+    # Where several programs are one file (busybox), all of them are missing.
+    (what,) = [what for what in found if program in what.split(", ")]
+    package = {**programs.PROGRAMS, **(programs.FEDORA_PACKAGES if programs.has_dnf() else {})}
+    assert found[what].split()[:3] in (["sudo", "apt-get", "install"], ["sudo", "dnf", "install"])
+    assert package[program] in found[what].split()
+
+
+@needs_root
+@pytest.mark.needs("windows-hosts")
+def test_a_program_of_windows_hosts_is_named_too() -> None:
+    compiler = files_of("x86_64-w64-mingw32-gcc", programs.SEARCH_PATH)
+    found = told(*without(*compiler))
+    assert found["x86_64-w64-mingw32-gcc"].endswith((" gcc-mingw-w64-x86-64", " mingw64-gcc"))
+
+
+@needs_root
+@pytest.mark.needs("lab")
+def test_an_account_that_is_not_root_is_told_how_to_be() -> None:
+    # It may read all files: the checkout may lie where root alone can.
+    reads = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *reads)
+    assert told(*nobody) == {"root": "sudo netlab lab doctor"}
+
+
+@needs_root
+@pytest.mark.needs("lab")
+@pytest.mark.parametrize(
+    ("right", "what"),
+    [
+        ("sys_admin", {"network, mount and process namespaces"}),
+        ("net_admin", {"veth", "bridge", "token bucket (tbf)"}),
+    ],
+)
+def test_a_right_that_root_lacks_is_named_with_what_gives_it(right: str, what: set[str]) -> None:
+    found = told("setpriv", f"--bounding-set=-{right}", f"--inh-caps=-{right}")
+    assert what <= found.keys() <= what | {"overlay file systems"}
+    for each in what:
+        assert "docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN" in found[each]
+
+
+@needs_root
+@pytest.mark.needs("lab")
+def test_a_limit_on_namespaces_is_named_with_the_setting_that_lifts_it() -> None:
+    """The limit is that of a user namespace of its own, in which the doctor is root."""
+    nothing = 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"'
+    found = told("unshare", "--user", "--map-root-user", "sh", "-ec", nothing, "sh")
+    assert found == {
+        "network, mount and process namespaces": "unshare: unshare failed: No space left on "
+        "device: sudo sysctl -w user.max_net_namespaces=10000"
+    }
+
+
+KERNEL_LACKS = {
+    # Program, the word that it refuses, what it says (of iproute2 and util-linux): module.
+    ("ip", "veth", "Error: Unknown device type."): ("veth", "veth"),
+    ("ip", "bridge", "RTNETLINK answers: Operation not supported"): ("bridge", "bridge"),
+    ("tc", "tbf", "Error: Specified qdisc kind is unknown."): ("token bucket (tbf)", "sch_tbf"),
+    ("mount", "overlay", "mount: d: unknown filesystem type 'overlay'."): (
+        "overlay file systems",
+        "overlay",
+    ),
+}
+
+
+@needs_root
+@pytest.mark.needs("lab")
+@pytest.mark.parametrize("refusal", KERNEL_LACKS, ids=lambda refusal: refusal[1])
+def test_a_module_that_the_kernel_lacks_is_named_with_the_command_that_loads_it(
+    refusal: tuple[str, str, str],
+) -> None:
+    """By a program before the real one that says what the kernel makes it say."""
+    program, word, said = refusal
+    # Not below /tmp: the doctor lays a file system over it in which it tries the layers.
+    with TemporaryDirectory(dir="/var/tmp") as folder:
+        own = Path(folder, program)
+        refuse = f'echo "{said}" >&2; exit 2'
+        own.write_text(
+            f'#!/bin/sh\nfor word; do if [ "$word" = {word} ]; then {refuse}; fi; done\n'
+            f'exec {programs.program(program)} "$@"\n'
+        )
+        own.chmod(0o755)
+        found = told("env", f"PATH={folder}:{os.environ['PATH']}")
+    what, module = KERNEL_LACKS[refusal]
+    assert f"{said}: sudo modprobe {module} (where that finds none: sudo " in found[what]
+
+
+def test_control_groups_that_are_missing_are_named_with_what_brings_them(tmp_path: Path) -> None:
+    nothing, old, new = tmp_path / "nothing", tmp_path / "old", tmp_path / "new"
+    for folder in (nothing, old / "cpu", new):
+        folder.mkdir(parents=True)
+    assert f"sudo mount -t cgroup2 none {nothing}" in str(quota.remedy(nothing))
+    (old / "cpu" / "cpu.cfs_quota_us").touch()
+    assert quota.remedy(old) is None
+    (new / "cgroup.controllers").write_text("memory pids\n")
+    assert "docker run --privileged --cgroupns=host" in str(quota.remedy(new))
+    (new / "cgroup.controllers").write_text("cpu memory\n")
+    assert quota.remedy(new) is None
+
+
+def test_packages_are_those_of_the_system_that_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "SEARCH_PATH", str(tmp_path))
+    missing = programs.missing_packages(str(tmp_path))
+    assert missing.programs == tuple(programs.PROGRAMS)
+    packages = "iproute2 ethtool openssh-server openssh-client util-linux mount procps"
+    debian = f"sudo apt-get install {packages}"
+    fedora = (
+        "sudo dnf install iproute iproute-tc ethtool openssh-server openssh util-linux "
+        "util-linux-core procps-ng"
+    )
+    assert missing.command == f"{debian} (Fedora: {fedora})"
+    (tmp_path / "dnf").touch(0o755)
+    assert missing.command == fedora
+    (tmp_path / "apt-get").touch(0o755)
+    assert missing.command == debian
+    assert set(programs.FEDORA_PACKAGES) <= {*programs.PROGRAMS, *programs.WINDOWS_PROGRAMS}
+
+
+def test_a_system_without_namespaces_is_sent_to_one_with_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert COMMAND.search(doctor.examine()[0].as_text())

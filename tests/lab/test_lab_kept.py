@@ -1,0 +1,240 @@
+"""What a lab's name keeps: the same keys and addresses at the next up, and nobody else's file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from labs import needs_a_lab, ssh
+
+from netlab import lab
+from netlab.cli import cli
+from netlab.config.inventory import load_inventory
+from netlab.errors import HostError, UsageError
+from netlab.lab import kept, programs, state
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan
+
+NAME = f"k{os.getpid()}"
+OTHER = f"{NAME}-2"
+KEYS = ("id", "linux-a.key", "linux-b.key")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this lab's keepsakes, not made yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "netlab" / "labs" / NAME
+
+
+def what_is_pinned(of: lab.LabState) -> dict[str, tuple[str, str | None, tuple[str, ...]]]:
+    assert of.hosts_file is not None
+    hosts = {host.name: host for host in load_inventory(of.hosts_file).hosts}
+    return {
+        name: (str(host.ssh), host.host_key, tuple(sum(host.addresses.values(), ())))
+        for name, host in hosts.items()
+    }
+
+
+class TestInALab:
+    pytestmark = needs_a_lab
+
+    @pytest.fixture(autouse=True)
+    def gone(self, place: Path) -> Iterator[None]:
+        yield
+        lab.down(NAME, forget=True)
+        lab.down(OTHER, forget=True)
+
+    def test_known_hosts_of_yesterday_hold_today(self, place: Path, tmp_path: Path) -> None:
+        first = lab.up(LabOptions(name=NAME))
+        pinned = what_is_pinned(first)
+        known, key = tmp_path / "known_hosts", tmp_path / "id"
+        known.write_text((first.folder / "known_hosts").read_text())
+        key.write_text((first.folder / "id").read_text())
+        key.chmod(0o600)
+        lab.down(NAME)
+        second = lab.up(LabOptions(name=NAME, rate=1e8))
+        assert what_is_pinned(second) == pinned
+        address = second.hosts[0].management_address
+        checks = ("-o", f"UserKnownHostsFile={known}", "-o", "StrictHostKeyChecking=yes")
+        argv = ["ssh", "-F", "none", "-i", str(key), *checks, "-o", "BatchMode=yes"]
+        done = subprocess.run(
+            [*argv, f"netlab@{address}", "hostname"], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "linux-a\n"), done.stderr
+
+    def test_only_root_may_look_at_what_is_kept(self, place: Path) -> None:
+        lab.up(LabOptions(name=NAME))
+        lab.down(NAME)
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+        files = {each.name: stat.S_IMODE(each.stat().st_mode) for each in place.iterdir()}
+        assert files == dict.fromkeys([*KEYS, kept.PLACE], 0o600)
+
+    def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
+        before = what_is_pinned(lab.up(LabOptions(name=NAME)))
+        done = CliRunner().invoke(cli, ["lab", "down", "--name", NAME, "--forget"])
+        assert done.exit_code == 0, done.output
+        assert not place.exists()
+        after = what_is_pinned(lab.up(LabOptions(name=NAME)))
+        assert after.keys() == before.keys()
+        assert all(after[name][1] != before[name][1] for name in before)
+
+    def test_addresses_wait_for_their_lab_while_another_is_up(self, place: Path) -> None:
+        """Another name takes other addresses, also where those are free at the moment."""
+        mine = what_is_pinned(lab.up(LabOptions(name=NAME)))
+        lab.down(NAME)
+        theirs = what_is_pinned(lab.up(LabOptions(name=OTHER)))
+        assert {each[0] for each in mine.values()}.isdisjoint(each[0] for each in theirs.values())
+        assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
+
+    def test_a_lab_with_a_link_for_a_key_does_not_come_up_and_says_what_to_do(
+        self, place: Path, tmp_path: Path
+    ) -> None:
+        lab.up(LabOptions(name=NAME))
+        lab.down(NAME)
+        strange = tmp_path / "strange"
+        programs.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(strange))
+        (place / "linux-b.key").unlink()
+        (place / "linux-b.key").symlink_to(strange)
+        with pytest.raises(HostError, match=f"linux-b.key is no file .*--name {NAME} --forget"):
+            lab.up(LabOptions(name=NAME))
+        assert not state.folder_of(NAME).exists()
+        lab.down(NAME, forget=True)
+        assert strange.exists(), "what the link led to stays"
+        made = lab.up(LabOptions(name=NAME))
+        assert ssh(made, "linux-b", "hostname") == "linux-b"
+
+    def test_a_disk_that_takes_nothing_has_its_lab_and_a_warning(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file" / "state"))
+        said: list[str] = []
+        assert lab.up(LabOptions(name=NAME), said.append).up
+        assert said == [
+            f"{tmp_path}/file/state/netlab/labs: Not a directory: the next `up` has other keys"
+        ]
+
+
+# ---- without root --------------------------------------------------------------------------------
+
+
+def a_plan(name: str = NAME, **more: object) -> LabPlan:
+    options = LabOptions(name)
+    return make_plan(options, Path("/nowhere"), taken=[], taken_slots=(), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A lab's folder with a key."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    programs.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "id"))
+    return folder
+
+
+@pytest.mark.needs("sshd")
+def test_a_key_comes_back_as_it_was_kept(place: Path, made: Path, tmp_path: Path) -> None:
+    kept.recall(NAME, tmp_path, ["id"])
+    assert not (tmp_path / "id").exists(), "nothing is kept yet"
+    kept.keep(a_plan(), made, ["id"])
+    kept.recall(NAME, tmp_path, ["id", "linux-a.key"])
+    assert (tmp_path / "id").read_text() == (made / "id").read_text()
+    public = (made / "id.pub").read_text()
+    assert (tmp_path / "id.pub").read_text().split()[:2] == public.split()[:2]
+    assert stat.S_IMODE((tmp_path / "id").stat().st_mode) == 0o600
+    assert kept.places() == {NAME: (0, "198.19.0.0/24")}
+
+
+def as_link(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+
+
+def as_second_name(file: Path) -> None:
+    file.with_name("elsewhere").hardlink_to(file)
+
+
+def as_fifo(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file, 0o600)
+
+
+def as_readable(file: Path) -> None:
+    file.chmod(0o640)
+
+
+def as_garbage(file: Path) -> None:
+    file.write_text("no key\n")
+
+
+def as_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.needs("sshd")
+@pytest.mark.parametrize(
+    "turn", [as_link, as_second_name, as_fifo, as_readable, as_garbage, as_folder]
+)
+def test_what_is_no_file_of_roots_alone_is_not_used(
+    place: Path, made: Path, tmp_path: Path, turn: Callable[[Path], None]
+) -> None:
+    kept.keep(a_plan(), made, ["id"])
+    turn(place / "id")
+    with pytest.raises(HostError, match=r"and is not used: `netlab lab down .*--forget`"):
+        kept.recall(NAME, tmp_path, ["id"])
+
+
+@pytest.mark.needs("root", "sshd")
+def test_a_file_or_a_folder_of_another_account_is_not_used(
+    place: Path, made: Path, tmp_path: Path
+) -> None:
+    kept.keep(a_plan(), made, ["id"])
+    os.chown(place / "id", 12345, 12345)
+    with pytest.raises(HostError, match="id is not root's alone, and is not used"):
+        kept.recall(NAME, tmp_path, ["id"])
+    os.chown(place / "id", 0, 0)
+    os.chown(place, 12345, 12345)
+    with pytest.raises(HostError, match="is not root's alone, and the keys of labs are not kept"):
+        kept.recall(NAME, tmp_path, ["id"])
+    assert kept.places() == {}
+
+
+@pytest.mark.needs("sshd")
+@pytest.mark.parametrize("depth", [0, 1, 2], ids=["lab", "labs", "netlab"])
+def test_a_folder_that_is_a_link_is_not_followed(
+    place: Path, made: Path, tmp_path: Path, depth: int
+) -> None:
+    kept.keep(a_plan(), made, ["id"])
+    folder = [place, *place.parents][depth]
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(HostError, match=f"{place.parent}.* is no folder of its own"):
+        kept.keep(a_plan(), made, ["id"])
+    if depth == 0:
+        kept.forget(NAME)
+        assert not folder.is_symlink()
+        assert (tmp_path / "elsewhere" / "id").exists()
+
+
+def test_a_place_is_taken_again_where_it_is_free() -> None:
+    kept_places = {NAME: (5, "10.219.5.0/24"), OTHER: (0, "198.19.0.0/24")}
+    assert a_plan(places=kept_places).place == (5, "10.219.5.0/24")
+    assert a_plan("third", places=kept_places).place == (1, "198.19.1.0/24")
+    every = {f"lab-{slot}": (slot, f"198.19.{slot}.0/24") for slot in range(64)}
+    assert a_plan("third", places=every).place == (0, "198.19.0.0/24"), "kept is not in use"
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "", "/", "Lab"])
+def test_a_name_that_is_a_way_to_another_folder_takes_nothing_down(name: str) -> None:
+    for forget in (False, True):
+        with pytest.raises(UsageError, match="a lab's name has 1 to 20 of a-z, 0-9 and -"):
+            lab.down(name, forget=forget)
+    with pytest.raises(UsageError, match="a lab's name has 1 to 20 of"):
+        lab.status(name)

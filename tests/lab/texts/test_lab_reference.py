@@ -1,0 +1,69 @@
+"""The examples of docs/reference, run as they stand: on two hosts of a lab."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab, typed
+from reference_pages import CAPTURE, PAGES, columns, example
+
+from netlab import lab, load
+from netlab.lab.options import LabOptions
+from netlab.report.notebook import LoadedRun
+
+pytestmark = [*needs_a_lab, pytest.mark.slow]
+
+NAME = f"r{os.getpid()}"
+MAY_BE_BLANK = {"upper_frames_per_s", "limit_host", "limit_core"}
+"""Of a search where the line rate itself passed."""
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, linux=2, rate=100e6))
+    finally:
+        lab.down(NAME)
+
+
+def run(name: str, home: Path, hosts: Path | None) -> LoadedRun:
+    """What became of a page's example, typed at ``home``, where ``hosts`` lies as lab.yaml."""
+    matrix, command = example(name)
+    words = shlex.split(command.removeprefix("sudo "))[1:]
+    (home / words[1]).write_text(matrix)
+    if hosts is not None:
+        (home / "lab.yaml").write_text(hosts.read_text())
+    ended = typed(home, *words, timeout_s=300)
+    assert ended.returncode == 0, (ended.stdout, ended.stderr)
+    return load(home / words[words.index("--into") + 1])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_example_measures_and_its_record_has_what_the_page_says(
+    name: str, two: lab.LabState, tmp_path: Path
+) -> None:
+    found = run(name, tmp_path, two.hosts_file)
+    assert {record.status for record in found.records} == {"ok"}
+    assert {cell.test for cell in found.plan.cells} == {PAGES[name]}
+    said = columns(name)
+    assert len(said) > 3
+    assert [column for column in said if column not in found.frame.columns] == []
+    filled = set(found.frame.dropna(axis="columns", how="all").columns)
+    assert [each for each in said if each not in filled | MAY_BE_BLANK] == []
+
+
+@pytest.mark.needs("tcpdump")
+def test_the_example_of_capture_sees_the_frame(tmp_path: Path) -> None:
+    found = run(CAPTURE, tmp_path, None)
+    (row,) = found.frame.to_dict("records")
+    assert row["captured"] is True
+    # The message that fills a packet, and the header of 14 bytes before it.
+    assert str(row["path_mtu_bytes"] + 14) in row["captured_frame_bytes"]
+    assert {"captured", "capture_reason", "captured_frame_bytes", "captured_next_frames"} <= set(
+        columns(CAPTURE)
+    )
+    assert list((found.path / "captures").glob("*.pcap"))

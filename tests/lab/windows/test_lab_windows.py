@@ -1,0 +1,214 @@
+"""The lab's Windows hosts: real Windows programs over SSH, files on drive C, and their end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from labs import WINDOWS_LAB as NAME
+from labs import (
+    argv,
+    files,
+    four_hosts,
+    inside,
+    needs_wine,
+    programs_of,
+    started,
+    traces,
+    wait_until,
+    windows,
+)
+
+from netlab import lab
+from netlab.errors import HostError
+from netlab.lab import life, network, server, state, wine
+from netlab.lab import windows as windows_room
+from netlab.lab.options import LabOptions
+
+__all__ = ["four_hosts"]
+
+
+class TestAWindowsHost:
+    pytestmark = needs_wine
+
+    def test_commands_are_those_of_cmd_and_the_account_is_an_ordinary_one(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        assert b"Windows 10" in windows(four_hosts, "ver").stdout
+        key = r"HKLM\Software\Microsoft\Windows NT\CurrentVersion"
+        assert b"Windows 10" in windows(four_hosts, f'reg query "{key}" /v ProductName').stdout
+        said = windows(four_hosts, "echo %OS% %USERNAME% %COMPUTERNAME%& cd").stdout
+        assert said.split() == [b"Windows_NT", b"netlab", b"WINDOWS-A", rb"C:\Users\netlab"]
+        assert all(host.uid >= 59000 for host in four_hosts.hosts)
+        refused = windows(four_hosts, r"echo x > C:\windows\system32\x.txt")
+        assert refused.stderr.strip() == b"Access denied."
+        assert b"LOGNAME" not in windows(four_hosts, "set").stdout
+
+    def test_a_command_reaches_cmd_raw(self, four_hosts: lab.LabState) -> None:
+        assert windows(four_hosts, "echo \"a b\" ^& 'q' $HOME \\").stdout == (
+            b"\"a b\" & 'q' $HOME \\\r\n"
+        )
+        assert windows(four_hosts, "type nothing || echo failed").stdout.strip() == b"failed"
+        assert windows(four_hosts, 'echo one& echo two| find "w"').stdout.split() == [
+            b"one",
+            b"two",
+        ]
+
+    @pytest.mark.parametrize("status", [0, 1, 7, 255, 263])
+    def test_exit_codes_pass_modulo_256(self, four_hosts: lab.LabState, status: int) -> None:
+        assert windows(four_hosts, f"lab.exe exit {status}").returncode == status % 256
+
+    def test_standard_input_and_output_carry_every_byte(self, four_hosts: lab.LabState) -> None:
+        noise = bytes(range(256)) * 4096 + b"\r\n\x1a\n\n\r"
+        assert windows(four_hosts, "lab.exe echo", noise).stdout == noise
+
+    def test_the_first_command_leaves_nobody_who_holds_its_output_open(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        """A wine service that inherited it would keep SSH's channel open for ever."""
+        begin = time.monotonic()
+        assert windows(four_hosts, "lab.exe exit 0").returncode == 0
+        assert time.monotonic() - begin < 5
+
+    @pytest.mark.parametrize("folder", ["sub", "/C:/Users/netlab/sub2"])
+    def test_files_by_relative_and_by_absolute_path(
+        self, four_hosts: lab.LabState, folder: str
+    ) -> None:
+        with files(four_hosts, "windows-a") as sftp:
+            assert sftp.normalize(".") == "/C:/Users/netlab"
+            sftp.mkdir(folder)
+            with sftp.open(f"{folder}/new", "wx") as file:
+                file.write(b"\r\n\0" * 100000)
+            assert sftp.stat(f"{folder}/new").st_size == 300000
+            sftp.posix_rename(f"{folder}/new", f"{folder}/kept")
+            assert sftp.listdir(folder) == ["kept"]
+            name = folder.rpartition("/")[2]
+            found = windows(four_hosts, rf"dir /b C:\users\NETLAB\{name}")
+            assert found.stdout.strip() == b"kept"
+            with pytest.raises(OSError, match="Permission denied"):
+                sftp.mkdir("/C:/windows/x")
+            with pytest.raises(FileNotFoundError):
+                sftp.stat(f"{folder}/KEPT")
+            assert {"C:", "usr"} <= set(sftp.listdir("/"))
+
+    def test_a_program_put_by_sftp_starts_by_its_relative_path(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        with files(four_hosts, "windows-a") as sftp, contextlib.suppress(OSError):
+            sftp.mkdir(".cache")
+            sftp.mkdir(".cache/netlab")
+            sftp.rename("lab.exe", ".cache/netlab/lab.exe")
+        try:
+            assert windows(four_hosts, r".cache\netlab\lab.exe exit 5").returncode == 5
+        finally:
+            with files(four_hosts, "windows-a") as sftp:
+                sftp.rename(".cache/netlab/lab.exe", "lab.exe")
+
+    def test_each_host_has_files_and_a_registry_of_its_own_and_the_template_neither(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        key = r"HKCU\Software\netlab-test"
+        assert windows(four_hosts, rf"reg add {key} /v x /d here /f").returncode == 0
+        assert windows(four_hosts, "echo x> mark").returncode == 0
+        assert b"here" in windows(four_hosts, rf"reg query {key} /v x").stdout
+        ask_the_other = argv(four_hosts, "windows-b", rf"dir /b & reg query {key} /v x")
+        other = subprocess.run(ask_the_other, capture_output=True, timeout=30, check=False)
+        assert b"lab.exe" in other.stdout
+        assert b"mark" not in other.stdout and b"here" not in other.stdout
+        machine = r"reg query HKLM\SOFTWARE\Microsoft\Cryptography /v MachineGuid"
+        numbers = {
+            subprocess.check_output(argv(four_hosts, name, machine), timeout=30).split()[-1]
+            for name in ("windows-a", "windows-b")
+        }
+        assert len(numbers) == 2
+        home = wine.template_folder() / "drive_c/Users/netlab"
+        assert home.is_dir() and not (home / "mark").exists()
+
+    def test_a_program_that_reads_its_input_ends_with_the_connection(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        with started(four_hosts, "windows-a", "wait") as connection:
+            assert programs_of(four_hosts, "windows-a")
+            connection.kill()
+            wait_until(lambda: not programs_of(four_hosts, "windows-a"))
+
+    def test_a_program_that_reads_nothing_outlives_the_connection_as_on_windows(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        with started(four_hosts, "windows-a", "sleep") as connection:
+            connection.kill()
+            connection.wait(10)
+            time.sleep(0.5)
+            assert programs_of(four_hosts, "windows-a")
+        assert windows(four_hosts, "taskkill /F /IM lab.exe").returncode == 0
+        wait_until(lambda: not programs_of(four_hosts, "windows-a"))
+
+
+class TestTheEnd:
+    pytestmark = needs_wine
+
+    def test_up_is_a_matter_of_seconds_and_down_leaves_nothing(self) -> None:
+        wine.template(lambda _: None)
+        name = f"{NAME}-2"
+        begin = time.monotonic()
+        made = lab.up(LabOptions(name=name, windows=1, mtu=9000))
+        elapsed_s = time.monotonic() - begin
+        try:
+            assert made.plan is not None
+            link = inside(made, 2, "ip", "-j", "link", "show", "dev", "test")
+            assert json.loads(link)[0]["mtu"] == 9000
+            detached = argv(made, "windows-a", "start /b ping -n 600 127.0.0.1")
+            asleep = subprocess.Popen(detached, stdin=subprocess.DEVNULL)
+            wait_until(lambda: any("ping" in trace for trace in traces(made.plan)))  # type: ignore[arg-type]
+        finally:
+            lab.down(name)
+        asleep.wait(10)
+        assert traces(made.plan) == []
+        assert not [line for line in Path("/proc/mounts").read_text().split("\n") if name in line]
+        assert elapsed_s < 8.0
+
+    @pytest.mark.parametrize("moment", ["switch", "windows-a.process", "wineserver", "complete"])
+    def test_down_cleans_up_after_an_up_that_was_killed(self, moment: str) -> None:
+        wine.template(lambda _: None)
+        name = f"{NAME}-3"
+        folder = state.folder_of(name)
+        script = (
+            f"from netlab import lab; lab.up(lab.LabOptions(name={name!r}, windows=1)); "
+            "import time; time.sleep(60)"
+        )
+        with subprocess.Popen([sys.executable, "-c", script]) as upper:
+            try:
+                wait_until((folder / state.PLAN).exists)
+                plan = state.read_plan(folder)
+                assert plan is not None and plan.switch is not None
+                seen: dict[str, Callable[[], bool]] = {
+                    "switch": (network.NAMESPACES / plan.switch).exists,
+                    "wineserver": lambda: any("wineserver" in trace for trace in traces(plan)),
+                }
+                wait_until(seen.get(moment, (folder / moment).exists))
+            finally:
+                upper.kill()
+        assert lab.status(name).up == (moment == "complete")
+        lab.down(name)
+        wait_until(lambda: traces(plan) == [])
+
+    def test_a_wineserver_that_does_not_start_is_said_and_nothing_stays(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        name = f"{NAME}-4"
+
+        def broken(prefix: Path) -> dict[str, object]:
+            return {**windows_room.wish_of(prefix), "programs": [[shutil.which("false")]]}
+
+        monkeypatch.setattr(life, "wish_of", broken)
+        monkeypatch.setattr(server, "READY_S", 10.0)
+        with pytest.raises(HostError, match=r"sshd of windows-a does not answer: .*exit status 1"):
+            lab.up(LabOptions(name=name, windows=1))
+        assert not lab.status(name).folder.exists()

@@ -1,0 +1,177 @@
+"""The lab's Windows hosts without root: the plan, what is missing, and wine's template."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from folders import ROOT
+from labs import WINDOWS_LAB as NAME
+
+from netlab import lab
+from netlab.cli import cli
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import HostError, UsageError
+from netlab.experiment.matrix import expand
+from netlab.lab import doctor, life, network, programs, state, wine
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabPlan, make_plan, plan_from_json
+
+HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
+
+
+def a_plan(**wish: object) -> LabPlan:
+    options = LabOptions(**{"name": NAME, **wish})  # type: ignore[arg-type]
+    return make_plan(options, Path("/run/netlab/x"), taken=(), taken_slots=())
+
+
+def test_two_linux_hosts_keep_the_direct_cable_and_more_hosts_get_a_switch() -> None:
+    direct = a_plan()
+    assert direct.switch is None and len(direct.cables) == 1
+    plan = a_plan(windows=2, rate=1e8)
+    assert [(host.name, host.os) for host in plan.hosts] == list(zip(HOSTS, "LLWW", strict=True))
+    assert plan.hosts[:2] == direct.hosts
+    assert [cable.ends[1].namespace for cable in plan.cables] == [plan.switch] * 4
+    assert [cable.ends[1].interface for cable in plan.cables] == list(HOSTS)
+    assert {cable.rate for cable in plan.cables} == {1e8}
+    assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_a_plan_of_before_there_were_windows_hosts_can_still_be_taken_down() -> None:
+    plain = json.loads(json.dumps(a_plan().as_json()))
+    del plain["switch"], plain["options"]["windows"]
+    assert plan_from_json(plain) == a_plan()
+
+
+def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(state, "ROOT", tmp_path)
+    newer = json.loads(json.dumps(a_plan(windows=1).as_json()))
+    newer["cables"][0]["colour"] = "green"
+    (tmp_path / "newer").mkdir()
+    (tmp_path / "newer" / state.PLAN).write_text(json.dumps(newer))
+    state.mark_complete(tmp_path / "newer")
+    assert state.slot_of(tmp_path / "newer") == newer["slot"]
+    monkeypatch.setattr(network, "slots_in_use", set)
+    monkeypatch.setattr(network, "routed_networks", lambda: ())
+    monkeypatch.setattr(network, "refuse_taken_names", lambda _plan: None)
+    made = life._plan(LabOptions(name="mine"), tmp_path / "mine")
+    assert made.slot != newer["slot"]
+    assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
+    with pytest.raises(HostError, match="no plan of this netlab version"):
+        state.read_plan(tmp_path / "newer")
+
+
+def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() -> None:
+    plan = a_plan(windows=4)
+    assert len({host.uid for host in plan.hosts}) == 6
+    other = make_plan(LabOptions("other", windows=4), Path("/x"), taken=(), taken_slots=(0,))
+    assert not {host.uid for host in plan.hosts} & {host.uid for host in other.hosts}
+    for wrong in (-1, 5):
+        with pytest.raises(UsageError, match=f"--windows {wrong}: 1 to 4 Windows hosts"):
+            LabOptions(windows=wrong).check()
+
+
+def test_up_without_wine_makes_nothing_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
+    monkeypatch.setattr(life, "_require_root", lambda: None)
+    monkeypatch.setattr(life, "missing_packages", lambda: programs.Missing((), ()))
+    missing = programs.missing_for_windows("/nowhere")
+    monkeypatch.setattr(life, "missing_for_windows", lambda: missing)
+    with pytest.raises(
+        HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
+    ):
+        lab.up(LabOptions(name=NAME, windows=1))
+    assert not state.ROOT.exists()
+
+
+def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    missing = programs.Missing(("wine64",), ("wine64",))
+    monkeypatch.setattr(doctor, "missing_packages", lambda: programs.Missing((), ()))
+    monkeypatch.setattr(doctor, "missing_for_windows", lambda: missing)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    done = CliRunner().invoke(cli, ["lab", "doctor"])
+    assert done.exit_code == HostError.exit_code
+    assert done.output.splitlines() == [
+        "missing  the lab: root: sudo netlab lab doctor",
+        "ok       the lab: programs",
+        "missing  Windows hosts: wine64: sudo apt-get install wine64",
+    ]
+
+
+def test_the_check_of_a_windows_machine_is_six_cells_for_the_inventory_of_its_page(
+    tmp_path: Path,
+) -> None:
+    matrix = load_matrix(ROOT / "matrices" / "windows-check.yaml")
+    cells = expand(matrix)
+    assert sorted(cell.pairing for cell in cells) == ["LW"] * 3 + ["WL"] * 3
+    page = (ROOT / "docs" / "lab.md").read_text()
+    block = re.findall(r"```yaml\n(.*?)```", page, re.S)[-1]
+    file = tmp_path / "windows.yaml"
+    file.write_text(textwrap.dedent(block))
+    hosts = load_inventory(file)
+    assert {hosts.pair(pairing)[0].name for pairing in matrix.pairings} == {"here", "there"}
+    assert hosts.host("there").port_range == (5001, 5100)
+
+
+@pytest.fixture
+def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(wine, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(wine, "template_folder", lambda: wine.CACHE / "wine-template-wine-9-new")
+    monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
+    return wine.CACHE
+
+
+def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
+    a_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (a_cache / "half-made-x" / "drive_c").mkdir(parents=True)
+    (a_cache / "wine-template-wine-8-old").mkdir()
+    made: list[Path] = []
+    said: list[str] = []
+    monkeypatch.setattr(wine, "_make", made.append)
+    first = wine.template(said.append)
+    assert wine.template(said.append) == first
+    assert (len(made), len(said)) == (1, 1)
+    assert [entry.name for entry in a_cache.iterdir()] == ["wine-template-wine-9-new"]
+
+
+def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
+    a_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = a_cache / "wine-template-wine-8-old"
+    old.mkdir(parents=True)
+    other = state.ROOT / "other"
+    other.mkdir(parents=True)
+    state.write_plan(other, a_plan(windows=1))
+    state.mark_complete(other)
+    monkeypatch.setattr(wine, "_make", lambda prefix: None)
+    wine.template(lambda _: None)
+    assert old.exists()
+    state.write_plan(other, a_plan())
+    wine.template(lambda _: None)
+    assert not old.exists()
+
+
+def test_a_template_that_fails_leaves_no_half_of_itself(
+    a_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(prefix: Path) -> None:
+        (prefix / "drive_c").mkdir()
+        raise HostError("wine did not make the Windows template: no space left")
+
+    monkeypatch.setattr(wine, "_make", fail)
+    with pytest.raises(HostError, match="no space left"):
+        wine.template(lambda _: None)
+    assert list(a_cache.iterdir()) == []

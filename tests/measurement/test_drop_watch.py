@@ -1,0 +1,113 @@
+"""host_watch.py: what both hosts of a stream dropped, from readings that hide nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from netlab.errors import HostGone
+from netlab.experiment.host_counters import drops_in
+from netlab.experiment.kinds import Stream
+from netlab.measurement.ends import Ends
+from netlab.measurement.host_watch import DropWatch
+
+SETUP = Stream(protocol="UDP", message_bytes=64)
+CABLE = {
+    "route_interface": "test",
+    "interface_qdisc": "noqueue",
+    "interface_dropped_packets": 5,
+    "interface_errors": 1,
+    "softnet_dropped_packets": 7,
+}
+
+
+class Agent:
+    """Tells its readings one after the other; an error in place of one is raised."""
+
+    def __init__(self, *readings: dict[str, Any] | Exception, machine: str = "m") -> None:
+        self.hello = {"capabilities": "stream,facts", "machine_id": machine}
+        self.host = SimpleNamespace(address=lambda _network, _version: "10.0.0.1")
+        self._readings = list(readings)
+
+    def start(self, verb: str, **keys: Any) -> Any:
+        assert verb == "facts"
+        reading = self._readings.pop(0)
+        if isinstance(reading, dict) and "interface" in keys:
+            reading = reading | {"route_interface": keys["interface"]}
+
+        def record(_timeout_s: float) -> dict[str, Any]:
+            if isinstance(reading, Exception):
+                raise reading
+            return reading
+
+        return SimpleNamespace(record=record)
+
+
+def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, Any]:
+    ends = Ends(server=cast(Any, server), client=cast(Any, client), same_host=False)
+    return DropWatch.begin(ends, setup).end()
+
+
+def test_what_grew_is_told_by_host_and_place() -> None:
+    later = CABLE | {"interface_dropped_packets": 9, "softnet_dropped_packets": 8}
+    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"))
+    assert found == {
+        "client_interface_dropped_frames": 4,
+        "client_queue_dropped_frames": 0,
+        "client_softnet_dropped_frames": 1,
+        "server_interface_dropped_frames": 0,
+        "server_queue_dropped_frames": 0,
+        "server_softnet_dropped_frames": 0,
+    }
+
+
+def test_a_backlog_that_two_hosts_share_is_known_only_where_it_dropped_nothing() -> None:
+    later = CABLE | {"softnet_dropped_packets": 8}
+    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE))
+    assert "client_softnet_dropped_frames" not in found
+    assert found["server_softnet_dropped_frames"] == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "places"),
+    [
+        (CABLE, {"interface": 6, "queue": 0, "softnet": 7}),
+        (CABLE | {"interface_qdisc": "tbf"}, {"interface": 6, "softnet": 7}),
+        (CABLE | {"interface_driver": "802.1Q VLAN Support"}, {"softnet": 7}),
+        (CABLE | {"interface_driver": "wireguard"}, {"softnet": 7}),
+        (CABLE | {"interface_driver": "tun"}, {"softnet": 7}),
+        ({"route_interface": "Ethernet", "interface_dropped_packets": 2}, {"interface": 2}),
+        ({}, {}),
+    ],
+)
+def test_only_counters_that_hide_no_drops_are_taken(
+    facts: dict[str, Any], places: dict[str, int]
+) -> None:
+    assert drops_in(facts).dropped == places
+
+
+def test_pause_frames_are_told_where_both_readings_have_them() -> None:
+    counted = CABLE | {"interface_pause_frames_sent": 3, "interface_pause_frames_received": 5}
+    later = counted | {"interface_pause_frames_received": 9}
+    found = watched(Agent(counted, later), Agent(CABLE, counted, machine="n"))
+    assert {name: n for name, n in found.items() if "pause" in name} == {
+        "client_pause_frames_sent": 0,
+        "client_pause_frames_received": 4,
+    }
+
+
+def test_the_counters_of_another_device_and_of_a_host_that_went_are_left_out() -> None:
+    before = CABLE | {"interface_pause_frames_sent": 3}
+    other = before | {"route_interface": "other"}
+    found = watched(Agent(before, other), Agent(CABLE, HostGone("gone"), machine="n"))
+    assert found == {"client_softnet_dropped_frames": 0}
+
+
+def test_the_drops_of_a_bound_interface_are_read_whatever_the_route_is() -> None:
+    bound = Stream(protocol="UDP", message_bytes=64, interface="else0")
+    later = CABLE | {"interface_dropped_packets": 9}
+    found = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"), bound)
+    assert found["client_interface_dropped_frames"] == 4
+    assert found["server_interface_dropped_frames"] == 0

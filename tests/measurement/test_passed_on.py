@@ -1,0 +1,94 @@
+"""The tests that searches make take every setting that they share with the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import pytest
+from scripted_agent import Fake
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import ROWS, PayloadSearch, ThroughputSearch
+from netlab.experiment.schedule import Trial
+from netlab.measurement import payload_path, stream, sweep
+from netlab.measurement.ends import Ends
+from netlab.measurement.rfc2544 import latency_under_load, offered_load
+
+OWN = {"duration_s", "socket_buffer_bytes"}
+"""What some of them decide for themselves: how long they take, and with which buffers."""
+
+
+def unlike_default(kind: type[Any]) -> Any:
+    """A search with another level than the default for each of its settings."""
+
+    def level(name: str, default: object) -> Any:
+        words = [each for each in get_args(ROWS[name].type) if each != default]
+        numbers = {int: 97, float: 0.25, str: "eth7", bool: not default}
+        return words[-1] if words else numbers.get(ROWS[name].type, default)
+
+    return kind(**{name: level(name, default) for name, default in kind.defaults().items()})
+
+
+class MadeError(Exception):
+    """Carries what a search was about to measure with."""
+
+
+def carry(*args: Any, **_: Any) -> Any:
+    raise MadeError(next(each for each in args if hasattr(each, "settings")))
+
+
+def carry_cell(trial: Trial, *_: Any) -> Any:
+    raise MadeError(trial.cell.setup)
+
+
+AGENT: Any = Fake("a", [])
+ENDS = Ends(AGENT, AGENT, same_host=False)
+
+
+def swept(search: PayloadSearch) -> None:
+    trial = Trial(Cell(pairing="LL", test="payload_search", setup=search), 1)
+    sweep.sweep(trial, search, 100, ENDS, lambda _cell, _rate: None)
+
+
+def probed(search: PayloadSearch) -> None:
+    payload_path.Direction(search, ENDS).exchange(100)
+
+
+def offered(search: ThroughputSearch) -> None:
+    load = offered_load.OfferedLoad(10, 10.0, 1.0)
+    offered_load.flows_of(search, ENDS, load, starts={})
+
+
+def timed(search: ThroughputSearch) -> None:
+    runner: Any = SimpleNamespace(setup=search, ends=ENDS)
+    latency_under_load._exchange(runner, 10.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "seam", "own"),
+    [
+        (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
+        (PayloadSearch, probed, (payload_path, "exchange_of", carry), OWN),
+        (ThroughputSearch, offered, (offered_load, "keys_of", carry), {"duration_s"}),
+        (ThroughputSearch, timed, (latency_under_load, "exchange_of", carry), OWN),
+    ],
+)
+def test_what_a_search_shares_with_its_own_tests_reaches_them(
+    kind: type[Any],
+    made: Callable[[Any], None],
+    seam: tuple[Any, str, Any],
+    own: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(*seam)
+    search = unlike_default(kind)
+    with pytest.raises(MadeError) as raised:
+        made(search)
+    setup = raised.value.args[0]
+    shared = {*setup.names()} & {*search.names()}
+    assert shared > {"protocol", "dscp", "interface", "network", "ip_version"}
+    assert {n: getattr(setup, n) for n in shared - own} == {
+        n: getattr(search, n) for n in shared - own
+    }

@@ -1,0 +1,53 @@
+"""Captures are read whichever machine wrote them, and however short they were cut."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.measurement.pcap import frame_lengths
+
+MAGIC = {
+    "<": [b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"],
+    ">": [b"\xa1\xb2\xc3\xd4", b"\xa1\xb2\x3c\x4d"],
+}
+
+
+def capture(frames: list[int], order: str = "<", kind: int = 0, link: int = 1) -> bytes:
+    made = MAGIC[order][kind] + struct.pack(order + "HHiIII", 2, 4, 0, 0, 96, link)
+    for length in frames:
+        kept = min(length, 96)
+        made += struct.pack(order + "IIII", 1, 2, kept, length) + b"x" * kept
+    return made
+
+
+@given(st.lists(st.integers(14, 9014)), st.sampled_from("<>"), st.sampled_from([0, 1]))
+def test_every_frame_has_the_length_it_had_on_the_link(
+    frames: list[int], order: str, kind: int
+) -> None:
+    assert list(frame_lengths(capture(frames, order, kind))) == frames
+
+
+@given(st.lists(st.integers(14, 9014), min_size=1), st.data())
+def test_a_capture_that_was_cut_off_keeps_its_whole_frames(
+    frames: list[int], data: st.DataObject
+) -> None:
+    whole = capture(frames)
+    end = data.draw(st.integers(24, len(whole)))
+    found = list(frame_lengths(whole[:end]))
+    assert found == frames[: len(found)]
+    assert len(found) == len(frames) if end == len(whole) else len(found) < len(frames)
+
+
+@pytest.mark.parametrize("noise", [b"", b"tcpdump: permission denied", b"\xd4\xc3\xb2\xa1"])
+def test_what_is_no_capture_is_refused_in_a_sentence(noise: bytes) -> None:
+    with pytest.raises(ValueError, match="no capture in the pcap format"):
+        list(frame_lengths(noise))
+
+
+def test_frames_of_another_link_are_refused() -> None:
+    with pytest.raises(ValueError, match="link type 113"):
+        list(frame_lengths(capture([60], link=113)))

@@ -1,0 +1,103 @@
+"""Pairs that search together: everybody meets everybody, or nobody waits for long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from netlab.errors import ProbeError
+from netlab.measurement.rendezvous import Participant, Rendezvous, alone
+
+NAMES = ("a+b", "c+d", "e+f")
+
+
+def at_once(
+    rendezvous: Rendezvous, act: Callable[[Participant], Any], names: tuple[str, ...] = NAMES
+) -> list[Any]:
+    """What comes of a thread for each member; of one that raises, its error."""
+
+    def acted(name: str) -> Any:
+        participant = rendezvous.participant(name)
+        try:
+            return act(participant)
+        except ProbeError as error:
+            return error
+        finally:
+            participant.leave()
+
+    with ThreadPoolExecutor(max_workers=len(names)) as executor:
+        return [each.result(timeout=10) for each in [executor.submit(acted, n) for n in names]]
+
+
+def test_each_hears_all_others_after_itself_and_the_same_moment() -> None:
+    def act(participant: Participant) -> Any:
+        return [participant.meet((participant.name, number)) for number in range(50)]
+
+    found = at_once(Rendezvous(NAMES), act)
+    for name, meetings in zip(NAMES, found, strict=True):
+        for number, meeting in enumerate(meetings):
+            assert meeting.said[0] == (name, number)
+            assert sorted(meeting.said) == [(each, number) for each in NAMES]
+    for meetings in zip(*found, strict=True):
+        assert len({meeting.over_ns for meeting in meetings}) == 1
+
+
+def test_who_does_not_come_at_all_is_done_without() -> None:
+    def act(participant: Participant) -> Any:
+        return None if participant.name == "c+d" else participant.meet(participant.name).said
+
+    assert at_once(Rendezvous(NAMES), act) == [("a+b", "e+f"), None, ("e+f", "a+b")]
+
+
+def test_one_that_leaves_later_voids_the_search_of_the_others_and_is_named() -> None:
+    def act(participant: Participant) -> Any:
+        participant.meet(1)
+        return None if participant.name == "e+f" else participant.meet(2)
+
+    first, second, _ = at_once(Rendezvous(NAMES), act)
+    for name, error in (("a+b", first), ("c+d", second)):
+        assert isinstance(error, ProbeError)
+        assert (error.host, error.word) == (name, "pair-gone")
+        assert "e+f left the search" in str(error)
+
+
+def test_the_last_one_to_go_is_not_held_up_and_holds_up_nobody() -> None:
+    assert [
+        m.said for m in at_once(Rendezvous(NAMES), lambda participant: participant.meet(0))
+    ] == [(0, 0, 0)] * 3
+
+
+def test_in_turns_one_acts_at_a_time() -> None:
+    acting, most, order = set(), [0], []
+    lock = threading.Lock()
+
+    def act(participant: Participant) -> None:
+        for mine in participant.turns():
+            if mine:
+                with lock:
+                    acting.add(participant.name)
+                    order.append(participant.name)
+                    most[0] = max(most[0], len(acting))
+                with lock:
+                    acting.discard(participant.name)
+
+    at_once(Rendezvous(NAMES), act)
+    assert (order, most) == (list(NAMES), [1])
+
+
+def test_alone_nobody_is_waited_for() -> None:
+    participant = alone()
+    assert participant.meet("x").said == ("x",)
+    assert list(participant.turns()) == [True]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_leaving_twice_is_leaving_once(name: str) -> None:
+    rendezvous = Rendezvous(NAMES)
+    rendezvous.leave(name)
+    rendezvous.leave(name)
+    assert rendezvous.names == tuple(each for each in NAMES if each != name)

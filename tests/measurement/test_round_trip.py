@@ -1,0 +1,249 @@
+"""Round trips: what each end is asked and what the record holds, against agents by a script."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from scripted_agent import Asked, Fake, run_with
+
+from netlab.errors import HostGone
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Mirror
+from netlab.experiment.kinds import Connect, RoundTrip
+from netlab.experiment.records import Record, Status, to_json
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends, SoFar
+from netlab.measurement.exchange import deadline_s, exchange_of
+from netlab.measurement.netprobe import NETPROBE
+from netlab.remote.agent import Agent
+
+
+def trial_of(**settings: Any) -> Trial:
+    defaults: dict[str, Any] = {"protocol": "UDP", "message_bytes": 18, "duration_s": 1.0}
+    setup = RoundTrip(**defaults | settings)
+    return Trial(cell=Cell(pairing="LL", test="round_trip", setup=setup), number=1)
+
+
+def connect_trial_of(**settings: Any) -> Trial:
+    setup = Connect(**{"message_bytes": 64, "duration_s": 1.0} | settings)
+    return Trial(cell=Cell(pairing="LL", test="connect", setup=setup), number=1)
+
+
+def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
+    return run_with(NETPROBE.measure, trial, **fakes)
+
+
+def keys_by_verb(asked: list[Asked]) -> dict[str, dict[str, Any]]:
+    return {verb: keys for _, verb, keys in asked if verb != "stop"}
+
+
+def test_the_mirror_listens_the_client_asks_and_its_result_ends_the_mirror() -> None:
+    record, asked, live = run(trial_of())
+    assert [(name, verb) for name, verb, _ in asked] == [
+        ("server", "mirror"),
+        ("client", "ask"),
+        ("server", "stop"),
+    ]
+    (_, _, listening), (_, _, connecting), (_, _, stop) = asked
+    assert (listening["open"], connecting["open"]) == ("listen", "connect")
+    assert connecting["to"] == "10.0.0.1:40001"
+    assert connecting["token"] == listening["token"]
+    assert stop == {"test": "server1"}
+    assert [each.rate_bit_per_s for each in live] == [8e6]
+    assert record.status is Status.OK
+
+
+def test_the_record_holds_the_headlines_and_the_rest_by_end() -> None:
+    record, _, _ = run(trial_of())
+    values = record.values
+    assert values["transactions_per_s"] == 1000.0
+    assert values["rtt_mean_ns"] == 1_000_000.0
+    assert values["rtt_histogram"] == [1791, 10]
+    assert (values["client_user_ns"], values["server_user_ns"]) == (5, 7)
+    assert values["client_latency_from"] == "sent"
+    assert values["server_answered_messages"] == 10
+    assert not any(name.startswith("client_rtt") for name in values)
+    assert values["connected_by"] == "client"
+    to_json(record)
+
+
+def test_a_server_that_has_to_connect_mirrors_all_the_same() -> None:
+    record, asked, _ = run(trial_of(source_port=4000), connected_by={"UDP": "server"})
+    assert [(name, verb, keys["open"]) for name, verb, keys in asked[:2]] == [
+        ("client", "ask", "listen"),
+        ("server", "mirror", "connect"),
+    ]
+    assert "port" not in asked[0][2]
+    assert asked[1][2]["port"] == 4000
+    assert asked[2] == ("server", "stop", {"test": "server2"})
+    assert record.values["connected_by"] == "server"
+
+
+def test_an_echo_without_an_agent_is_asked_without_a_word_of_ours() -> None:
+    record, asked, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
+    ((name, verb, keys),) = asked
+    assert (name, verb) == ("client", "ask")
+    assert (keys["to"], keys["peer"], keys["open"]) == ("10.0.0.9:7", "echo", "connect")
+    assert "token" not in keys
+    assert record.server == "echo"
+    assert record.values["agentless"] is True
+    assert not any(name.startswith("server_") for name in record.values)
+
+
+def test_an_ipv6_echo_stands_in_brackets() -> None:
+    _, asked, _ = run(trial_of(ip_version=6), mirror=Mirror("fd00::9", 7))
+    assert asked[0][2]["to"] == "[fd00::9]:7"
+
+
+def test_each_end_is_asked_only_what_is_its_own() -> None:
+    _, asked, _ = run(
+        trial_of(
+            response_bytes=16,
+            outstanding=4,
+            message_rate_per_s=500.0,
+            timeout_s=0.25,
+            keep_first=10,
+            mirror_hold_s=0.001,
+            server_receive="spinning",
+            client_cpu=1,
+            server_cpu=0,
+            stack_time=True,
+            udp_checksum=False,
+            dont_fragment=True,
+            dscp=46,
+            warm_up_s=0.5,
+            socket_buffer_bytes=65536,
+        )
+    )
+    keys = keys_by_verb(asked)
+    common = {"kind", "proto", "token", "message", "response", "socket_buffer", "dscp"}
+    common |= {"dont_fragment", "no_checksum", "cpu", "deadline", "open", "bind"}
+    assert set(keys["ask"]) == common | {
+        *("seconds", "warm_up", "message_rate", "keep", "outstanding", "timeout", "to")
+    }
+    assert set(keys["mirror"]) == common | {"spin", "hold", "stamps"}
+    assert (keys["ask"]["cpu"], keys["mirror"]["cpu"]) == (1, 0)
+    assert (keys["ask"]["timeout"], keys["mirror"]["hold"]) == ("0.25", "0.001")
+    assert keys["ask"]["message_rate"] == "500"
+    assert keys["mirror"]["response"] == 16
+
+
+def test_a_response_is_as_long_as_its_request_unless_told_otherwise() -> None:
+    _, asked, _ = run(trial_of(message_bytes=1472))
+    assert {keys["response"] for keys in keys_by_verb(asked).values()} == {1472}
+
+
+def test_the_mirror_outstays_the_one_that_asks() -> None:
+    _, asked, _ = run(trial_of(duration_s=2.0))
+    keys = keys_by_verb(asked)
+    assert float(keys["mirror"]["deadline"]) > float(keys["ask"]["deadline"]) > 2.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "least_s", "most_s"),
+    [
+        ({"count": 1_000_000, "message_rate_per_s": 1000.0}, 1000, 1060),
+        ({"count": 1000}, 60, 600),
+        ({"count": 1_000_000}, 10_000, 10_000),
+    ],
+)
+def test_a_number_of_round_trips_has_a_deadline_that_fits_it(
+    settings: dict[str, Any], least_s: float, most_s: float
+) -> None:
+    setup = RoundTrip(protocol="UDP", message_bytes=18, duration_s=None, **settings)
+    assert least_s <= deadline_s(setup) <= most_s
+
+
+def test_tcp_has_no_timeout_and_both_ends_choose_their_congestion_control() -> None:
+    record, asked, _ = run(trial_of(protocol="TCP", congestion="cubic", nodelay=True))
+    keys = keys_by_verb(asked)
+    assert "timeout" not in keys["ask"]
+    for verb in ("ask", "mirror"):
+        assert (keys[verb]["congestion"], keys[verb]["nodelay"]) == ("cubic", 1)
+    assert record.values["congestion_chosen"] is True
+
+
+def test_an_end_that_lets_nobody_choose_keeps_its_congestion_control_and_the_record_says_so() -> (
+    None
+):
+    record, asked, _ = run(
+        trial_of(protocol="TCP", congestion="cubic"), server={"capabilities": "tcp"}
+    )
+    keys = keys_by_verb(asked)
+    assert ("congestion" in keys["ask"], "congestion" in keys["mirror"]) == (True, False)
+    assert record.values["congestion_chosen"] is False
+
+
+def test_where_the_mirror_cannot_time_its_stack_the_round_trips_are_measured_all_the_same() -> None:
+    record, asked, _ = run(trial_of(stack_time=True), server={"capabilities": "udp"})
+    assert "stamps" not in keys_by_verb(asked)["mirror"]
+    assert record.status is Status.OK
+    assert record.values["stack_timed"] is False
+
+
+def test_a_connection_a_transaction_is_closed_as_asked_and_always_opened_by_the_client() -> None:
+    record, asked, _ = run(connect_trial_of(close="orderly"), connected_by={"TCP": "server"})
+    keys = keys_by_verb(asked)
+    assert (keys["ask"]["kind"], keys["ask"]["close"]) == ("connect", "orderly")
+    assert (keys["mirror"]["kind"], keys["mirror"]["open"]) == ("connect", "listen")
+    assert "close" not in keys["mirror"]
+    assert record.test == "connect"
+    assert record.values["connected_by"] == "client"
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("message-too-long", Status.IMPOSSIBLE),
+        ("capability-missing", Status.IMPOSSIBLE),
+        ("no-answer", Status.FAILED),
+        ("connect-refused", Status.FAILED),
+        ("address-not-available", Status.FAILED),
+    ],
+)
+def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: Status) -> None:
+    fault = {"error": word, "errno": 90, "path_mtu_bytes": 1400}
+    record, asked, _ = run(trial_of(), client={"faults": {"ask": fault}})
+    assert (record.status, record.reason, record.errno) == (status, word, 90)
+    told = {"path_mtu_bytes": 1400} if word == "message-too-long" else {}
+    assert record.values == told | {"same_host": False}
+    assert ("server", "stop", {"test": "server1", "abort": 1}) in asked
+
+
+def test_the_mirrors_own_fault_is_told_and_not_its_consequence() -> None:
+    record, _, _ = run(
+        trial_of(),
+        server={"faults": {"mirror": {"error": "capability-missing", "key": "stamps"}}},
+    )
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert "stamps" in str(record.detail)
+
+
+def test_a_server_that_answers_nothing_is_not_asked_ten_thousand_times() -> None:
+    silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 11_000_000_000}
+    trial = trial_of(duration_s=None, count=10_000, timeout_s=0.5)
+    record, asked, _ = run(trial, client={"answer": lambda verb, _keys: silent})
+    assert (record.status, record.reason) == (Status.FAILED, "no-answer")
+    assert "not one answer in 11 s" in str(record.detail)
+    stopped = {keys["test"] for _, verb, keys in asked if verb == "stop" and keys.get("abort")}
+    assert stopped == {"server1", "client2"}
+
+
+def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
+    exchange = exchange_of(
+        RoundTrip(protocol="UDP", message_bytes=64, timeout_s=10.0),
+        Ends(cast(Agent, Fake("server", [])), cast(Agent, Fake("client", [])), same_host=False),
+    )
+    exchange.begin(lambda _pending, _record: None)
+    exchange.handle(exchange.sides[0], {"type": "ready", "port": 1}, lambda _p, _r: None)
+    for elapsed_s, given_up in ((11, False), (99, False), (101, True)):
+        progress = {"type": "progress", "messages": 0, "elapsed_ns": elapsed_s * 1_000_000_000}
+        exchange.handle(exchange.asker, progress, lambda _p, _r: None)
+        assert (exchange.asker.fault is not None) is given_up
+
+
+@pytest.mark.parametrize(("who", "verb"), [("client", "ask"), ("server", "mirror")])
+def test_a_host_that_is_lost_ends_the_trial_at_once(who: str, verb: str) -> None:
+    with pytest.raises(HostGone, match="no heartbeat"):
+        run(trial_of(), **{who: {"gone_after": verb}})

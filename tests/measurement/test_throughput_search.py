@@ -1,0 +1,388 @@
+"""The highest rate without loss, searched for between real agents: through a router with a planted
+limit, over a cable that is faster than our own hosts, and on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
+
+import pytest
+from paths import Inside, needs_namespaces
+
+from netlab.build.local import local_probe
+from netlab.errors import ProbeError
+from netlab.ethernet import frames_per_s
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import ThroughputSearch
+from netlab.experiment.rate_search import VERDICTS
+from netlab.experiment.records import Record, Status, to_json
+from netlab.experiment.schedule import Trial
+from netlab.lab import network
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import make_plan
+from netlab.measurement.ends import Ends
+from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.rfc2544 import offered_load, throughput_search
+from netlab.measurement.rfc2544.offered_load import OfferedLoad, offer
+from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
+from netlab.remote.agent import Agent, ClockOffset
+
+LINE_BIT_PER_S = 10e6
+"""So slow that what holds this machine up for two milliseconds costs none of it: the bucket of a
+shaped cable is two frames deep."""
+DEVICE_BIT_PER_S = 0.4 * LINE_BIT_PER_S
+STEP = 0.05
+BURST = 500
+"""Frames that a sender which this busy machine held up may catch up by."""
+
+
+def setup_of(**settings: Any) -> ThroughputSearch:
+    short = {"resolution": STEP, "residual_s": 0.3, "settle_s": 0.0, "burst": BURST}
+    return ThroughputSearch(**{"duration_s": 1.0, **short, **settings})
+
+
+def search(ends: Ends, **settings: Any) -> Record:
+    cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(**settings))
+    record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    to_json(record)
+    return record
+
+
+@contextmanager
+def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
+    """Two agents on the cables of a router, and one in it where it is to be observed; everything is
+    gone afterwards.
+    """
+    # A busy machine catches up by long bursts, which a short queue would lose.
+    deep = {"device_queue_frames": 1000} if wish else {}
+    options = LabOptions(name=f"s{os.getpid()}", topology="router", **{**deep, **wish})
+    options.check()
+    plan = make_plan(
+        options,
+        Path("/nonexistent"),
+        taken=network.routed_networks(),
+        taken_slots=network.slots_in_use(),
+    )
+    network.refuse_taken_names(plan)
+    with ExitStack() as stack:
+        stack.callback(network.remove, plan)
+        network.make(plan)
+        agents = []
+        for host in plan.hosts:
+            agents.append(_agent(host.name, host.namespace, host.addresses))
+            stack.callback(agents[-1].close)
+            agents[-1].greet(None)
+        client, server = agents
+        ends = Ends(server=server, client=client, same_host=False, link_rate_bit_per_s=options.rate)
+        if not observe:
+            yield ends
+            return
+        assert plan.router is not None
+        router = _agent("router", plan.router, ())
+        stack.callback(router.close)
+        router.greet(None)
+        yield replace(ends, observed=(router,))
+
+
+def limited(**more: Any) -> dict[str, Any]:
+    """A router that forwards two fifths of what its cables carry."""
+    return {"rate": LINE_BIT_PER_S, "device_rate": DEVICE_BIT_PER_S, **more}
+
+
+def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
+    of = Host(name=name, os="L", local=True, addresses={"test": addresses})
+    transport = Inside(of, namespace)
+    return Agent(of, transport, transport.start([str(local_probe()), "agent"]))
+
+
+def check(record: Record, share: float, step: float = STEP) -> None:
+    """The rate is within a step of ``share``, with a bound above, and trials that say so."""
+    assert record.status is Status.OK, record.detail
+    values: Any = record.values
+    assert values["line_share"] == pytest.approx(share, abs=step * 1.001), values
+    line = frames_per_s(values["line_rate_bit_per_s"], record.settings["frame_bytes"])  # type: ignore[arg-type]
+    assert values["frames_per_s"] == pytest.approx(values["line_share"] * line)
+    assert values["limit"] == "device"
+    assert values["upper_line_share"] > values["line_share"]
+    verdicts = [VERDICTS[number] for number in values["trial_verdict"]]
+    assert values["trial_line_share"][0] == 1.0
+    # What our own sender was held up in says nothing of the device, and is tried again.
+    told = [each for each in verdicts if each != "generator-bound"]
+    assert told[0] in ("lost", "absorbed")
+    confirmed = [
+        verdict
+        for verdict, at in zip(verdicts, values["trial_line_share"], strict=True)
+        if at == values["line_share"]
+    ]
+    assert confirmed.count("passed") >= 2
+
+
+class TestRouters:
+    """A device that routes, with limits planted in it."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    @pytest.mark.sampled(most=1)
+    @pytest.mark.parametrize(("share", "frame_bytes"), [(0.37, 512), (0.40, 1518), (0.61, 512)])
+    def test_a_planted_limit_is_found_within_a_step(self, share: float, frame_bytes: int) -> None:
+        step = 0.02
+        with routed(rate=LINE_BIT_PER_S, device_rate=share * LINE_BIT_PER_S) as ends:
+            check(search(ends, frame_bytes=frame_bytes, resolution=step), share, step)
+
+    def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
+        # Cables of exactly the line rate would each have to lose no moment of it: they have more.
+        with routed(rate=1.1 * LINE_BIT_PER_S) as wider:
+            ends = replace(wider, link_rate_bit_per_s=LINE_BIT_PER_S)
+            values = search(ends, frame_bytes=1518).values
+            assert (values["limit"], values["line_share"]) == ("line rate", 1.0)
+            assert "upper_line_share" not in values
+            assert values["frames_per_s"] == frames_per_s(LINE_BIT_PER_S, 1518)
+            assert values["line_rate_from"] == "link"
+
+    def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
+        """10,000 frames of queue lose none of a trial of a second, and forward no more for it."""
+        with routed(**limited(device_queue_frames=10_000)) as ends:
+            record = search(ends, frame_bytes=1518, residual_s=2.0)
+            check(record, 0.4)
+            verdicts = {VERDICTS[int(each)] for each in record.values["trial_verdict"]}  # type: ignore[union-attr]
+            assert "absorbed" in verdicts
+            assert "lost" not in verdicts
+
+    @pytest.mark.sampled(most=1)
+    @pytest.mark.parametrize("direction", ["server-sends", "both"])
+    def test_the_other_way_and_both_ways_at_once_are_searched_as_well(self, direction: str) -> None:
+        with routed(**limited()) as ends:
+            settings = {"direction": direction, "streams": 2}
+            check(search(ends, frame_bytes=1024, **settings), 0.4)
+
+    def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
+        with routed(**limited(device_queue_frames=5)) as ends:
+            # A burst of ours would overflow so short a queue.
+            values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
+        shares = values["loss_line_share"]
+        assert shares[0] == 1.0
+        assert shares == [each / 10 for each in range(10, 10 - len(shares), -1)]
+        rows = zip(shares, values["loss_sent_frames"], values["loss_received_frames"], strict=True)
+        for share, sent, received in rows:
+            if share > 0.5:
+                assert 1 - received / sent == pytest.approx(1 - 0.4 / share, abs=0.05)
+        lost = [
+            sent - received
+            for sent, received in zip(
+                values["loss_sent_frames"], values["loss_received_frames"], strict=True
+            )
+        ]
+        assert lost[-2:] == [0, 0] or shares[-1] == 0.1
+
+    def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
+        with routed(**limited()) as ends:
+            check(search(ends, frame_bytes=1518, ip_version=6), 0.4)
+
+    def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
+        with routed(**limited(device_queue_frames=5)) as ends:
+            setup = setup_of(frame_bytes=1518)
+            offered = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
+            (counts,) = offered.accounts
+            assert counts.sent == 400
+            assert 150 < counts.received < 250
+            assert counts.lost == 400 - counts.received
+            assert counts.own_drops == 0
+            assert counts.received_per_s() == pytest.approx(
+                frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.05
+            )
+
+
+@needs_namespaces[0]
+def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
+    """It forwards two fifths of the line rate, with a queue of 20 frames."""
+    with routed(observe=True, **limited(device_queue_frames=20)) as ends:
+        settings = {"resolution": 0.1, "burst": 10}
+        record = search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
+    assert record.status is Status.OK, record.detail
+    values: Any = record.values
+    assert values["limit"] == "device"
+    _check_settings(values)
+    _check_loads(values)
+    _check_drops(values)
+    _check_latency(values)
+    assert values["back_to_back_limit"] == "device"
+    assert len(values["back_to_back_each_frames"]) == 2
+    # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
+    # frames through at once.
+    assert 0.6 * values["back_to_back_frames"] == pytest.approx(22, abs=4)
+
+
+def _check_settings(values: Any) -> None:
+    """What they came to at both ends: buffers as read back, and how frames were sent."""
+    assert values["sender_send_buffer_bytes"] > 0
+    assert values["receiver_receive_buffer_bytes"] > 0
+    assert values["sender_send_method"] == "plain"
+    assert values["receiver_receive_method"] == "blocking"
+
+
+def _check_loads(values: Any) -> None:
+    """Of each host at the rate found and in each trial; the device's busiest core is named."""
+    assert values["limit_host"] == values["observed_1_host"] == "router"
+    assert values["limit_core"] in range(os.cpu_count() or 1)
+    assert 0 <= values["limit_core_share"] <= 1
+    for host in ("client", "server", "observed_1"):
+        assert 0 <= values[f"{host}_busy_share"] <= values[f"{host}_busiest_core_share"] <= 1
+        assert len(values[f"trial_{host}_busiest_core_share"]) == len(values["trial_verdict"])
+    assert values["one_machine"] is True
+    assert not any("softnet" in name for name in values)
+
+
+def _check_drops(values: Any) -> None:
+    """Every frame that was lost stands at the place where it was dropped."""
+    sent, received = (values[f"trial_{what}_frames"] for what in ("sent", "received"))
+    dropped = values["trial_observed_1_queue_dropped_frames"]
+    assert sum(sent) > sum(received)
+    for out, came, queue in zip(sent, received, dropped, strict=True):
+        # The end markers of a stream are no frames of it.
+        assert out - came <= queue <= out - came + 6
+    assert values["observed_1_queue_dropped_frames"] == sum(dropped)
+    assert values["client_interface_dropped_frames"] == 0
+    assert values["server_interface_dropped_frames"] == 0
+
+
+def _check_latency(values: Any) -> None:
+    """At the rate found and at parts of it."""
+    assert values["latency_found_share"] == [0.1, 0.5, 0.9, 1.0]
+    assert "latency_failed_share" not in values
+    assert all(count > 0 for count in values["latency_count"])
+    times = [values[f"latency_{name}_ns"] for name in ("min", "mean", "max")]
+    for least, mean, most in zip(*times, strict=True):
+        assert 0 < least <= mean <= most
+
+
+class TestTesters:
+    """Where our own hosts are the limit, it is said."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    def test_a_cable_faster_than_our_hosts_is_not_their_result(self) -> None:
+        with routed() as ends:
+            settings = {"duration_s": 0.2, "resolution": 0.1, "line_rate_bit_per_s": 400e9}
+            record = search(ends, frame_bytes=1518, **settings)
+            if record.status is Status.FAILED:
+                assert record.reason == "tester-bound"
+                assert "busiest core: CPU" in str(record.detail)
+                return
+            assert record.values["limit"] in ("generator-bound", "receiver-bound")
+            assert record.values["limit_host"] in [agent.host.name for agent in ends_of(ends)]
+            assert record.values["limit_core"] in range(os.cpu_count() or 1)
+            assert record.values["line_rate_from"] == "setting"
+
+    def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
+        """Its own cable carries two fifths of the line rate, and nothing is lost."""
+        with routed(rate=DEVICE_BIT_PER_S) as ends:
+            # A short queue of its own: what waits there is not the device's. The receiver's, which
+            # is as short, holds out for 40 ms.
+            settings = {"line_rate_bit_per_s": LINE_BIT_PER_S, "socket_buffer_bytes": 16384}
+            values = search(ends, frame_bytes=1518, **settings).values
+            assert values["limit"] == "generator-bound"
+            assert values["line_share"] == pytest.approx(0.4, abs=STEP)
+            numbers: Any = values["trial_verdict"]
+            assert not {"lost", "absorbed"} & {VERDICTS[each] for each in numbers}
+
+    def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
+        with routed(**limited()) as ends:
+            slower = LINE_BIT_PER_S / 2
+            record = search(ends, frame_bytes=1518, line_rate_bit_per_s=slower, duration_s=1.5)
+            check(record, 0.8)
+            sent: Any = record.values["trial_sent_frames"]
+            assert sent[0] == pytest.approx(1.5 * frames_per_s(slower, 1518), abs=1)
+
+
+def ends_of(ends: Ends) -> tuple[Agent, Agent]:
+    return ends.agent_of_server, ends.client
+
+
+def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None:
+    """An hour apart, and neither is the controller's."""
+    off_ns = {"client": 3_600_000_000_000, "server": -7_000}
+    agents = {
+        whose: cast(Agent, SimpleNamespace(clock_offset=lambda ns=ns: ClockOffset(ns, 5)))
+        for whose, ns in off_ns.items()
+    }
+    ends = Ends(server=agents["server"], client=agents["client"], same_host=False)
+    before_ns = time.monotonic_ns()
+    starts = offered_load._starts_soon(setup_of(frame_bytes=64, direction="both"), ends)
+    moments = {starts[whose] - ns for whose, ns in off_ns.items()}
+    assert len(moments) == 1
+    assert moments.pop() >= before_ns + 300_000_000
+
+
+@pytest.mark.parametrize(("word", "raises"), [("no-traffic", False), ("pair-gone", True)])
+def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
+    word: str, raises: bool
+) -> None:
+    def trial(_share: Fraction, *, full: bool) -> TrialResult:
+        raise ProbeError("a", word, detail=str(full))
+
+    bench = cast(TrialRunner, SimpleNamespace(setup=setup_of(frame_bytes=64), trial=trial))
+    if not raises:
+        assert throughput_search._losses(bench) == ([], Fraction(1))
+        return
+    with pytest.raises(ProbeError, match=word):
+        throughput_search._losses(bench)
+
+
+def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
+    """The address of another network is nobody's."""
+    addresses = {"elsewhere": ("192.0.2.1",), "loop": ("127.0.0.1", "::1")}
+    here = Host(name="here", os="L", local=True, addresses=addresses)
+    with ExitStack() as stack:
+        agents = [Agent.open(here) for _ in range(2)]
+        for agent in agents:
+            stack.callback(agent.close)
+        ends = Ends(
+            server=agents[0],
+            client=agents[1],
+            same_host=True,
+            networks={"server": "loop", "client": "loop"},
+        )
+        settings = {"line_rate_bit_per_s": 1e6, "duration_s": 0.3, "resolution": 0.1}
+        record = search(ends, frame_bytes=1518, **settings)
+    # A loopback is faster than that line: our own schedule paces, and every frame comes.
+    assert record.status is Status.OK, record.detail
+    assert record.values["limit"] == "line rate"
+
+
+class TestLineRate:
+    """Who says what the line rate is."""
+
+    pytestmark: ClassVar = needs_namespaces
+
+    def line(self, ends: Ends, **settings: Any) -> tuple[float, str]:
+        line = line_of(setup_of(frame_bytes=64, **settings), ends)
+        assert line.frames_per_s == frames_per_s(line.bit_per_s, 64)
+        return line.bit_per_s, line.source
+
+    def test_the_test_itself_else_the_matrix_else_the_interface(self) -> None:
+        with routed(rate=20e6) as ends:
+            assert self.line(ends, line_rate_bit_per_s=5e6) == (5e6, "setting")
+            assert self.line(ends) == (20e6, "link")
+        with routed() as ends:
+            assert self.line(ends) == (10e9, "interface")  # what a veth says of itself
+
+    def test_where_nobody_says_it_the_cell_cannot_be_measured(self) -> None:
+        loop = Host(name="here", os="L", local=True, addresses={"loop": ("127.0.0.1", "::1")})
+        with ExitStack() as stack:
+            agents = [Agent.open(loop) for _ in range(2)]
+            for agent in agents:
+                stack.callback(agent.close)
+            ends = Ends(server=agents[0], client=agents[1], same_host=True)
+            record = search(ends, frame_bytes=64)
+        assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+        assert not record.is_final
+        assert "say `link` or `line_rate`" in str(record.detail)

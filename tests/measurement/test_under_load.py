@@ -1,0 +1,153 @@
+"""Bursts and round trips under load, with made-up hosts: what is searched, and what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_histograms import of_values, to_pairs
+
+from netlab.errors import ProbeError
+from netlab.experiment.kinds import ThroughputSearch
+from netlab.experiment.trial_verdict import Counts
+from netlab.measurement.rfc2544 import back_to_back as room
+from netlab.measurement.rfc2544.back_to_back import INVALID, back_to_back
+from netlab.measurement.rfc2544.latency_under_load import UnderLoad, requests_of, values_of
+from netlab.measurement.rfc2544.offered_load import Offered, OfferedLoad
+from netlab.measurement.rfc2544.trial import TrialRunner
+
+LINE_PER_S = 10_000.0
+
+
+def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPatch) -> TrialRunner:
+    """A bench whose loads go to a simulated device."""
+    monkeypatch.setattr(room, "learn", lambda *_: None)
+    made = SimpleNamespace(
+        setup=ThroughputSearch(frame_bytes=1518),
+        line=SimpleNamespace(frames_per_s=LINE_PER_S),
+        ends=None,
+        link_paces=True,
+        offer=lambda load: Offered((device(load),), {}),
+    )
+    return cast(TrialRunner, made)
+
+
+def counts(load: OfferedLoad, lost: int, *, own_drops: int = 0, at: float = 1.0) -> Counts:
+    """Sent at a share of the line rate."""
+    span_ns = round(1e9 * (load.frames - 1) / (at * LINE_PER_S))
+    return Counts(load.frames, load.frames - lost, span_ns, span_ns, own_drops)
+
+
+def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
+    """A device that forwards a share of the line rate, and loses what its queue has no room for."""
+    return lambda load: counts(load, max(0, round(load.frames * (1 - forwards)) - frames))
+
+
+def test_the_queue_of_a_device_is_what_waits_of_the_longest_burst(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values: Any = back_to_back(bench(queue_of(20, 0.4), monkeypatch), 3, 0.4)
+    assert values["back_to_back_limit"] == "device"
+    assert values["back_to_back_each_frames"] == [34, 34, 34]
+    assert values["back_to_back_frames"] == 34
+    assert values["back_to_back_waiting_frames"] == pytest.approx(20.4)
+
+
+def test_a_device_at_line_rate_takes_any_burst_and_none_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(_: OfferedLoad) -> Counts:
+        raise AssertionError("a burst was sent")
+
+    assert back_to_back(bench(never, monkeypatch), 3, 1.0) == {"back_to_back_limit": "line rate"}
+
+
+def test_the_longest_burst_that_is_tried_lasts_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = back_to_back(bench(queue_of(10**6, 0.4), monkeypatch), 2, 0.4)
+    assert values["back_to_back_limit"] == "line rate"
+    assert values["back_to_back_frames"] == 2 * LINE_PER_S
+    assert "back_to_back_waiting_frames" not in values
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "limit"),
+    [
+        (lambda load: counts(load, 1, own_drops=1), "receiver-bound"),
+        (lambda load: counts(load, 0, at=0.5), "generator-bound"),
+    ],
+)
+def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
+    spoiled: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert back_to_back(bench(spoiled, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
+    left = INVALID - 1
+
+    def seldom(load: OfferedLoad) -> Counts:
+        nonlocal left
+        left -= 1
+        return spoiled(load) if left >= 0 else queue_of(20, 0.4)(load)
+
+    assert back_to_back(bench(seldom, monkeypatch), 1, 0.4)["back_to_back_frames"] == 34
+
+
+def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_: OfferedLoad) -> Counts:
+        raise ProbeError("b", "no-answer")
+
+    assert back_to_back(bench(fails, monkeypatch), 2, 0.4) == {"back_to_back_limit": "failed"}
+    left = 20
+
+    def at_first(load: OfferedLoad) -> Counts:
+        nonlocal left
+        left -= 1
+        return queue_of(20, 0.4)(load) if left >= 0 else fails(load)
+
+    values = back_to_back(bench(at_first, monkeypatch), 50, 0.4)
+    assert values["back_to_back_limit"] == "device"
+    assert set(cast(list[int], values["back_to_back_each_frames"])) == {34}
+
+
+def asked(times_ns: list[int]) -> dict[str, Any]:
+    return {
+        "rtt_histogram": to_pairs(of_values(times_ns)),
+        "rtt_histogram_bits": 7,
+        "rtt_count": len(times_ns),
+        "rtt_min_ns": min(times_ns),
+        "rtt_mean_ns": sum(times_ns) / len(times_ns),
+        "rtt_max_ns": max(times_ns),
+        "lost_messages": 2,
+    }
+
+
+def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() -> None:
+    loads = [UnderLoad(0.1, asked([1000] * 200), 0), UnderLoad(1.0, asked([3000] * 200), 7)]
+    values = values_of(loads, [0.5])
+    assert values["latency_found_share"] == [0.1, 1.0]
+    assert values["latency_failed_share"] == [0.5]
+    assert values["latency_lost_frames"] == [0, 7]
+    assert "latency_lost_frames" not in values_of([UnderLoad(1.0, asked([3000]), None)], [])
+    assert values["latency_lost_requests"] == [2, 2]
+    assert values["latency_max_ns"] == [1000, 3000]
+    assert values["latency_p99_ns"] == pytest.approx([1000, 3000], rel=0.01)
+    assert values_of([], [0.1, 0.5]) == {"latency_failed_share": [0.1, 0.5]}
+
+
+def test_a_percentile_that_so_few_round_trips_do_not_have_is_left_out() -> None:
+    values = values_of([UnderLoad(0.1, asked([1000] * 99), 0)], [])
+    assert "latency_p99_ns" not in values
+    assert "latency_p50_ns" in values
+
+
+@given(st.floats(min_value=1, max_value=1e8))
+def test_requests_are_few_among_the_frames_and_never_none(per_s: float) -> None:
+    found = requests_of(per_s)
+    assert 0 < found <= 0.2 * per_s
+    assert found <= 1000
+    if per_s > 5000:
+        assert found == pytest.approx(min(961.8, 0.009618 * per_s))

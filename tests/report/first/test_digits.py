@@ -1,0 +1,32 @@
+"""The digits of the page's tables: one number a column, as the interval bears it."""
+
+from __future__ import annotations
+
+from netlab.report.tables.digits import evened
+from netlab.report.tables.elements import Table, TableCell, TableLine
+
+
+def texts(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[list[str]]:
+    lines = tuple(TableLine("row", tuple(TableCell(text) for text in row)) for row in rows)
+    shown = evened(Table("title", "cell", columns, lines))
+    return [[place.text for place in line.places] for line in shown.lines]
+
+
+def test_a_column_has_the_decimals_of_its_largest_figure() -> None:
+    assert texts(("1/s",), ("22570.09",), ("7.26",)) == [["22570"], ["7"]]
+    assert texts(("µs",), ("146.94",), ("9.03",)) == [["146.9"], ["9.0"]]
+    assert texts(("Mbit/s",), ("94.13",), ("0.19",)) == [["94.13"], ["0.19"]]
+
+
+def test_a_mean_has_the_decimals_that_its_interval_bears() -> None:
+    columns = ("mean, µs", "± 95 %, µs")
+    assert texts(columns, ("50.91", "9.64"), ("43.85", "10.83")) == [
+        ["50.9", "9.6"],
+        ["43.9", "10.8"],
+    ]
+    assert texts(columns, ("138.11", "12.95"), ("123.64", "")) == [["138", "13"], ["124", ""]]
+
+
+def test_a_ratio_a_word_and_what_would_become_nothing_stay() -> None:
+    assert texts(("ratio", "in words"), ("0.713", "29 % shorter")) == [["0.713", "29 % shorter"]]
+    assert texts(("%",), ("1000.00",), ("0.0029",)) == [["1000"], ["0.0029"]]

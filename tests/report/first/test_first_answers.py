@@ -1,0 +1,127 @@
+"""The lines of the first screen, made from recorded runs and from made ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from folders import REPORTS
+from made_parts import made_run
+from made_readings import plan_of, planned, result
+
+from netlab.experiment.matrix import Link
+from netlab.findings.analysis import load
+from netlab.report.answers import searches, streams, trips
+from netlab.report.answers.first_screen import MOST_WARNINGS, FirstLines, first_lines
+from netlab.results.readings import readings
+
+
+def lines_of(name: str) -> FirstLines:
+    run = load(REPORTS / name)
+    return first_lines(run, readings(run))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "lab-report",
+            [
+                "TCP fills the wire from 64 bytes on in LL and WL; from 65536 bytes on in LW: 99.0 "
+                "to 100.1 % of the ceiling at the median, in 113 of 117 cells; least 0.19 Mbit/s, "
+                "0.2 % of it, in WW with 65536 bytes",
+                "UDP fills the wire from 64 bytes on in LL; from 576 bytes on in WL: 98.3 to "
+                "100.0 % of the ceiling at the median, in 78 of 88 cells; least 2.58 Mbit/s, 5.2 % "
+                "of it, in WL with 64 bytes; no result in WW",
+            ],
+        ),
+        (
+            "nettest-lab",
+            [
+                "TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % of the wire "
+                "ceiling (94.15 Mbit/s)",
+                "UDP, 1472 bytes: 95.27 ± 0.17 Mbit/s of payload (15 trials), 99.5 % of the wire "
+                "ceiling (95.71 Mbit/s)",
+                "TCP 1448: 124.0 ± 1.4 µs a round trip (10 trials), 99 % within 176.6 µs",
+            ],
+        ),
+        (
+            "payload-lab",
+            [
+                "IPv4: one frame carries 1448 bytes over TCP and 1472 bytes over UDP; path MTU "
+                "1500 bytes",
+                "IPv6: one frame carries 1428 bytes over TCP and 1452 bytes over UDP; path MTU "
+                "1500 bytes",
+                "UDP: one byte more than fits costs 5.1 to 5.8 % of throughput",
+            ],
+        ),
+        (
+            "connection-kinds",
+            [
+                "TCP: 85.6 to 93.7 Mbit/s between 7 pairs; slowest colinux-winpcap-bridge to "
+                "linux: 26.3 Mbit/s",
+                "UDP: 85.5 to 99.3 Mbit/s between 7 pairs; slowest linux to colinux-tap-router: "
+                "84.7 Mbit/s",
+            ],
+        ),
+    ],
+)
+def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, said: list[str]) -> None:
+    assert [each.sentence for each in lines_of(name).answers] == said
+
+
+def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
+    woken, checksum = lines_of("udp-mirror-lab").comparisons
+    assert woken.sentence == (
+        "A mirror that never sleeps, against one that is woken: mean round trip 29 % shorter (−44 "
+        "to −9 %) in 1 of 4 pairs of cells; mean time in the mirror’s stack 79 % shorter to 47 % "
+        "shorter in 4 of 4 pairs of cells"
+    )
+    assert checksum.sentence.count("not shown to differ in any of 4 pairs of cells") == 2
+
+
+@pytest.mark.parametrize("folder", sorted(REPORTS.glob("*/run.json")), ids=lambda p: p.parent.name)
+def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path) -> None:
+    run = load(folder.parent)
+    found, cells = first_lines(run, readings(run)), {cell.key for cell in run.plan.cells}
+    assert found.answers
+    for line in (*found.answers, *found.comparisons):
+        assert line.cells
+        assert line.section
+    assert all({*line.cells} <= cells for line in (*found.answers, *found.warnings))
+    assert len(found.warnings) <= MOST_WARNINGS
+
+
+def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
+    run = load(REPORTS / "lab-report")
+    values = {r.cell: r.flows[""].throughput_bit_per_s for r in readings(run) if r.status == "ok"}
+    udp = lines_of("lab-report").answers[1]
+    (opened,) = (cell for cell in run.plan.cells if cell.key == udp.cells[0])
+    beside = [
+        values[c.key]
+        for c in run.plan.cells
+        if c.pairing == opened.pairing
+        and c.settings.get("message_bytes") == 64
+        and c.settings.get("protocol") == "UDP"
+        and values.get(c.key) is not None
+    ]
+    assert values[udp.cells[0]] == min(each for each in beside if each is not None)
+
+
+def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_below(
+    tmp_path: Path,
+) -> None:
+    cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
+    shares = {64: 0.51, 512: 0.999, 1518: 1.0}
+    records = [
+        result(cell, 1, {"line_share": shares[size], "limit": "device"})
+        for size, cell in cells.items()
+    ]
+    (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
+    assert "line rate without loss from 512 bytes on; 64 bytes: 51.0 % of it" in line.sentence
+    assert line.cells[0] == cells[64].key
+
+
+def test_a_run_without_a_result_has_no_answers() -> None:
+    assert streams.answers([], Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)) == ()
+    assert trips.answers([]) == ()

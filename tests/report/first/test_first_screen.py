@@ -1,0 +1,283 @@
+"""The first screen in a real browser: ten questions, two clicks each; little text; a picture."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from browser import Browser, Tab, a_browser
+from folders import REPORTS
+
+from netlab.findings.analysis import load
+from netlab.report import write_report
+
+pytestmark = pytest.mark.needs("chromium")
+
+RUNS = ("lab-report", "connection-kinds", "nettest-lab", "payload-lab", "udp-mirror-lab")
+DESK, PHONE = (1400, 900), (390, 844)
+MOST_WORDS = 300
+MOST_CLICKS = 2
+OPEN = "document.getElementById('cell').open"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a reader wants to know, where to click, and what is then to be seen."""
+
+    run: str
+    asks: str
+    clicks: tuple[str, ...]
+    answer: str
+
+
+QUESTIONS = (
+    Question("lab-report", "Which pairing has no UDP result?", (), "no result in WW"),
+    Question(
+        "lab-report",
+        "Which pairing is slowest at 64 bytes over UDP, and how slow?",
+        (),
+        "least 2.58 Mbit/s, 5.2 % of it, in WL with 64 bytes",
+    ),
+    Question(
+        "lab-report",
+        "What was measured with the smallest buffer over LL and TCP of 64 bytes?",
+        ("#picture-1 .on-wide [data-cell]",),
+        "88.35",
+    ),
+    Question(
+        "lab-report",
+        "Which socket buffer is the outlier of WL over UDP 1500?",
+        (),
+        "1.89 Mbit/s at a socket buffer of 60 KiB is an outlier",
+    ),
+    Question(
+        "connection-kinds",
+        "Which pair is slowest over the cable?",
+        (),
+        "slowest colinux-winpcap-bridge to linux: 26.3 Mbit/s",
+    ),
+    Question("connection-kinds", "Which figure can no cable carry?", (".warnings .to",), "99.3"),
+    Question("nettest-lab", "How sure is the mean of TCP?", (), "93.27 ± 0.48 Mbit/s"),
+    Question(
+        "nettest-lab",
+        "How long did the longest round trip take, in µs?",
+        (".answers li:nth-child(3) a.to[href='#round-trip']",),
+        " 11800 ",
+    ),
+    Question("payload-lab", "What does UDP carry over IPv6?", (), "1452 bytes over UDP"),
+    Question(
+        "udp-mirror-lab",
+        "How sure is it that a mirror that never sleeps is faster, for 18 bytes with checksum?",
+        (".compared .to[href='#comparisons']",),
+        "0.557 to 0.913",
+    ),
+)
+
+SEEN = """
+(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const within = (box) => box.height && box.bottom > 0 && box.top < innerHeight;
+  let text = "";
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const modal = document.querySelector("dialog[open]");
+    if (modal && !modal.contains(element)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    if (element.checkVisibility() && within(range.getBoundingClientRect()))
+      text += walker.currentNode.textContent + " ";
+  }
+  return text.replace(/\\s+/g, " ");
+})()
+"""
+"""All text on the screen."""
+
+WORDS = """
+(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let words = 0;
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (element.closest("table, svg, script, style, dialog")) continue;
+    if (!element.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    if (range.getBoundingClientRect().top < 2 * innerHeight)
+      words += (walker.currentNode.textContent.match(/\\p{L}[^\\s]*/gu) ?? []).length;
+  }
+  return words;
+})()
+"""
+"""Words on the first two screens, without those of tables and pictures."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Run → its page, made now."""
+    found = {}
+    for name in RUNS:
+        copy = tmp_path_factory.mktemp(name) / "run"
+        copy.mkdir()
+        for part in ("run.json", "matrix.yaml", "journal.jsonl"):
+            if (REPORTS / name / part).exists():
+                shutil.copy(REPORTS / name / part, copy)
+        found[name] = write_report(load(copy))
+    return found
+
+
+def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "light") -> Tab:
+    tab = browser.tab(*size, scheme=scheme)
+    tab.open(page)
+    return tab
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.asks)
+def test_a_question_is_answered_by_looking_and_two_clicks_at_most(
+    browser: Browser, pages: dict[str, Path], question: Question
+) -> None:
+    assert len(question.clicks) <= MOST_CLICKS
+    tab = opened(browser, pages[question.run], DESK)
+    for selector in question.clicks:
+        assert tab.run(f'document.querySelector("{selector}") !== null'), selector
+        tab.click(selector)
+        if "data-cell" in selector:
+            tab.until(OPEN)
+    tab.until("document.readyState === 'complete'")
+    assert question.answer in tab.run(SEEN)
+
+
+def test_there_are_ten_questions_about_five_runs() -> None:
+    assert len(QUESTIONS) == 10
+    assert {question.run for question in QUESTIONS} == {*RUNS}
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("name", RUNS)
+def test_the_answer_and_a_picture_are_on_the_first_screen(
+    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int]
+) -> None:
+    tab = opened(browser, pages[name], size)
+    answer = tab.run("document.querySelector('.answers').getBoundingClientRect().bottom")
+    top, bottom, wide = tab.run(
+        "(() => { const r = [...document.querySelectorAll('#picture-1 > svg')]"
+        ".find((each) => each.checkVisibility()).getBoundingClientRect();"
+        " return [r.top, r.bottom, r.right]; })()"
+    )
+    assert 0 < answer <= size[1]
+    assert 0 < top < bottom <= size[1]
+    assert wide <= size[0]
+    assert tab.run("document.documentElement.scrollWidth") <= size[0]
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_first_two_screens_are_no_wall_of_text(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    words = opened(browser, pages[name], DESK).run(WORDS)
+    assert 50 < words <= MOST_WORDS
+
+
+def test_a_page_of_416_cells_has_one_and_a_half_megabytes_at_most(pages: dict[str, Path]) -> None:
+    assert len(load(pages["lab-report"].parent).plan.cells) == 416
+    assert pages["lab-report"].stat().st_size <= 1_500_000
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_line_leads_to_a_place_of_the_page(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    tab = opened(browser, pages[name], DESK)
+    lines, led = tab.run(
+        "[document.querySelectorAll('.front li .where').length,"
+        " [...document.querySelectorAll('.front li .where')].filter((each) =>"
+        " each.querySelector('[data-cell]') && [...each.querySelectorAll('a')].some((link) =>"
+        " document.getElementById(link.hash.slice(1)))).length]"
+    )
+    assert lines == led >= 2
+
+
+def test_a_blank_of_the_map_is_hatched_and_says_why(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    tab = opened(browser, pages["lab-report"], DESK)
+    told = tab.run(
+        "[...document.querySelectorAll('#picture-1 .on-wide .blank-spot > title')]"
+        ".map((each) => each.textContent)"
+    )
+    assert len(told) == 70
+    assert all("no value here" in each for each in told)
+    filled = "getComputedStyle(document.querySelector('.on-wide .blank-spot')).fill"
+    assert "hatch" in tab.run(filled)
+
+
+def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    tab = opened(browser, pages["udp-mirror-lab"], DESK)
+    column = (
+        "[...document.querySelector('#round-trip').parentElement"
+        ".querySelector('table').tBodies[0].rows]"
+        ".map((row) => parseFloat(row.cells[3].textContent))"
+    )
+    head = "section[aria-labelledby=round-trip] tr.columns th:nth-child(4) .sort"
+    before = tab.run(column)
+    tab.click(head)
+    assert tab.run(column) == sorted(before) != before
+    tab.click(head)
+    assert tab.run(column) == sorted(before, reverse=True)
+    tab = opened(browser, pages["lab-report"], DESK)
+    tab.run("document.querySelector('#pairing-1 .filter input').focus()")
+    tab.type("60 KiB")
+    shown = (
+        "[...document.querySelector('#pairing-1 table').tBodies[0].rows].filter((r) => !r.hidden)"
+    )
+    assert tab.run(f"{shown}.length") == 1
+
+
+def test_the_head_of_a_scrolled_table_covers_what_goes_under_it(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    tab = opened(browser, pages["lab-report"], PHONE)
+    over = tab.run(
+        "(() => { const box = document.querySelector('#pairing-1 .wide');"
+        " box.scrollIntoView(); box.scrollLeft = 120;"
+        " const r = box.querySelector('.corner').getBoundingClientRect();"
+        " return document.elementFromPoint(r.right - 6, r.bottom - 8).closest('th').className; })()"
+    )
+    assert over == "corner"
+
+
+def test_heads_and_the_first_column_stay_where_a_table_is_scrolled(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    tab = opened(browser, pages["udp-mirror-lab"], PHONE)
+    moved = tab.run(
+        "(() => { const box = document.querySelector('#round-trip').parentElement"
+        ".querySelector('.wide'); const head = box.querySelector('tbody th');"
+        " const before = head.getBoundingClientRect().left; box.scrollLeft = 300;"
+        " return [box.scrollLeft, head.getBoundingClientRect().left - before,"
+        " head.getBoundingClientRect().width]; })()"
+    )
+    assert moved[0] == 300
+    assert abs(moved[1]) < 1
+    assert moved[2] < 0.45 * PHONE[0]
+
+
+def test_a_switch_turns_the_page_dark_and_back(browser: Browser, pages: dict[str, Path]) -> None:
+    tab = opened(browser, pages["nettest-lab"], DESK)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = tab.run(paper)
+    tab.click("[data-scheme]")
+    assert tab.run(paper) != light
+    tab.click("[data-scheme]")
+    assert tab.run(paper) == light

@@ -1,0 +1,109 @@
+"""One is one, and many are many; and no figure for people has an exponent."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.findings.finding import Kind
+from netlab.findings.kinds.kind import Templates
+from netlab.messages import Message
+from netlab.report.language import wording_in
+from netlab.report.text.stream_findings import _COUNTED, _FORMS, filled, value_of
+from netlab.units import (
+    format_bytes,
+    format_rate,
+    format_seconds,
+    format_share,
+    many,
+    plain_figures,
+)
+
+COUNTS = st.sampled_from([0, 1, 2, 5])
+NOUNS = (
+    *("trials", "segments", "cells", "hosts", "packets", "messages", "frames", "streams"),
+    *("rounds", "records", "lines", "bytes", "connections", "pairs", "columns", "figures"),
+)
+MANY, ONE = "|".join(NOUNS), "|".join(word[:-1] for word in NOUNS)
+WRONG = re.compile(rf"(?<![\d.,/])1 (?:{MANY})\b|(?<![\d.,])[025] (?:{ONE})\b")
+EXPONENT = re.compile(r"\d[eE][+-]?\d")
+SEVERAL = re.compile(
+    r".*_(bytes|per_s)|mtu_bytes|way|of_trials|packets|sent_messages|connections|pairs|streams"
+    r"|blocks|fragments"
+)
+"""Words, and figures that are never one where their sentence is said: lengths of packets, rates,
+and that of which a part is told.
+"""
+
+
+def templates_of(kind: Kind) -> Templates:
+    return (*kind.says, *kind.shown)
+
+
+def said(template: Message, number: int) -> str:
+    """A template with every count in it being ``number``."""
+
+    def value(name: str) -> str | None:
+        if name in _COUNTED:
+            return value_of(name, {_COUNTED[name][0]: number})
+        counts = re.search(rf"\{{{name}\}} (?:{MANY})\b", template)
+        return str(number) if counts and not SEVERAL.fullmatch(name) else "some"
+
+    message = filled((template,), value)
+    assert message is not None
+    return message
+
+
+@pytest.mark.parametrize("kind", [*Kind], ids=str)
+@given(number=COUNTS)
+def test_a_finding_counts_as_people_do(kind: Kind, number: int) -> None:
+    for template in templates_of(kind):
+        assert WRONG.search(said(template, number)) is None, template
+
+
+@pytest.mark.parametrize("name", _COUNTED)
+def test_what_is_counted_is_put_in_two_languages(name: str) -> None:
+    of, _ = _COUNTED[name]
+    one, two = (value_of(name, {of: number}) for number in (1.0, 2.0))
+    assert one and two
+    assert one.replace("1", "2") != two
+    assert value_of(name, {}) is None
+    if name != "all_trials":
+        german = wording_in("de").text(two)
+        assert german != two, "no German plural"
+        assert german.startswith("2 ")
+
+
+@given(COUNTS, st.sampled_from([word[:-1] for word in NOUNS]))
+def test_the_helper_counts_regular_words(number: int, word: str) -> None:
+    assert many(number, word) == (f"1 {word}" if number == 1 else f"{number} {word}s")
+
+
+@given(st.floats(1e-12, 1e15, allow_nan=False))
+def test_no_figure_for_people_has_an_exponent(value: float) -> None:
+    written = [
+        format_share(value),
+        format_rate(value),
+        format_seconds(value),
+        format_bytes(round(value)),
+        plain_figures(value, 12),
+        *(form(value) for form in _FORMS.values()),
+    ]
+    assert [each for each in written if EXPONENT.search(each)] == []
+
+
+@given(st.floats(-1e12, 1e12, allow_nan=False), st.integers(1, 12))
+def test_plain_figures_are_the_number_to_so_many(number: float, figures: int) -> None:
+    written = plain_figures(number, figures)
+    assert float(written) == float(f"{number:.{figures}g}")
+    assert re.fullmatch(r"-?[0-9]+(\.[0-9]*[1-9])?", written)
+
+
+def test_a_share_is_written_as_far_as_it_is_known() -> None:
+    assert f"{format_share(0.005)} to {format_share(12.5)}" == "0.5 % to 1250 %"
+    assert format_share(0.123456) == "12.3 %"
+    assert format_share(1e-7) == "0.00001 %"
+    assert plain_figures(0.0) == plain_figures(-0.0) == "0"

@@ -1,0 +1,141 @@
+"""Ways that are cut, without any host: when they are tried again, and what a defect is called."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from wired_pools import CELL
+
+from netlab.errors import HostGone
+from netlab.experiment.hosts import Host
+from netlab.experiment.records import Status
+from netlab.runner.absence import Absence
+from netlab.runner.hosts.ways import FIRST_LOOK_S, Ways, way_of
+from netlab.runner.preflight import Blocked, Preflight
+
+PAIRS = {
+    "LL": (
+        Host(name="left", os="L", local=True, addresses={"test": ("10.0.0.1",)}),
+        Host(name="right", os="L", local=True, addresses={"test": ("10.0.0.2",)}),
+    )
+}
+PASSES = Preflight(blocked=(), warnings=())
+
+
+def cut_ways(check: Callable[[str], Preflight]) -> Ways:
+    """One that is cut, and due."""
+    ways = Ways(PAIRS, check, lambda _sentence: None, keep=lambda error, name: f"{name} {error!r}")
+    way = way_of(CELL, PAIRS)
+    assert way is not None
+    ways.cut[way] = Absence.begin("path-blocked", "TCP is blocked", time.monotonic(), 0.0)
+    return ways
+
+
+def test_while_a_host_of_it_is_away_it_is_tried_more_and_more_rarely() -> None:
+    tried: list[str] = []
+
+    def gone(pairing: str) -> Preflight:
+        tried.append(pairing)
+        raise HostGone("left: the connection ended")
+
+    ways = cut_ways(gone)
+    for _ in range(20):
+        ways.ask_again()
+    assert tried == ["LL"]
+    left = ways.reason_left(CELL)
+    assert left is not None
+    assert (left.reason, left.detail) == ("path-blocked", "TCP is blocked")
+    (wait_s,) = ways.next_asks_s([CELL], 600.0)
+    assert wait_s is not None
+    assert 1.0 < wait_s <= 2.0
+
+
+def test_once_the_host_is_back_it_is_tried_at_once() -> None:
+    answers = iter([HostGone("left: the connection ended"), None])
+
+    def check(_pairing: str) -> Preflight:
+        error = next(answers)
+        if error is not None:
+            raise error
+        return PASSES
+
+    ways = cut_ways(check)
+    ways.ask_again()
+    ways.ask_again()
+    assert ways.is_cut(CELL)
+    ways.doubt(["LL"])
+    ways.ask_again()
+    assert not ways.is_cut(CELL)
+
+
+def test_a_defect_is_no_hosts_fault_and_its_traceback_is_kept() -> None:
+    def check(_pairing: str) -> Preflight:
+        raise KeyError("addresses")
+
+    ways = cut_ways(check)
+    ways.ask_again()
+    left = ways.reason_left(CELL)
+    assert left is not None
+    assert (left.reason, left.detail) == ("internal", "LL: check-LL KeyError('addresses')")
+    warnings, faults = ways.try_all([["LL"]])
+    assert warnings == faults == ["LL: check-LL KeyError('addresses')"]
+
+
+SHUT = Preflight(blocked=(Blocked("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked"),), warnings=())
+
+
+def never_passed(*found: Preflight) -> tuple[Ways, list[str]]:
+    """Ways whose first check found this, as the later ones; and what is said."""
+    said: list[str] = []
+    answers = iter(found)
+    ways = Ways(PAIRS, lambda _: next(answers), said.append, keep=lambda *_: "")
+    ways.try_all([["LL"]])
+    blocked = ways.obstacle(CELL)
+    assert blocked is not None
+    assert (blocked.reason, ways.is_cut(CELL)) == ("path-blocked", True)
+    return ways, said
+
+
+def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    now_s = time.monotonic() + seconds
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+
+
+def test_one_that_never_passed_is_looked_at_again_after_a_while_and_is_measured_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ways, said = never_passed(SHUT, PASSES)
+    ways.ask_again()
+    assert ways.is_cut(CELL)
+    pass_time(monkeypatch, FIRST_LOOK_S)
+    ways.ask_again()
+    assert not ways.is_cut(CELL)
+    assert ways.obstacle(CELL) is None
+    assert said == ["LL: TCP passes now"]
+
+
+def test_it_is_looked_at_twice_and_no_more_and_the_second_time_when_all_else_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ways, said = never_passed(SHUT, SHUT, SHUT)
+    pass_time(monkeypatch, FIRST_LOOK_S)
+    ways.ask_again()
+    pass_time(monkeypatch, 1000)
+    ways.ask_again()
+    assert ways.next_asks_s([CELL], 600.0) == [0.0]
+    ways.ask_again()
+    assert ways.next_asks_s([CELL], 600.0) == [None]
+    left = ways.reason_left(CELL)
+    assert left is not None
+    assert (left.status, left.reason) == (Status.FAILED, "path-blocked")
+    assert said == []
+
+
+def test_a_short_run_waits_for_the_look_and_an_impatient_one_does_not() -> None:
+    ways, _ = never_passed(SHUT)
+    assert ways.next_asks_s([CELL], 0.0) == [None]
+    (wait_s,) = ways.next_asks_s([CELL], 600.0)
+    assert wait_s is not None
+    assert FIRST_LOOK_S - 1.0 < wait_s <= FIRST_LOOK_S

@@ -1,0 +1,91 @@
+"""Facts are noted of every interface behind a host's test addresses, once each."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from netlab.errors import HostError
+from netlab.experiment.hosts import Host
+from netlab.remote.agent import Agent
+from netlab.runner.hosts.fact_notes import FactNotes
+from netlab.runner.hosts.host_notes import peers_of, routes_of
+from netlab.store.run_folder import RunFolder
+
+
+class Kept:
+    """A run folder that keeps its notes here."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[str, dict[str, Any]]] = []
+
+    def note(self, kind: str, **data: Any) -> None:
+        self.notes.append((kind, data))
+
+
+class Told:
+    """An agent that answers by the address that it is asked for; ``None``: it is gone."""
+
+    def __init__(self, interfaces: dict[str, str | None]) -> None:
+        self.interfaces = interfaces
+        self.hello: dict[str, Any] = {}
+
+    def facts(self, to: str) -> dict[str, Any]:
+        name = self.interfaces[to]
+        if name is None:
+            raise HostError("gone")
+        return {
+            "id": "7", "kernel": "6.1", "route_interface": name, "interface_mtu_bytes": 1500
+        }  # fmt: skip
+
+
+def host(name: str, **addresses: str) -> Host:
+    given = {network: (address,) for network, address in addresses.items()}
+    return Host(name=name, os="L", addresses=given)
+
+
+A = host("a", test="10.0.0.1", second="10.0.1.1")
+B = host("b", test="10.0.0.2", second="10.0.1.2")
+C = host("c", test="10.0.0.3")
+PAIRS = [(A, B), (A, C), (B, C)]
+
+
+def noted(agents: dict[str, Told]) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
+    folder, said = Kept(), list[str]()
+    notes = FactNotes(said.append)
+    known = cast("dict[str, Agent]", agents)
+    peers = peers_of(PAIRS)
+    notes.note(cast("RunFolder", folder), known, peers, "before")
+    notes.note_routes(cast("RunFolder", folder), known, routes_of(PAIRS), peers)
+    return folder.notes, said
+
+
+def test_each_address_has_one_route_however_many_peers_there_are() -> None:
+    routes = routes_of(PAIRS)
+    assert routes["a"] == {"10.0.0.1": ("b", "10.0.0.2"), "10.0.1.1": ("b", "10.0.1.2")}
+    assert routes["c"] == {"10.0.0.3": ("a", "10.0.0.1")}
+
+
+def test_another_interface_is_noted_with_what_follows_its_route() -> None:
+    notes, said = noted({"a": Told({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
+    assert [kind for kind, _ in notes] == ["facts", "route"]
+    assert notes[1][1] == {
+        "host": "a",
+        "address": "10.0.1.1",
+        "peer": "b",
+        "facts": {"route_interface": "eth1", "interface_mtu_bytes": 1500},
+    }
+    assert said == []
+
+
+def test_two_addresses_of_one_interface_are_noted_once() -> None:
+    notes, _ = noted({"a": Told({"10.0.0.2": "eth0", "10.0.1.2": "eth0"})})
+    assert [kind for kind, _ in notes] == ["facts"]
+
+
+def test_a_route_that_cannot_be_told_is_said_and_the_rest_noted() -> None:
+    notes, said = noted({
+        "a": Told({"10.0.0.2": "eth0", "10.0.1.2": None}),
+        "b": Told({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
+    })  # fmt: skip
+    assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
+    assert said == ["warning: a: no facts of its way to b: gone"]

@@ -1,0 +1,246 @@
+"""The agents of a run without any host: who is waited for, how long, and whose fault a fault is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError, UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Inventory
+from netlab.experiment.kinds import Stream
+from netlab.remote import deploy, host_lock
+from netlab.remote.agent import Agent
+from netlab.remote.host_lock import LockOwner
+from netlab.remote.system import Platform, Shell
+from netlab.runner import host_pool as room
+from netlab.runner.host_pool import HostPool
+from netlab.runner.hosts import host_agents
+from netlab.runner.hosts.host_agents import HostAgents
+from netlab.runner.preflight import Preflight
+
+OWNER = LockOwner("1a2b", "c3d4", "out")
+ADA = "run ffff, session 0000, in runs/ada"
+
+
+class FakeAgent(Agent):
+    """An agent without a process, on a host that somebody else may hold."""
+
+    def __init__(self, host: Host, holders: dict[str, str], identity: str) -> None:
+        self.host = host
+        self.hello = {"machine_id": identity}
+        self._holders = holders
+        self._machine, self._network = identity, ""
+        self._gone = None
+        self.died = False
+
+    def ask(self, verb: str, *, timeout_s: float | None = None, **keys: Any) -> dict[str, Any]:
+        del timeout_s
+        time.sleep(0.05)
+        assert verb == "lock"
+        holder = self._holders.setdefault(self._machine, str(keys["owner"]))
+        if holder == ADA or self._holders.get(f"{self._machine} by") not in (None, self.host.name):
+            raise ProbeError(self.host.name, "locked", detail=holder)
+        self._holders[f"{self._machine} by"] = self.host.name
+        return {}
+
+    def close(self) -> None:
+        self._gone = self._gone or f"{self.host.name}: let go"
+
+
+@dataclass
+class Lab:
+    """Hosts by name, and what becomes of whoever connects to one."""
+
+    monkeypatch: pytest.MonkeyPatch
+    hosts: tuple[Host, ...]
+    away: dict[str, Exception] = field(default_factory=dict)
+    holders: dict[str, str] = field(default_factory=dict)
+    """Identity → who holds its lock."""
+    identities: dict[str, str] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.monkeypatch.setattr(Agent, "open", self.open)
+        self.monkeypatch.setattr(host_lock, "ASK_AGAIN_S", 0.02)
+
+    def open(self, host: Host, _say: object, **_connections: object) -> Agent:
+        if host.name in self.away:
+            raise self.away[host.name]
+        identity = self.identities.get(host.name, host.name)
+        return FakeAgent(host, self.holders, identity)
+
+    def keep(self, error: Exception, name: str) -> str:
+        self.kept.append(name)
+        return f"{type(error).__name__}; its traceback is in {name}"
+
+    def agents(self, wait_s: float = 0.0) -> HostAgents:
+        return HostAgents(self.inventory(), OWNER, wait_s=wait_s, keep=self.keep)
+
+    def inventory(self, *observed: str, **pairs: tuple[str, str]) -> Inventory:
+        return Inventory("hosts.yaml", self.hosts, pairs).observing(observed)
+
+
+def hosts(*names: str, **more: Any) -> tuple[Host, ...]:
+    return tuple(
+        Host(name=name, os="L", addresses={"test": (f"10.0.0.{number}",)}, **more)
+        for number, name in enumerate(names, 1)
+    )
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+    return Lab(monkeypatch, hosts("a", "b", "c"))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    before = time.monotonic()
+    call()
+    return time.monotonic() - before
+
+
+# Locks
+
+
+def test_all_hosts_together_are_waited_for_as_long_as_was_asked(lab: Lab) -> None:
+    agents = lab.agents(wait_s=0.6)
+    agents.open_all(lab.hosts)
+    lab.holders |= {"a": ADA, "b": ADA, "c": ADA}
+    freed = threading.Timer(0.4, lab.holders.pop, ["a"])
+    freed.start()
+
+    def refused() -> None:
+        with pytest.raises(LockedError, match="b is measured by run ffff"):
+            agents.lock_all(list(agents.agents.values()))
+
+    assert seconds(refused) < 0.9
+
+
+def test_a_host_lost_in_a_trial_that_another_run_holds_is_asked_beside_the_run(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_agents, "RETURN_S", 0.3)
+    monkeypatch.setattr(host_agents, "HARVEST_S", 0.1)
+    agents = lab.agents(wait_s=30.0)
+    agents.open_all(lab.hosts)
+    agents.lock_all(list(agents.agents.values()))
+    agents.agents["a"].close()
+    lab.holders["a"] = ADA
+    assert seconds(lambda: agents.lose("a")) < 2
+    assert agents.absences["a"].reason == "locked"
+    agents.absences["a"] = agents.absences["a"].due(time.monotonic())
+    assert seconds(lambda: agents.ask_again(["a"])) < 2
+    assert agents.next_ask_s(["a"], 600.0) == 0.1
+
+
+def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
+    lab.identities |= {"a": "one", "b": "one"}
+    agents = lab.agents()
+    agents.open_all(lab.hosts)
+    for name in ("a", "b"):
+        agents.agents[name].close()
+    agents.ask_again(["a", "b"])
+    assert set(agents.absences) <= {"a", "b"}
+
+    def both() -> None:
+        while agents.absences:
+            agents.ask_again(["a", "b"])
+
+    assert seconds(both) < 2
+    assert agents.all_there is False
+    assert agents.take_unpaired() == {"a", "b"}
+    assert agents.take_unnoted() == {"a", "b"}
+    assert agents.all_there
+
+
+# Faults
+
+
+def test_a_defect_is_told_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
+    lab.away["a"] = KeyError("hello")
+    agents = lab.agents()
+    assert agents.open_all(lab.hosts) == {}
+    absence = agents.absences["a"]
+    assert absence.reason == "internal"
+    assert absence.sentence == "a: KeyError; its traceback is in host-a"
+    assert lab.kept == ["host-a"]
+
+
+def test_what_this_machine_lacks_is_no_hosts_fault(lab: Lab) -> None:
+    lab.away["b"] = UsageError("no C compiler: install one")
+    with pytest.raises(UsageError, match=r"^no C compiler"):
+        lab.agents().open_all(lab.hosts)
+
+
+def test_a_host_for_which_there_is_no_probe_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none(*_: object) -> None:
+        raise UsageError("there is no probe for linux-vax")
+
+    monkeypatch.setattr(deploy, "probe_for", none)
+    with pytest.raises(HostRefused, match=r"^a: there is no probe for linux-vax"):
+        deploy._binary_for(hosts("a")[0], Platform("L", "vax", Shell.POSIX), None)
+
+
+# Pools
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "preflight", lambda *_: Preflight(blocked=(), warnings=()))
+
+
+def pool_of(lab: Lab, inventory: Inventory, *pairings: str) -> HostPool:
+    return HostPool(inventory, pairings, owner=OWNER, wait_s=0.0, keep=lab.keep)
+
+
+def cell(pairing: str) -> Cell:
+    return Cell(pairing=pairing, test="stream", setup=Stream(protocol="UDP", message_bytes=64))
+
+
+@pytest.mark.usefixtures("passing")
+def test_the_partner_of_a_host_that_never_comes_is_not_waited_for(lab: Lab) -> None:
+    lab.hosts = hosts("a", "b", "c", "d")
+    lab.away["a"] = HostRefused("a: took no key")
+    lab.away["b"] = HostError("b: no route to host")
+    inventory = lab.inventory(one=("a", "b"), two=("c", "d"), three=("c", "b"))
+    with pool_of(lab, inventory, "one", "two", "three") as pool:
+        assert pool.next_ask_s([cell("two")], 600.0) is None
+        assert pool.next_ask_s([cell("one")], 600.0) is None
+        awaited_s = pool.next_ask_s([cell("one"), cell("three")], 600.0)
+        assert awaited_s is not None
+        assert awaited_s <= 1.0
+        assert pool.next_ask_s([cell("three")], 0.0) is None
+
+
+@pytest.mark.usefixtures("passing")
+def test_a_host_that_should_look_on_and_is_away_at_first_looks_on_later(lab: Lab) -> None:
+    lab.away["c"] = HostGone("c: no route to host")
+    inventory = lab.inventory("c", one=("a", "b"))
+    with pool_of(lab, inventory, "one") as pool:
+        assert pool.warnings == ["not observed: c: no route to host"]
+        assert pool.unreachable == ()
+        assert pool.next_ask_s([cell("one")], 600.0) is None
+        assert pool.ends(cell("one")).observed == ()
+        lab.away.clear()
+        time.sleep(1.0)
+        pool.ask_again()
+        (observer,) = pool.ends(cell("one")).observed
+        assert observer.host.name == "c"
+
+
+@pytest.mark.usefixtures("passing")
+def test_one_that_refuses_us_stops_nothing(lab: Lab) -> None:
+    lab.away["c"] = HostRefused("c: took no key")
+    with pool_of(lab, lab.inventory("c", one=("a", "b")), "one") as pool:
+        assert pool.warnings == ["not observed: c: took no key"]
+    lab.away |= {"a": HostGone("a: away"), "b": HostGone("b: away")}
+    lost = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
+    with pytest.raises(HostError, match="no pairing can be measured: a: away; b: away"):
+        cast(Any, lost).__enter__()

@@ -1,0 +1,112 @@
+"""Agents that a lost connection left: looked for and ended, and never waited for without end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import sshd
+from sshd import Site, host_at, is_alive, site, until
+
+from netlab.errors import HostError
+from netlab.remote.agent import Agent
+from netlab.remote.connect import connect
+from netlab.remote.transport import Transport
+from netlab.runner.hosts import orphans
+from netlab.runner.hosts.orphans import Orphans
+
+__all__ = ["site"]
+
+pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+
+# What a `.bashrc` may do: it holds the output of each command open.
+BACKGROUND = "sleep 20 &"
+NO_PROCESS = (1 << 22) + 1
+"""Beyond the highest number of a process."""
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose file is named as an agent's."""
+    file = tmp_path / "netprobe-0123456789abcdef"
+    shutil.copy(shutil.which("sleep") or "", file)
+    with subprocess.Popen([file, "60"]) as child:
+        yield child
+        child.kill()
+
+
+def agent_on(transport: Transport, pid: int) -> Agent:
+    made: Any = SimpleNamespace(
+        host=SimpleNamespace(local=False, os="L"),
+        hello={"pid": pid},
+        identity=("machine", "network"),
+        start_beside=transport.start,
+    )
+    return cast(Agent, made)
+
+
+@pytest.fixture
+def transport(site: Site) -> Iterator[Transport]:
+    server = site.server()
+    server.says(at_first=BACKGROUND)
+    made = connect(host_at(server))
+    yield made
+    made.close()
+
+
+def ended_in_s(found: Orphans, agent: Agent) -> float:
+    before = time.monotonic()
+    found.end(agent)
+    return time.monotonic() - before
+
+
+def test_one_that_ended_by_itself_is_not_waited_for_where_something_holds_the_output(
+    transport: Transport,
+) -> None:
+    agent = agent_on(transport, NO_PROCESS)
+    found = Orphans()
+    found.add(agent)
+    assert ended_in_s(found, agent) < 3
+
+
+def test_one_that_runs_is_ended_all_the_same(
+    transport: Transport, left: subprocess.Popen[bytes]
+) -> None:
+    agent = agent_on(transport, left.pid)
+    found = Orphans()
+    found.add(agent)
+    assert ended_in_s(found, agent) < 3
+    assert left.wait(5) == -9
+
+
+def test_another_program_with_its_number_is_left_alone(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orphans, "LOOK_S", 0.5)
+    parent = os.getppid()
+    agent = agent_on(transport, parent)
+    found = Orphans()
+    found.add(agent)
+    assert ended_in_s(found, agent) < 3
+    assert is_alive(parent)
+
+
+def test_one_that_could_not_be_looked_at_is_looked_at_the_next_time(
+    transport: Transport, left: subprocess.Popen[bytes]
+) -> None:
+    def full(_words: object) -> None:
+        raise HostError("far: it opens no further channel")
+
+    agent = agent_on(transport, left.pid)
+    found = Orphans()
+    found.add(agent)
+    found.end(cast(Agent, SimpleNamespace(identity=agent.identity, start_beside=full)))
+    found.end(agent)
+    assert until(lambda: left.poll() is not None)

@@ -1,0 +1,82 @@
+"""A test cable that is pulled in mid-run: its trials wait for it, and are measured then."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from wired_pools import CELL, pool, wires
+from wires import Wires, ip
+
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.netprobe import NETPROBE
+from netlab.runner.host_pool import HostPool
+
+__all__ = ["pool", "wires"]
+
+pytestmark = pytest.mark.needs("root")
+
+
+def measured(pool: HostPool) -> Record:
+    return NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 1, lambda _cell, _rate: None)
+
+
+def failed(reason: str) -> Record:
+    return Record(
+        cell=CELL.key,
+        trial=1,
+        attempt=1,
+        status=Status.FAILED,
+        pairing="LL",
+        server="left",
+        client="right",
+        test="stream",
+        started_at="",
+        settings={},
+        values={},
+        reason=reason,
+    )
+
+
+def test_a_cable_that_is_pulled_is_waited_for(
+    pool: HostPool, wires: Wires, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pool.reason_not_to_measure(CELL) is None
+    ip("-n", wires.client, "link", "set", "test0", "down")
+    pool.look_at_the_way(failed("connect-timeout"), CELL)
+    assert pool.is_away(CELL)
+    left = pool.reason_left(CELL)
+    assert left is not None
+    assert (left.status, left.reason) in {
+        (Status.FAILED, "path-blocked"),
+        (Status.FAILED, "wrong-path"),
+    }
+    wait_s = pool.next_ask_s([CELL], 600.0)
+    assert wait_s is not None
+    assert wait_s <= 1.0
+    assert pool.next_ask_s([CELL], 0.0) is None
+    time.sleep(1.0)
+    pool.ask_again()
+    assert pool.is_away(CELL)
+    longer_s = pool.next_ask_s([CELL], 600.0)
+    assert longer_s is not None
+    assert 1.0 < longer_s <= 2.0
+    ip("-n", wires.client, "link", "set", "test0", "up")
+    time.sleep(longer_s)
+    pool.ask_again()
+    assert not pool.is_away(CELL)
+    assert pool.next_ask_s([CELL], 600.0) is None
+    assert measured(pool).status is Status.OK
+
+
+def test_a_trial_that_failed_while_packets_pass_is_no_cut(pool: HostPool) -> None:
+    pool.look_at_the_way(failed("connect-timeout"), CELL)
+    assert not pool.is_away(CELL)
+    assert pool.reason_left(CELL) is None
+
+
+def test_a_fault_of_the_test_itself_is_not_looked_into(pool: HostPool, wires: Wires) -> None:
+    ip("-n", wires.client, "link", "set", "test0", "down")
+    pool.look_at_the_way(failed("too-few-messages"), CELL)
+    assert not pool.is_away(CELL)

@@ -1,0 +1,222 @@
+"""What a plan learns from its hosts: cells that their systems cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from click.testing import CliRunner
+from folders import MATRICES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.cli import cli
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.matrix import expand
+from netlab.experiment.requirements import demands, lacking
+from netlab.runner.planning.ask_hosts import HostAnswer, asking, beyond_hosts
+from netlab.runner.planning.plan import plan_of
+from netlab.runner.planning.plan_text import plan_text
+
+LAB_REPORT = MATRICES / "lab-report.yaml"
+LINUX = frozenset(
+    [
+        "stream",
+        "round_trip",
+        "connect",
+        "tcp",
+        "udp",
+        "ipv4",
+        "ipv6",
+        "congestion",
+        "dont-fragment",
+        "dscp",
+        "interface",
+        "pin",
+        "no-checksum",
+        "stamps",
+    ]
+)
+WINDOWS = LINUX - {"congestion", "dscp", "no-checksum", "stamps", "ipv6"}
+
+INVENTORY = """\
+hosts:
+  a: {os: L, local: true, addresses: {test: [198.51.100.1, "2001:db8::1"]}}
+  b: {os: W, ssh: nobody@192.0.2.1, addresses: {test: [198.51.100.2, "2001:db8::2"]}}
+"""
+MATRIX = """\
+title: beyond
+link: {rate: 100Mbit, mtu: 1500}
+pairings: [PAIRING]
+tests:
+  - {test: TEST, protocol: PROTOCOL, SIZE MORE}
+"""
+
+
+def one_cell(
+    folder: Path, more: str, *, test: str = "stream", protocol: str = "TCP", pairing: str = "WL"
+) -> Cell:
+    text = MATRIX.replace("PAIRING", pairing).replace("TEST", test).replace("PROTOCOL", protocol)
+    size = "" if test == "payload_search" else "message_size: 64,"
+    (folder / "matrix.yaml").write_text(text.replace("SIZE", size).replace("MORE", more))
+    (cell,) = expand(load_matrix(folder / "matrix.yaml"))
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("more", "test", "protocol", "pairing", "beyond"),
+    [
+        ("dscp: 46", "stream", "TCP", "WL", ["server dscp"]),
+        ("dscp: 46", "stream", "TCP", "LW", ["client dscp"]),
+        ("ip: 6", "stream", "UDP", "WL", ["server ipv6"]),
+        ("congestion: cubic", "stream", "TCP", "LW", ["client congestion"]),
+        ("congestion: cubic", "stream", "TCP", "WL", []),
+        ("congestion: cubic, direction: both", "stream", "TCP", "WL", ["server congestion"]),
+        ("server_cpu: 0, client_cpu: 0, interface: eth0", "stream", "TCP", "WL", []),
+        ("udp_checksum: false", "round_trip", "UDP", "WL", ["server no-checksum"]),
+        ("stack_time: true", "round_trip", "UDP", "WL", ["server stamps"]),
+        ("stack_time: true", "round_trip", "UDP", "LW", []),
+        ("dont_fragment: true", "stream", "UDP", "WL", []),
+        ("", "connect", "TCP", "WL", []),
+        ("", "payload_search", "UDP", "WL", []),
+    ],
+)
+def test_a_cell_is_beyond_a_system_that_lacks_what_its_settings_ask_for(
+    tmp_path: Path, more: str, test: str, protocol: str, pairing: str, beyond: list[str]
+) -> None:
+    cell = one_cell(tmp_path, more, test=test, protocol=protocol, pairing=pairing)
+    server = WINDOWS if pairing[0] == "W" else LINUX
+    client = WINDOWS if pairing[1] == "W" else LINUX
+    found = lacking(cell, {"server": server, "client": client})
+    assert [f"{each.role} {each.capability}" for each in found] == beyond
+    assert lacking(cell, {"server": LINUX, "client": LINUX}) == ()
+
+
+@pytest.mark.parametrize(
+    ("test", "protocol", "kind"),
+    [
+        ("stream", "TCP", "stream"),
+        ("round_trip", "UDP", "round_trip"),
+        ("connect", "TCP", "connect"),
+        ("payload_search", "TCP", "stream"),
+        ("payload_search", "UDP", "round_trip"),
+    ],
+)
+def test_a_probe_without_a_kind_of_test_cannot_run_it(
+    tmp_path: Path, test: str, protocol: str, kind: str
+) -> None:
+    cell = one_cell(tmp_path, "", test=test, protocol=protocol)
+    older = LINUX - {kind}
+    (demand,) = lacking(cell, {"server": older, "client": LINUX})
+    assert (demand.role, demand.capability, demand.needed) == ("server", kind, True)
+
+
+def told(**said: frozenset[str] | None) -> Mapping[str, HostAnswer]:
+    return {name: HostAnswer(words) for name, words in said.items()}
+
+
+def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
+    tmp_path: Path,
+) -> None:
+    one_cell(tmp_path, "dscp: 46, duration: 10s")
+    (tmp_path / "hosts.yaml").write_text(INVENTORY)
+    files = tmp_path / "matrix.yaml", tmp_path / "hosts.yaml"
+    plan = plan_of(*files, ask=lambda _hosts: told(a=LINUX, b=WINDOWS))
+    assert list(plan.refused.values()) == ["b cannot do it (dscp: 46)"]
+    assert plan.trials == 0
+    assert "Cannot be measured: 1 cell of WL: b cannot do it (dscp: 46)" in plan_text(plan)
+    assert plan_of(*files).refused == {}
+
+
+def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: Path) -> None:
+    cell = one_cell(tmp_path, "congestion: cubic", pairing="LW")
+    (tmp_path / "hosts.yaml").write_text(INVENTORY)
+    inventory = load_inventory(tmp_path / "hosts.yaml")
+    refused, notes = beyond_hosts([cell], inventory, told(a=LINUX, b=WINDOWS))
+    assert refused == {}
+    assert notes == (
+        "b is measured without `congestion: cubic`, which its system does not let it have",
+    )
+
+
+def test_a_host_that_is_away_is_said_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
+    one_cell(tmp_path, "dscp: 46")
+    (tmp_path / "hosts.yaml").write_text(INVENTORY)
+
+    def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
+        assert [host.name for host in hosts] == ["a", "b"]
+        return {
+            "a": HostAnswer(LINUX),
+            "b": HostAnswer(None, "b: 192.0.2.1 port 22 does not answer"),
+        }
+
+    plan = plan_of(tmp_path / "matrix.yaml", tmp_path / "hosts.yaml", ask=ask)
+    assert plan.refused == {}
+    assert plan.notes == ("not asked what it can do: b: 192.0.2.1 port 22 does not answer",)
+    assert "Note: not asked what it can do: b: 192.0.2.1" in plan_text(plan, with_cells=False)
+
+
+def test_hosts_are_really_asked_and_offline_asks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent here answers; port 9 of the loopback does not."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "hosts.yaml"
+    file.write_text(INVENTORY.replace("nobody@192.0.2.1", "nobody@127.0.0.1:9"))
+    one_cell(tmp_path, "dscp: 46")
+    hosts = load_inventory(file).hosts
+    said = asking(lambda _sentence: None)(hosts)
+    assert said["a"].fault is None
+    assert said["a"].capabilities is not None and "stream" in said["a"].capabilities
+    assert said["b"].capabilities is None and "127.0.0.1" in (said["b"].fault or "")
+    words = ["plan", str(tmp_path / "matrix.yaml"), "--hosts", str(file)]
+    assert "not asked what it can do: b" in CliRunner().invoke(cli, words).output
+    assert "not asked" not in CliRunner().invoke(cli, [*words, "--offline"]).output
+
+
+@given(st.frozensets(st.sampled_from(sorted(LINUX))))
+def test_what_is_lacking_is_what_is_demanded_and_not_there(known: frozenset[str]) -> None:
+    cell = next(iter(expand(load_matrix(LAB_REPORT))))
+    found = lacking(cell, {"server": known, "client": None})
+    wanted = {each.capability for each in demands(cell) if each.role == "server"}
+    assert {each.capability for each in found} == wanted - known
+
+
+BOTH = {"client", "server"}
+
+
+@pytest.mark.parametrize(
+    ("direction", "sender", "receiver"),
+    [
+        ("client-sends", {"client"}, {"server"}),
+        ("server-sends", {"server"}, {"client"}),
+        ("both", BOTH, BOTH),
+    ],
+)
+def test_methods_are_demanded_of_the_ends_that_send_and_receive(
+    direction: Literal["client-sends", "server-sends", "both"],
+    sender: set[str],
+    receiver: set[str],
+) -> None:
+    for setup in (
+        Stream(
+            protocol="UDP",
+            message_bytes=64,
+            send_method="packet",
+            receive="polling",
+            direction=direction,
+        ),
+        ThroughputSearch(
+            frame_bytes=64, send_method="packet", receive="polling", direction=direction
+        ),
+    ):
+        test = "stream" if isinstance(setup, Stream) else "throughput_search"
+        found = demands(Cell(pairing="LL", test=test, setup=setup))
+        assert {each.role for each in found if each.capability == "packet"} == sender
+        assert {each.role for each in found if each.capability == "poll"} == receiver

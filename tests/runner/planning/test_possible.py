@@ -1,0 +1,120 @@
+"""Pairings without hosts: said in one line, left pending, the rest measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from folders import MATRICES
+
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import UsageError
+from netlab.experiment.matrix import expand
+from netlab.runner.planning.plan import plan_of
+from netlab.runner.planning.plan_text import plan_text
+from netlab.runner.planning.possible import possible_of
+
+REPORT = MATRICES / "lab-report.yaml"
+LINUX = (
+    "  {name}: {{ssh: a@192.0.2.{number}, os: {os}, addresses: {{test: 198.51.100.{number}}}}}\n"
+)
+
+
+def inventory_file(folder: Path, *systems: str, more: str = "") -> Path:
+    file = folder / "lab.yaml"
+    hosts = [LINUX.format(name=f"h{i}", number=i, os=os) for i, os in enumerate(systems, 1)]
+    file.write_text("hosts:\n" + "".join(hosts) + more)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("systems", "sentence"),
+    [
+        (("L", "L"), "can do LL: 104 of 416 cells; WL, LW and WW need a Windows host"),
+        (("L", "L", "W"), "can do LL, WL and LW: 312 of 416 cells; WW needs a Windows host on a "),
+        (("L", "W"), "LL needs a Linux host on a second machine; WW needs a Windows host on a "),
+        (("L", "L", "W", "W"), ""),
+    ],
+)
+def test_what_the_inventory_can_do_is_one_line(
+    tmp_path: Path, systems: tuple[str, ...], sentence: str
+) -> None:
+    cells = expand(load_matrix(REPORT))
+    inventory = load_inventory(inventory_file(tmp_path, *systems))
+    possible = possible_of(cells, inventory)
+    assert sentence in possible.sentence
+    assert bool(sentence) == bool(possible.sentence)
+    assert {cell.pairing for cell in possible.cells}.isdisjoint(possible.lacking)
+    assert {cell.pairing for cell in possible.cells} | set(possible.lacking) == {
+        cell.pairing for cell in cells
+    }
+
+
+def test_where_nothing_can_be_measured_the_files_are_wrong(tmp_path: Path) -> None:
+    cells = expand(load_matrix(REPORT))
+    inventory = load_inventory(inventory_file(tmp_path, "M"))
+    with pytest.raises(
+        UsageError,
+        match="no cell can be measured: LL needs a Linux host; WL and LW need a Linux host and a ",
+    ):
+        possible_of(cells, inventory)
+
+
+def test_two_systems_of_one_machine_are_no_pair(tmp_path: Path) -> None:
+    both = "".join(
+        f"  {os}: {{ssh: a@192.0.2.9, os: {os}, machine: nas, addresses: {{t: 198.51.100.9}}}}\n"
+        for os in "LW"
+    )
+    inventory = load_inventory(inventory_file(tmp_path, more=both))
+    assert inventory.wanting("WL") == "a Windows host and a Linux host on two machines"
+
+
+def test_a_mirror_is_no_client(tmp_path: Path) -> None:
+    mirror = "  echo: {os: L, mirror: {address: 192.0.2.7}}\n"
+    inventory = load_inventory(inventory_file(tmp_path, "W", more=mirror))
+    assert inventory.wanting("WL") == "a Linux host that can be the client"
+
+
+def test_plan_says_it_once_and_counts_what_is_left(tmp_path: Path) -> None:
+    plan = plan_of(REPORT, inventory_file(tmp_path, "L", "L"))
+    text = plan_text(plan)
+    assert text.count("WL, LW and WW need a Windows host") == 1
+    assert "104 cells x 1 trial = 104 trials" in text
+    assert json.loads(plan.as_json())["shortfall"] == plan.shortfall
+
+
+def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from netlab.errors import HostError, IncompleteRun
+    from netlab.results.value_types import RUN_CHECK
+    from netlab.runner.asked import Options
+    from netlab.runner.progress import Progress
+    from netlab.runner.run import run
+    from netlab.store.reader import read
+
+    matrix = tmp_path / "m.yaml"
+    matrix.write_text(
+        "title: t\nhosts:\n  a: {local: true}\n  b: {local: true}\npairings: [LL, WL, WW]\ntests:\n"
+        "  - {test: stream, protocol: TCP, message_size: 8192, duration: 100ms, warm_up: 0s}\n"
+    )
+    strict = Options(matrix=matrix, into=tmp_path / "strict", strict=True)
+    with pytest.raises(HostError, match=r"--strict: .* can do LL: 1 of 3 cells; WL and WW need a"):
+        run(strict, Progress())
+    assert not (tmp_path / "strict").exists()
+    outcome = run(Options(matrix=matrix, into=tmp_path / "run", wait_s=60), Progress())
+    with pytest.raises(IncompleteRun, match="2 pending; to go on: netlab resume"):
+        outcome.raise_for_status()
+    assert outcome.counts == {"ok": 1, "pending": 2}
+    said = capfd.readouterr().err
+    assert "1 trial to measure" in said
+    assert said.count("WL and WW need a Windows host") == 1
+    records = {each.pairing: each for each in read(tmp_path / "run", RUN_CHECK).records}
+    assert (records["WL"].reason, records["WW"].reason) == ("no-host", "no-host")
+    assert records["WL"].detail == "WL needs a Windows host"
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a host of its own is Linux")

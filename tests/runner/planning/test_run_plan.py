@@ -1,0 +1,294 @@
+"""What `netlab plan` says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from folders import MATRICES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.estimate import least_s
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
+from netlab.experiment.matrix import Link, expand
+from netlab.runner.planning.plan import plan_json, plan_of
+from netlab.runner.planning.plan_text import plan_text
+from netlab.runner.progress import OVERHEAD_S
+
+REPORT = MATRICES / "lab-report.yaml"
+LOOPBACK = MATRICES / "loopback.yaml"
+
+
+def test_the_plan_of_the_lab_report_has_its_cells_rounds_and_time() -> None:
+    plan = plan_of(REPORT, None)
+    found = plan_json(plan)
+    assert (found["cells"], found["trials"], found["rounds"]) == (416, 416, 416)
+    assert 4160 < found["seconds"] < 4160 * 1.02
+    assert [each["key"] for each in found["cell_list"]] == [
+        cell.key for cell in expand(load_matrix(REPORT))
+    ]
+    counts = {each["pairing"]: each["cells"] for each in found["pairings"]}
+    assert counts == {"LL": 104, "WL": 104, "LW": 104, "WW": 104}
+    assert found["at_the_same_time"] == []
+    assert json.loads(plan.as_json()) == found
+
+
+def test_the_text_says_how_many_how_long_and_what_is_measured() -> None:
+    text = plan_text(plan_of(REPORT, None))
+    assert "416 cells x 1 trial = 416 trials in 416 rounds" in text
+    assert "About 1 h 9 min" in text
+    assert "Link: 100 Mbit/s, MTU 1500" in text
+    assert "16 KiB, 20 KiB, … 64 KiB (13)" in text
+    assert "64, 576, 1500, 64512" in text
+    assert "One trial at a time" in text
+
+
+def test_the_text_lists_every_cell_with_its_key_where_asked() -> None:
+    plan = plan_of(LOOPBACK, None)
+    listed = plan_text(plan, with_cells=True)
+    assert all(cell.key in listed for cell in plan.cells)
+    assert not any(cell.key in plan_text(plan, with_cells=False) for cell in plan.cells)
+
+
+def test_only_and_set_narrow_the_plan() -> None:
+    found = plan_json(plan_of(REPORT, None, ["LL"], {"duration": "1s", "repeats": "2"}))
+    assert (found["cells"], found["trials"]) == (104, 208)
+    assert 208 < found["seconds"] < 215
+    with pytest.raises(
+        UsageError, match="--only XX: this matrix has no such pairing or test; pairings: LL, WL"
+    ):
+        plan_of(REPORT, None, ["XX"])
+
+
+def test_pairings_that_share_no_host_are_named_where_the_matrix_allows_it() -> None:
+    plan = plan_of(REPORT, None, (), {"parallel": "true"})
+    assert plan_json(plan)["at_the_same_time"] == [["LL", "WW"]]
+    assert plan_json(plan)["rounds"] == 312
+    assert "At the same time: LL with WW (if each system has two hosts" in plan_text(plan)
+
+
+def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.yaml"
+    hosts.write_text(
+        "hosts:\n"
+        "  one: {ssh: a@192.0.2.1, os: L, machine: first, addresses: {test: 198.51.100.1}}\n"
+        "  two: {ssh: a@192.0.2.2, os: L, machine: second, addresses: {test: 198.51.100.2}}\n"
+        "  three: {ssh: a@192.0.2.1, os: W, machine: first, addresses: {test: 198.51.100.1}}\n"
+        "  four: {ssh: a@192.0.2.2, os: W, machine: second, addresses: {test: 198.51.100.2}}\n",
+        encoding="utf-8",
+    )
+    found = plan_json(plan_of(REPORT, hosts, (), {"parallel": "true"}))
+    assert found["at_the_same_time"] == []
+    assert found["rounds"] == 416
+    assert not found["hosts_assumed"]
+    text = plan_text(plan_of(REPORT, hosts, (), {"parallel": "true"}))
+    assert "no two pairings are free of a common host" in text
+
+
+def test_a_count_without_a_rate_is_said_to_be_missing_from_the_time() -> None:
+    plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
+    found = plan_json(plan)
+    assert (found["trials_of_unknown_length"], found["trials_at_link_rate"]) == (12, 0)
+    text = plan_text(plan)
+    assert "12 trials are bounded by a count, and nobody knows their time before" in text
+    assert "About" not in text
+
+
+def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> None:
+    found = plan_json(plan_of(MATRICES / "nettest.yaml", None))
+    assert (found["cells"], found["trials"], found["trials_at_link_rate"]) == (3, 35, 35)
+    assert [each["trials"] for each in found["cell_list"]] == [10, 10, 15]
+    # 1538 bytes on the wire: a million of them one way; 100,000 there and back over two cables.
+    frame_s = 8 * 1538 / 1e8
+    least_s = 10 * 4 * 100_000 * frame_s + (10 + 15) * 1_000_000 * frame_s
+    assert found["seconds"] == pytest.approx(least_s + 34 * 3 + 35 * OVERHEAD_S)
+    text = plan_text(plan_of(MATRICES / "nettest.yaml", None))
+    assert "3 cells x 10 or 15 trials = 35 trials in 35 rounds" in text
+    assert "At least 1 h 1 min" in text
+    assert "1 router between the hosts" in text
+
+
+def test_the_time_of_a_round_trip_is_the_documents_within_what_its_hosts_took() -> None:
+    """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
+    matrix = load_matrix(MATRICES / "nettest.yaml")
+    least = least_s(expand(matrix)[0], matrix.link)
+    assert least is not None
+    assert 0.7 * 63.761 < least < 63.761
+    blasts = [least_s(cell, matrix.link) for cell in expand(matrix)[1:]]
+    # The document's clock ticks in hundredths, and its link's crystal is not ours.
+    assert blasts == pytest.approx([123.316, 123.316], rel=0.003)
+
+
+def link(**changes: Any) -> Link:
+    return Link(**{"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False} | changes)
+
+
+def cell_of(setup: TestSettings) -> Cell:
+    return Cell(pairing="LL", test="", setup=setup)
+
+
+def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror() -> None:
+    asked: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
+    asked |= {"duration_s": None, "count": 1000}
+    long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
+    one, many, held = (
+        least_s(cell_of(RoundTrip(**asked, **more)), link())
+        for more in ({}, {"outstanding": 64}, {"outstanding": 64, "mirror_hold_s": 0.01})
+    )
+    assert one == pytest.approx(long_s + short_s)
+    assert many == pytest.approx(long_s)
+    assert held == pytest.approx(10)
+
+
+def test_connections_take_their_handshakes_and_searches_what_they_take_at_least() -> None:
+    asked: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
+    connect = least_s(cell_of(Connect(**asked)), link())
+    round_trip = least_s(cell_of(RoundTrip(protocol="TCP", **asked)), link())
+    assert connect is not None
+    assert round_trip is not None
+    assert connect == pytest.approx(round_trip + 1000 * 2 * 8 * 84 / 1e8)
+    swept = PayloadSearch(protocol="UDP", sweep=True, duration_s=0.5)
+    assert least_s(cell_of(swept), link()) == 14 * 0.5
+    assert least_s(cell_of(RoundTrip(protocol="TCP", **asked)), None) is None
+    huge = RoundTrip(protocol="UDP", ip_version=6, **asked)
+    assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
+
+
+@given(
+    st.sampled_from(["TCP", "UDP"]),
+    st.integers(1, 20_000),
+    st.integers(1, 20_000),
+    st.integers(1, 1000),
+    st.integers(1, 64),
+    st.integers(0, 3),
+)
+def test_more_messages_longer_ones_and_more_cables_never_take_less(
+    protocol: Literal["TCP", "UDP"], size: int, other: int, count: int, outstanding: int, hops: int
+) -> None:
+    def time_s(message_bytes: int, count: int, hops: int) -> float:
+        setup = RoundTrip(
+            protocol=protocol,
+            message_bytes=message_bytes,
+            duration_s=None,
+            count=count,
+            outstanding=outstanding,
+        )
+        found = least_s(cell_of(setup), link(hops=hops))
+        assert found is not None
+        return found
+
+    shorter, longer = sorted((size, other))
+    assert time_s(shorter, count, hops) <= time_s(longer, count, hops)
+    assert time_s(size, 2 * count, hops) == pytest.approx(2 * time_s(size, count, hops))
+    assert time_s(size, count, hops) <= time_s(size, count, hops + 1)
+    # No faster than the cable carries what is sent one way.
+    assert time_s(size, count, hops) >= 8 * size * count / 1e8
+
+
+HOSTS = """\
+hosts:
+  echo: {os: W, mirror: {address: 198.51.100.7, port: 7}}
+  one: {ssh: a@192.0.2.1, os: L, address: 198.51.100.1}
+  two: {ssh: a@192.0.2.2, os: L, address: 198.51.100.2}
+"""
+
+
+def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no_time(
+    tmp_path: Path,
+) -> None:
+    hosts, matrix = tmp_path / "hosts.yaml", tmp_path / "m.yaml"
+    hosts.write_text(HOSTS)
+    matrix.write_text(
+        "pairings: [WL, LL]\ndefaults: {duration: 10s, message_size: 64}\ntests:\n"
+        "  - {test: stream, protocol: TCP}\n"
+        "  - {test: round_trip, protocol: UDP, ip: [4, 6]}\n"
+    )
+    plan = plan_of(matrix, hosts)
+    found = plan_json(plan)
+    assert (found["cells"], found["cells_refused"], found["trials"]) == (6, 3, 3)
+    assert 30 < found["seconds"] < 31
+    assert [(c["pairing"], c["test"]) for c in found["cell_list"] if "refused" in c] == [
+        ("WL", "stream"),
+        ("WL", "round_trip"),
+        ("LL", "round_trip"),
+    ]
+    text = plan_text(plan)
+    assert "Cannot be measured: 1 cell of WL: echo echoes and runs no probe: stream" in text
+    assert "Cannot be measured: 1 cell of LL: host one has no IPv6 test address" in text
+    assert "3 cells x 1 trial = 3 trials in 3 rounds" in text
+    nothing = plan_text(plan_of(matrix, hosts, ["WL"], {"ip": "6"}))
+    assert nothing.endswith("No cell can be measured")
+
+
+def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
+    plan = plan_of(MATRICES / "payload.yaml", None)
+    text = plan_text(plan)
+    assert "4 trials search the path" in text
+    assert "searched" in text
+    found = plan_json(plan)
+    assert (found["trials_of_unknown_length"], found["trials_that_search"]) == (0, 4)
+    # A sweep each, IPv4 and IPv6: 14 sizes over TCP, 14 to 16 over UDP, a second each.
+    assert found["seconds_at_least"] == pytest.approx(4 * 14 + 4 * OVERHEAD_S)
+    # What vanishes: 18 sizes of TCP, 1 s for the time-out and 1 s beyond; 19 of UDP, 500 ms.
+    most_s = 2 * (14 + 2 * 18 * 2) + 2 * (16 + 2 * 19 * 0.5) + 4 * OVERHEAD_S
+    assert found["seconds"] == pytest.approx(most_s)
+    assert "At least 56.1 s, at most 4 min 2 s; the longest trial 1 min 26 s" in text
+
+
+def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
+    plan = plan_of(MATRICES / "rfc2544.yaml", None)
+    found = plan_json(plan)
+    # Of each of 14 cells: two trials at line rate; two of the loss; round trips at four loads.
+    least_s = 2 * 60.1 + 5 + 2 * 65.1 + 4 * 65.5
+    assert found["seconds_at_least"] == pytest.approx(14 * (least_s + OVERHEAD_S))
+    assert "At least 2 h 1 min, at most 11 h 13 min" in plan_text(plan)
+
+
+def test_a_search_whose_line_rate_nobody_says_is_said_to_be_missing(tmp_path: Path) -> None:
+    matrix = tmp_path / "m.yaml"
+    matrix.write_text(
+        "pairings: [LL]\ntests: [{test: throughput_search, frame_size: 64, back_to_back: 50}]\n"
+    )
+    plan = plan_of(matrix, None)
+    assert plan_json(plan)["trials_of_unknown_length"] == 1
+    assert "1 trial is without a known time: say the line rate with `link`" in plan_text(plan)
+
+
+def test_until_they_are_tight_trials_take_from_the_fewest_to_the_most() -> None:
+    plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
+    found = plan_json(plan)
+    assert (found["trials_at_least"], found["trials"]) == (60, 240)
+    assert found["seconds"] == pytest.approx(4 * found["seconds_at_least"])
+    assert found["until"] == {
+        "within": 0.025,
+        "confidence": 0.95,
+        "at_least": 5,
+        "at_most": 20,
+    }
+    text = plan_text(plan)
+    assert "12 cells x 5 to 20 trials = 60 to 240 trials in 60 to 240 rounds" in text
+    assert "Until 2.5 % of the mean with 95 % confidence" in text
+    assert "About 34.2 s, 2 min 17 s where every trial is needed" in text
+
+
+def test_the_plan_says_which_trials_would_be_measured_again() -> None:
+    plan = plan_of(LOOPBACK, None, (), {"quiet": "{steal: 0.5 %, tries: 4}"})
+    assert plan_json(plan)["quiet"] == {"steal": 0.005, "tries": 4}
+    assert "takes more than 0.5 % of a host's CPU time" in plan_text(plan)
+    assert "up to 4 times in all" in plan_text(plan)
+    assert "quiet" not in plan_json(plan_of(LOOPBACK, None))
+
+
+def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
+    text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
+    assert "Scaled: every count is taken times 0.01, at least 1" in text
+    assert "3 s of pause between two rounds" in text
+    text = plan_text(plan_of(MATRICES / "udp-mirror.yaml", None))
+    assert "Compared: Without the UDP checksum, against with it" in text
+    assert "Scaled" not in text

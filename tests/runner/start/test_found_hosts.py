@@ -1,0 +1,79 @@
+"""What `netlab init` writes: an inventory that is read back, and a matrix that it can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.experiment.matrix import Link, expand
+from netlab.runner.planning.possible import possible_of
+from netlab.runner.start.found_hosts import (
+    FoundHost,
+    inventory_text,
+    matrix_text,
+    pairings_of,
+    shared_networks,
+    with_addresses,
+)
+from netlab.runner.start.networks import HostAddress
+
+
+def found(name: str, system: str, *addresses: tuple[str, str, str]) -> FoundHost:
+    host = Host(name=name, os=system, ssh=SshTarget(name, "me"), host_key="SHA256:" + "b" * 43)
+    return FoundHost(host, f"system {system}, x86_64", tuple(HostAddress(*a) for a in addresses))
+
+
+MANAGED = "192.0.2.0/24"
+CABLE = "10.0.0.0/24"
+HOSTS = (
+    found("a", "L", ("eth0", "192.0.2.1", MANAGED), ("eth1", "10.0.0.1", CABLE)),
+    found("b", "L", ("eth0", "192.0.2.2", MANAGED), ("eth1", "10.0.0.2", CABLE)),
+    found("c", "W", ("Ethernet", "192.0.2.3", MANAGED)),
+    found("d", "L", ("eth0", "203.0.113.1", "203.0.113.0/24")),
+)
+
+
+def test_the_network_of_most_hosts_comes_first() -> None:
+    assert [each.network for each in shared_networks(HOSTS)] == [MANAGED, CABLE]
+
+
+def test_the_chosen_network_is_the_tests_and_a_lone_host_is_left_out() -> None:
+    both = shared_networks(HOSTS)
+    hosts = {host.name: host.addresses for host in with_addresses(HOSTS, both[::-1])}
+    assert hosts == {
+        "a": {"test": ("10.0.0.1",), "eth0": ("192.0.2.1",)},
+        "b": {"test": ("10.0.0.2",), "eth0": ("192.0.2.2",)},
+        "c": {"eth0": ("192.0.2.3",)},
+    }
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    hosts = with_addresses(HOSTS, shared_networks(HOSTS))
+    file = tmp_path / "lab.yaml"
+    file.write_text(inventory_text(hosts, {each.host.name: each.words for each in HOSTS}))
+    assert load_inventory(file).hosts == hosts
+    assert "# system W, x86_64" in file.read_text()
+
+
+@pytest.mark.parametrize("link", [None, Link(1e9, 9000)])
+def test_the_first_matrix_asks_for_what_the_hosts_can_do(tmp_path: Path, link: Link | None) -> None:
+    draw = Random(5)  # noqa: S311
+    for _ in range(30):
+        systems = [draw.choice("LLWMF") for _ in range(draw.randint(2, 5))]
+        listed = [
+            found(f"h{i}", system, ("e", f"10.0.0.{i + 1}", CABLE))
+            for i, system in enumerate(systems)
+        ]
+        hosts = with_addresses(listed, shared_networks(listed))
+        inventory, matrix = tmp_path / "lab.yaml", tmp_path / "first.yaml"
+        inventory.write_text(inventory_text(hosts, {}))
+        matrix.write_text(matrix_text(hosts, link))
+        read = load_matrix(matrix)
+        assert read.link == link
+        assert set(read.pairings) == set(pairings_of(hosts))
+        assert possible_of(expand(read), load_inventory(inventory)).sentence == ""

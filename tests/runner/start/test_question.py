@@ -1,0 +1,91 @@
+"""A question's matrix: the same that `netlab run` takes, whatever was asked of whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from netlab.config.inventory import load_inventory
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.hosts import Host, Mirror, SshTarget
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.matrix import Link, expand
+from netlab.runner.start.question import Question, matrix_text
+
+SERVER = Host(
+    name="nas",
+    os="L",
+    ssh=SshTarget("2001:db8::1", "lab", 2222),
+    addresses={"test": ("10.0.0.1",)},
+    host_key="SHA256:" + "A" * 43,
+    port_range=(5001, 5100),
+    identity="~/keys/it's mine",
+    machine="rack: 1",
+)
+CLIENT = Host(name="win-1", os="W", ssh=SshTarget("w"), addresses={"test": ("10.0.0.2",)})
+HERE = Host(name="here", os="L", local=True, addresses={"loopback": ("127.0.0.1", "::1")})
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "matrix.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_hosts_and_link_come_back_as_they_were(tmp_path: Path) -> None:
+    file = written(tmp_path, matrix_text(Question(), SERVER, CLIENT, Link(1e9, 9000), 4))
+    assert load_inventory(file).hosts == (SERVER, CLIENT)
+    matrix = load_matrix(file)
+    assert matrix.link == Link(1e9, 9000)
+    (cell,) = expand(matrix)
+    assert (cell.pairing, cell.setup.protocol) == ("nas+win-1", "TCP")
+
+
+def test_a_mirror_stays_one(tmp_path: Path) -> None:
+    mirror = Host(name="echo", os="X", mirror=Mirror("192.0.2.7", 7))
+    text = matrix_text(Question(latency=True), mirror, CLIENT, None, 4)
+    assert load_inventory(written(tmp_path, text)).hosts[0] == mirror
+
+
+def test_this_machine_is_named_once(tmp_path: Path) -> None:
+    text = matrix_text(Question(), HERE, HERE, None, 4)
+    assert text.count("local: true") == 1
+    (cell,) = expand(load_matrix(written(tmp_path, text)))
+    assert cell.pairing == "here+here"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_question_is_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    latency = draw.random() < 0.3
+    udp = draw.random() < 0.5
+    size = draw.choice([None, 1, 64, 1472])
+    asked = Question(
+        protocol="UDP" if udp else "TCP",
+        message_bytes=size,
+        direction="client-sends" if latency else draw.choice(["server-sends", "both"]),
+        latency=latency,
+        seconds=draw.choice([0.5, 5.0, 60.0]),
+        streams=1 if latency else draw.choice([1, 4]),
+        rate=None if latency else draw.choice([None, "5Mbit"]),
+    )
+    version = draw.choice([4, 6])
+    link = draw.choice([None, Link(1e8, 1500)])
+    text = matrix_text(asked, SERVER, CLIENT, link, version)
+    if version == 6:
+        text = text.replace("10.0.0.", "fd00::")
+    (cell,) = expand(load_matrix(written(tmp_path, text)))
+    setup = cell.setup
+    assert (setup.protocol, setup.ip_version) == (asked.protocol, version)
+    assert setup.duration_s == asked.seconds
+    if latency:
+        assert isinstance(setup, RoundTrip)
+        assert setup.message_bytes == (size or 64)
+        return
+    assert isinstance(setup, Stream)
+    assert (setup.direction, setup.streams) == (asked.direction, asked.streams)
+    usual = {4: 1472, 6: 1452}[version] if udp else 128 * 1024
+    assert setup.message_bytes == (size or usual)
+    assert setup.rate_bit_per_s == (None if asked.rate is None else 5e6)

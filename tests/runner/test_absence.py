@@ -1,0 +1,48 @@
+"""When a host that is away is asked again, and how long a run waits for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from netlab.runner.absence import MOST_PAUSE_S, Absence
+
+
+def test_the_pauses_grow_up_to_a_minute() -> None:
+    absence = Absence.begin("host-away", "far: gone", 100.0, 1.0)
+    pauses, now_s = [], 100.0
+    for _ in range(9):
+        assert not absence.is_due(absence.ask_at_s - 0.001)
+        assert absence.is_due(absence.ask_at_s)
+        pauses.append(absence.ask_at_s - now_s)
+        now_s = absence.ask_at_s
+        absence = absence.again("host-away", "far: still gone", now_s)
+    assert pauses == [1, 2, 4, 8, 16, 32, MOST_PAUSE_S, MOST_PAUSE_S, MOST_PAUSE_S]
+    assert (absence.sentence, absence.since_s) == ("far: still gone", 100.0)
+
+
+@pytest.mark.parametrize(
+    ("now_s", "patience_s", "next_s"),
+    [
+        (100.0, 600.0, 8.0),
+        (107.0, 600.0, 1.0),
+        (109.0, 600.0, 0.0),
+        (100.0, 3.0, 3.0),
+        (103.0, 3.0, None),
+        (100.0, 0.0, None),
+    ],
+)
+def test_it_is_waited_for_as_long_as_the_patience_lasts(
+    now_s: float, patience_s: float, next_s: float | None
+) -> None:
+    absence = Absence.begin("host-away", "far: gone", 100.0, 8.0)
+    assert absence.next_ask_s(now_s, patience_s) == next_s
+
+
+def test_what_a_person_has_to_mend_is_not_asked_again() -> None:
+    refused = Absence.begin("host-refused", "far: took no key", 100.0, None)
+    later = Absence.begin("host-away", "far: gone", 100.0, 1.0).again(
+        "host-refused", "far: another key", 101.0, final=True
+    )
+    for absence in (refused, later):
+        assert not absence.is_due(1e9)
+        assert absence.next_ask_s(100.0, 600.0) is None

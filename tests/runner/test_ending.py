@@ -1,0 +1,173 @@
+"""Signals: raised once and in the main thread, never while something must be whole."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from terminals import terminal
+
+BEGIN = """
+import ctypes, os, signal, sys, threading, time
+from netlab.errors import Interrupted
+from netlab.runner.ending import interruptible, shielded
+"""
+
+
+def program(text: str, **popen: object) -> subprocess.Popen[str]:
+    """Python that says ``ready`` and then waits for signals."""
+    child = subprocess.Popen(  # type: ignore[call-overload]
+        [sys.executable, "-c", BEGIN + text], stdout=subprocess.PIPE, text=True, **popen
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child  # type: ignore[no-any-return]
+
+
+def test_what_must_be_whole_is_whole_and_the_signal_comes_then() -> None:
+    child = program("""
+try:
+    with interruptible():
+        with shielded():
+            print("ready", flush=True)
+            time.sleep(0.4)
+            print("whole", flush=True)
+        print("never", flush=True)
+except Interrupted as interrupt:
+    print(interrupt, interrupt.signal_number, flush=True)
+""")
+    child.send_signal(signal.SIGTERM)
+    said, _ = child.communicate(timeout=10)
+    assert said == "whole\nended by SIGTERM 15\n"
+
+
+def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
+    # A call into C that no signal ends, as a write to a disk that does not answer.
+    child = program("""
+with interruptible(within_s=0.5):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    threading.Timer(0.2, print, ["ready"], {"flush": True}).start()
+    ctypes.CDLL(None).sleep(60)
+""")
+    before = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    assert 0.4 < time.monotonic() - before < 5
+    child.communicate()
+
+
+def test_a_second_signal_is_heard_while_the_first_one_is_obeyed() -> None:
+    child = program("""
+try:
+    with interruptible():
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted:
+    time.sleep(60)
+""")
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    before = time.monotonic()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(10) == 143
+    assert time.monotonic() - before < 2
+    child.communicate()
+
+
+def test_the_same_signal_at_the_same_time_is_one_wish() -> None:
+    # As timeout(1) does; a terminal that is closed sends SIGHUP twice, which nohup has ignored.
+    child = program("""
+try:
+    with interruptible():
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted as interrupt:
+    time.sleep(0.5)
+    print(interrupt, flush=True)
+""")
+    child.send_signal(signal.SIGTERM)
+    time.sleep(0.05)
+    child.send_signal(signal.SIGTERM)
+    said, _ = child.communicate(timeout=10)
+    assert (child.returncode, said) == (0, "ended by SIGTERM\n")
+
+
+SWALLOWS = """
+import weakref
+from contextlib import nullcontext
+from netlab.runner.ending import raise_swallowed
+class Thing: pass
+def swallow(number):
+    # What a callback of a weak reference raises goes nowhere.
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: (os.kill(os.getpid(), number), time.sleep(0)))
+    del thing
+    return kept
+raise_swallowed()
+try:
+    with {watch}:
+        print("ready", flush=True)
+        swallow(signal.{name})
+        time.sleep(20)
+except (Interrupted, KeyboardInterrupt) as ended:
+    print(type(ended).__name__, getattr(ended, "signal_number", 2), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("watch", "name", "said"),
+    [
+        ("interruptible()", "SIGINT", "Interrupted 2"),
+        ("interruptible()", "SIGTERM", "Interrupted 15"),
+        ("nullcontext()", "SIGINT", "KeyboardInterrupt 2"),
+    ],
+)
+def test_a_signal_that_a_callback_swallows_is_raised_again(
+    watch: str, name: str, said: str
+) -> None:
+    child = program(SWALLOWS.format(watch=watch, name=name), stderr=subprocess.PIPE)
+    before = time.monotonic()
+    assert child.communicate(timeout=20) == (f"{said}\n", "")
+    assert time.monotonic() - before < 3.0
+
+
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
+    with terminal() as shown:
+        child = program(
+            """
+try:
+    with interruptible():
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted:
+    time.sleep(60)
+""",
+            stderr=shown.end,
+        )
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        child.send_signal(second)
+        assert child.wait(10) == 128 + second
+        child.communicate()
+        assert shown.written() == b"\x1b[?25h"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_what_was_ignored_stays_so_and_all_is_as_before_afterwards(name: str) -> None:
+    text = f"""
+signal.signal(signal.{name}, signal.SIG_IGN)
+before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+with interruptible():
+    print("ready", flush=True)
+    os.kill(os.getpid(), signal.{name})
+    time.sleep(0.2)
+after = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+print(before == after, flush=True)
+"""
+    child = program(text)
+    said, _ = child.communicate(timeout=10)
+    assert (child.returncode, said) == (0, "True\n")

@@ -1,0 +1,100 @@
+"""What a run was asked, kept in its folder: it goes on by the same, and nothing is repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netlab.errors import UsageError
+from netlab.runner.asked import NOTE, Options, data_of, options_to_resume, to_go_on
+from netlab.store.run_folder import Plan, RunFolder
+
+ASKED = {
+    "only": ("ll", "w*"),
+    "overrides": {"repeats": "2"},
+    "redo": ("failed",),
+    "retries": 0,
+    "wait_s": 60.0,
+    "patience_s": 1.5,
+    "strict": True,
+}
+
+
+PLAN = Plan(
+    title="t",
+    content={},
+    content_hash="0" * 64,
+    matrix_text="title: t\n",
+    link=None,
+    cells=(),
+    repeats=1,
+    until=None,
+    target=None,
+)
+
+
+def folder_of(path: Path, options: Options, *, ended: bool) -> Path:
+    """A run folder in which a session was asked for ``options``."""
+    with RunFolder.open_for_writing(path, PLAN) as folder:
+        folder.note(NOTE, **data_of(options, path))
+        if ended:
+            folder.note("session-end")
+    return path
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_same_is_asked_again_but_no_cell_is_redone_twice(tmp_path: Path, ended: bool) -> None:
+    hosts = tmp_path / "lab.yaml"
+    hosts.write_text("hosts: {}\n")
+    run = tmp_path / "runs" / "one"
+    run.parent.mkdir()
+    options = Options(matrix=tmp_path / "m.yaml", hosts=hosts, into=run, **ASKED)  # type: ignore[arg-type]
+    found = options_to_resume(folder_of(run, options, ended=ended))
+    expected = {**ASKED, "redo": () if ended else ("failed",)}
+    assert {name: getattr(found, name) for name in ASKED} == expected
+    assert (found.matrix, found.hosts, found.into) == (run / "matrix.yaml", hosts, run)
+
+
+def test_run_and_inventory_may_be_moved_together(tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    (before / "runs").mkdir(parents=True)
+    (before / "lab.yaml").write_text("hosts: {}\n")
+    run = before / "runs" / "one"
+    folder_of(run, Options(matrix=Path("m.yaml"), hosts=before / "lab.yaml"), ended=True)
+    after = before.rename(tmp_path / "after")
+    assert options_to_resume(after / "runs" / "one").hosts == after / "lab.yaml"
+
+
+def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
+    tmp_path: Path,
+) -> None:
+    run = folder_of(tmp_path / "one", Options(matrix=Path("m"), hosts=tmp_path / "h"), ended=True)
+    with pytest.raises(UsageError, match=r"the inventory .*/h of .* is not there.*--hosts FILE"):
+        options_to_resume(run)
+    other = tmp_path / "other.yaml"
+    other.write_text("hosts: {}\n")
+    assert options_to_resume(run, other).hosts == other
+
+
+def test_a_folder_that_does_not_say_names_the_command_that_goes_on(tmp_path: Path) -> None:
+    run = folder_of(tmp_path / "one", Options(matrix=Path("m")), ended=True)
+    journal = run / "journal.jsonl"
+    kept = [line for line in journal.read_text().splitlines() if '"asked"' not in line]
+    journal.write_text("".join(f"{line}\n" for line in kept))
+    with pytest.raises(UsageError, match=r"netlab run matrix\.yaml --into"):
+        options_to_resume(run)
+
+
+@pytest.mark.parametrize("data", [{"inventory": None}, {"only": 3}, {}])
+def test_a_damaged_note_is_said_with_its_line(tmp_path: Path, data: dict[str, Any]) -> None:
+    run = tmp_path / "one"
+    with RunFolder.open_for_writing(run, PLAN) as folder:
+        folder.note(NOTE, **data)
+    with pytest.raises(UsageError, match="line 2 of its journal is damaged"):
+        options_to_resume(run)
+
+
+def test_the_command_is_one_word_and_the_folder() -> None:
+    assert to_go_on(Path("my runs/one")) == "netlab resume 'my runs/one'"

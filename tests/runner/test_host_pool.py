@@ -1,0 +1,118 @@
+"""The rig: what becomes of a pair of hosts when one of them is lost and comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from wired_pools import CELL, lose, pool, wires
+from wires import TEST_CLIENT, Wires, ip
+
+from netlab.errors import HostGone
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
+from netlab.experiment.records import Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.netprobe import NETPROBE
+from netlab.remote.agent import Agent
+from netlab.runner import host_pool as room
+from netlab.runner.host_pool import HostPool
+from netlab.runner.preflight import Preflight, preflight
+from netlab.runner.skip_reasons import beyond_server
+
+__all__ = ["pool", "wires"]
+
+ELSEWHERE = (TEST_CLIENT, "dev", "other0")
+
+
+def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
+    pool: HostPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Any] = []
+
+    def counted(server: Agent, client: Agent, pair: tuple[Host, Host]) -> Preflight:
+        tried.append((server, client))
+        return preflight(server, client, pair)
+
+    monkeypatch.setattr(room, "preflight", counted)
+    for _ in range(3):
+        assert pool.reason_not_to_measure(CELL) is None
+    assert tried == []
+    lose(pool, "right")
+    record = pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    assert (record.status, record.reason) == (Status.FAILED, "probe-died")
+    for _ in range(3):
+        assert pool.reason_not_to_measure(CELL) is None
+    assert len(tried) == 1
+
+
+def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_mended(
+    pool: HostPool, wires: Wires
+) -> None:
+    assert pool.reason_not_to_measure(CELL) is None
+    lose(pool, "left")
+    pool.lost(Trial(CELL, 1), 1, HostGone("left: gone"))
+    ip("-n", wires.server, "route", "add", *ELSEWHERE)
+    for _ in range(2):
+        astray = pool.reason_not_to_measure(CELL)
+        assert astray is not None
+        assert (astray.status, astray.reason) == (Status.FAILED, "wrong-path")
+        assert "left reaches right" in astray.detail
+    ip("-n", wires.server, "route", "delete", *ELSEWHERE)
+    assert pool.reason_not_to_measure(CELL) is None
+    record = NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
+    assert record.status is Status.OK
+
+
+def test_a_firewall_that_came_with_the_restart_is_named(pool: HostPool, wires: Wires) -> None:
+    lose(pool, "right")
+    pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+    wires.drop(wires.server, "ipproto", "tcp")
+    blocked = pool.reason_not_to_measure(CELL)
+    assert blocked is not None
+    assert (blocked.status, blocked.reason) == (Status.FAILED, "path-blocked")
+    assert blocked.detail.startswith("TCP right→left is blocked")
+
+
+def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
+    pool: HostPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(pool, "right")
+    pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
+
+    def gone(*_: object) -> None:
+        raise HostGone("right: the probe ended")
+
+    monkeypatch.setattr(room, "preflight", gone)
+    with pytest.raises(HostGone):
+        pool.reason_not_to_measure(CELL)
+
+
+@pytest.mark.parametrize(
+    ("setup", "lacking"),
+    [
+        (RoundTrip(protocol="UDP", message_bytes=64), None),
+        (RoundTrip(protocol="UDP", message_bytes=64, response_bytes=64, stack_time=True), None),
+        (RoundTrip(protocol="TCP", message_bytes=64, response_bytes=16), "as many bytes"),
+        (RoundTrip(protocol="UDP", message_bytes=64, mirror_hold_s=0.001), "told to wait"),
+        (Connect(message_bytes=64), None),
+        (Stream(protocol="TCP", message_bytes=64), "stream needs one at both ends"),
+        (PayloadSearch(protocol="UDP"), "payload_search needs one at both ends"),
+    ],
+)
+def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
+    setup: Any, lacking: str | None
+) -> None:
+    tests = {RoundTrip: "round_trip", Connect: "connect", Stream: "stream"}
+    cell = Cell(pairing="XL", test=tests.get(type(setup), "payload_search"), setup=setup)
+    pair_matrix = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
+    client = Host(name="client", os="L", local=True)
+    found = beyond_server(cell, (pair_matrix, client))
+    if lacking is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (found.status, found.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+        assert lacking in found.detail
+    assert beyond_server(cell, (client, client)) is None

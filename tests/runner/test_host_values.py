@@ -1,0 +1,70 @@
+"""Values that a host answers for: its congestion controls, devices, CPUs; drawn at random."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import Stream
+from netlab.runner.host_values import HostValues, wrong_values
+
+ENDS = {"server": Host(name="s", os="L"), "client": Host(name="c", os="L")}
+
+
+def said(values: HostValues, **settings: object) -> list[str]:
+    """Of a cell whose two ends both have ``values``."""
+    setup = Stream(protocol="TCP", message_bytes=64, **settings)  # type: ignore[arg-type]
+    cell = Cell(pairing="s+c", test="stream", setup=setup)
+    return [*wrong_values(cell, ENDS, {"s": values, "c": values})]  # type: ignore[arg-type]
+
+
+def test_what_is_not_known_is_not_held_against_a_cell() -> None:
+    assert said(HostValues(), congestion="cubik", interface="e9", server_cpu=99) == []
+
+
+def test_a_misspelt_control_is_told_with_the_nearest() -> None:
+    has = HostValues(congestion_available=("reno", "bbr", "cubic"))
+    assert said(has, congestion="cubik") == [
+        "`cubik` is not offered by c (it has reno, bbr, cubic); did you mean `cubic`?"
+    ]
+    assert len(said(has, congestion="cubik", direction="both")) == 2
+    assert "by s " in said(has, congestion="cubik", direction="server-sends")[0]
+
+
+def test_what_the_account_may_not_choose_is_told_with_the_line_that_allows_it() -> None:
+    has = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
+    (sentence,) = said(has, congestion="cubic")
+    assert "the account on c may not choose `cubic` (it may: reno)" in sentence
+    assert sentence.endswith("sysctl -w net.ipv4.tcp_allowed_congestion_control='reno cubic'")
+    assert said(has, congestion="reno") == []
+
+
+def test_a_device_is_that_of_the_side_that_connects() -> None:
+    has = HostValues.of({"addresses": "eth1=10.0.0.1/24"}, {})
+    (sentence,) = said(has, interface="eth2", opening="server-connects")
+    assert sentence.startswith("`eth2` is no interface of s ")
+
+
+def test_a_device_is_the_clients() -> None:
+    has = HostValues.of({"addresses": "lo=127.0.0.1/8,eth1=10.0.0.1/24,eth1=fd00::1/64"}, {})
+    assert said(has, interface="eth1") == []
+    assert said(has, interface="eth2") == [
+        "`eth2` is no interface of c (it has lo, eth1); did you mean `eth1`?"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_cpu_is_wrong_exactly_where_the_host_has_fewer(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    count, server, client = draw.randint(1, 8), draw.randint(0, 9), draw.randint(0, 9)
+    found = said(HostValues.of({}, {"cpu_count": count}), server_cpu=server, client_cpu=client)
+    assert len(found) == (server >= count) + (client >= count)
+
+
+@pytest.mark.parametrize("facts", [{}, {"congestion_available": 3}, {"addresses": None}])
+def test_a_host_that_says_something_else_has_said_nothing(facts: dict[str, object]) -> None:
+    values = HostValues.of(facts, {"cpu_count": "many"})
+    assert values == HostValues()

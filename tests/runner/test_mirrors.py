@@ -1,0 +1,186 @@
+"""Hosts without an agent, as a person measures with them: whole runs against an echo."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import echoes
+import pytest
+from echoes import echo
+from wires import IP, OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
+
+import netlab
+from netlab.build.local import local_probe
+from netlab.errors import HostError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.kinds import RoundTrip
+from netlab.experiment.records import Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends
+from netlab.measurement.netprobe import NETPROBE
+from netlab.remote.agent import Agent
+from netlab.runner.preflight import preflight_mirror
+from netlab.runner.survey import survey
+
+MATRIX = """\
+title: an echo
+hosts:
+  board: {os: X, mirror: {address: 127.0.0.1, port: %d}}
+  client: {os: L, local: true}
+pairings: [XL]
+defaults: {count: 50, socket_buffer: auto}
+tests:
+  - {test: round_trip, protocol: [TCP, UDP], message_size: [64, 1000]}
+  - {test: connect, message_size: 64}
+  - {test: round_trip, protocol: TCP, message_size: 100, response_size: 10}
+  - {test: stream, protocol: UDP, message_size: 1000, duration: 100ms}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    local_probe()
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "netlab", *words]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def rows(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Test, protocol and message size → the row of the frame."""
+    frame = netlab.load(folder).frame
+    found = [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+    return {(row["test"], row["protocol"], int(row["message_bytes"])): row for row in found}
+
+
+def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_impossible(
+    tmp_path: Path,
+) -> None:
+    with echo() as port:
+        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
+        done = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert done.returncode == 0, done.stderr
+    found = rows(tmp_path / "out")
+    refused = {("round_trip", "TCP", 100), ("stream", "UDP", 1000)}
+    assert {key for key, row in found.items() if row["status"] == "impossible"} == refused
+    for key, row in found.items():
+        assert (row["server"], row["client"]) == ("board", "client")
+        if key in refused:
+            assert row["reason"] == "not-as-set-up"
+            assert row["detail"].startswith("board echoes and runs no probe: ")
+        else:
+            assert (key, row["status"], row["detail"]) == (key, "ok", row["detail"])
+            assert row["rtt_count"] == 50
+            assert row["same_host"]
+    session = netlab.load(tmp_path / "out").sessions[0]
+    assert session["hosts"]["board"]["mirror"] == f"127.0.0.1 port {port}"
+    assert {each["host"] for each in netlab.load(tmp_path / "out").facts} == {"client"}
+
+
+def test_a_protocol_that_the_echo_does_not_answer_is_said_before_the_run(tmp_path: Path) -> None:
+    with echo(tcp=False) as port:
+        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
+        done = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
+    assert done.returncode == 3
+    assert f"warning: TCP: board does not echo at port {port} (connect-refused)" in done.stderr
+    found = rows(tmp_path / "out")
+    assert found["round_trip", "UDP", 1000]["status"] == "ok"
+    blocked = found["round_trip", "TCP", 1000]
+    assert (blocked["status"], blocked["reason"]) == ("failed", "path-blocked")
+
+
+def test_the_cells_of_an_echo_have_their_report(tmp_path: Path) -> None:
+    with echo() as port:
+        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
+        done = run(tmp_path, "run", "matrix.yaml", "--into", "out")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "index.html").stat().st_size > 10_000
+
+
+def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.yaml"
+    file.write_text("hosts: {board: {os: X, mirror: {address: 192.0.2.9}}}")
+    seen = survey(file)
+    assert "board: fit" in seen.as_text()
+    assert "192.0.2.9, port 7" in seen.as_text()
+    seen.raise_for_unfit()
+
+
+# Over a cable, with routes and counters
+
+
+@pytest.fixture
+def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
+    with wired(monkeypatch) as made:
+        yield made
+
+
+@contextmanager
+def pair_matrix(wires: Wires, address: str, port: int = 7) -> Iterator[Host]:
+    """An echo at the far end of the cable, that nobody can log in to."""
+    command = [str(IP), "netns", "exec", wires.server, sys.executable, echoes.__file__]
+    with subprocess.Popen(
+        [*command, address, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        yield Host(name="board", os="X", mirror=Mirror(address, port))
+
+
+def client_of(wires: Wires) -> Agent:
+    return wires.agent("right", wires.client, TEST_CLIENT, "fd13::2")
+
+
+@pytest.mark.parametrize(("address", "ip_version"), [(TEST_SERVER, 4), ("fd13::1", 6)])
+def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
+    wires: Wires, address: str, ip_version: Any
+) -> None:
+    client = client_of(wires)
+    setup = RoundTrip(
+        protocol="UDP", message_bytes=64, count=20, duration_s=None, ip_version=ip_version
+    )
+    cell = Cell(pairing="XL", test="round_trip", setup=setup)
+    with pair_matrix(wires, address) as host:
+        found = preflight_mirror(client, host)
+        assert (found.blocked, found.warnings) == ((), ())
+        ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
+        record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    assert (record.status, record.detail) == (Status.OK, None)
+    assert (record.values["rtt_count"], record.values["lost_messages"]) == (20, 0)
+    assert record.server == "board"
+
+
+def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
+    client = client_of(wires)
+    wires.drop(wires.server)
+    with pair_matrix(wires, TEST_SERVER) as host:
+        blocked = preflight_mirror(client, host).blocked
+    assert {each.protocol for each in blocked} == {"TCP", "UDP"}
+    for each in blocked:
+        assert (each.server_address, each.client_address) == (TEST_SERVER, TEST_CLIENT)
+        assert each.sentence.startswith(f"{each.protocol}: board does not echo at port 7 (")
+
+
+def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -> None:
+    client = client_of(wires)
+    ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER)
+    with (
+        pair_matrix(wires, TEST_SERVER) as host,
+        pytest.raises(HostError, match=r"right reaches board .* over other0"),
+    ):
+        preflight_mirror(client, host)
+
+
+def test_an_echo_of_an_ip_version_that_the_client_lacks_is_said(wires: Wires) -> None:
+    client = wires.agent("right", wires.client, TEST_CLIENT)
+    found = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
+    assert found.warnings == ("b: host right has no IPv6 test address (addresses:)",)

@@ -1,0 +1,158 @@
+"""The longest packet of a path: what is tried on real cables, and which cells it stops."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from paths import Path, hosts_on, ip
+
+from netlab.errors import ProbeError
+from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
+from netlab.experiment.feasibility import sent_by
+from netlab.experiment.kinds import (
+    Connect,
+    PayloadSearch,
+    RoundTrip,
+    Stream,
+    TestSettings,
+    ThroughputSearch,
+)
+from netlab.measurement.payload_path import Direction
+from netlab.runner import path_mtu
+from netlab.runner.path_mtu import NarrowWay, narrow_ways
+
+SILENT = NarrowWay(
+    sender="right",
+    receiver="left",
+    sender_address="10.0.0.2",
+    receiver_address="10.0.0.1",
+    mtu_bytes=1500,
+    interface_mtu_bytes=9000,
+    told=False,
+    whole_passes=False,
+    pieces_pass=False,
+    segments_pass=False,
+)
+TOLD = replace(SILENT, told=True, whole_passes=True, pieces_pass=True, segments_pass=True)
+SWITCH = replace(SILENT, segments_pass=True)
+ROUTER = replace(SILENT, pieces_pass=True)
+
+
+def udp(message_bytes: int, **other: Any) -> Stream:
+    return Stream(protocol="UDP", message_bytes=message_bytes, **other)
+
+
+TCP = Stream(protocol="TCP", message_bytes=64)
+ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
+
+
+@pytest.mark.parametrize(
+    ("setup", "whose", "stopped_by"),
+    [
+        (udp(1472), "client", []),
+        (udp(1473), "client", [SILENT, SWITCH, ROUTER]),
+        (udp(8972), "client", [SILENT, SWITCH, ROUTER]),
+        (udp(8973), "client", [SILENT, SWITCH]),
+        (udp(1473, dont_fragment=True), "client", [SILENT, SWITCH, ROUTER, TOLD]),
+        (udp(9500, dont_fragment=True), "client", [SILENT, SWITCH, ROUTER, TOLD]),
+        (udp(1453, ip_version=6), "client", [SILENT, SWITCH, ROUTER]),
+        (udp(1452, ip_version=6), "client", []),
+        (udp(4000), "server", []),
+        (udp(4000, direction="server-sends"), "client", []),
+        (udp(4000, direction="server-sends"), "server", [SILENT, SWITCH, ROUTER]),
+        (udp(4000, direction="both"), "server", [SILENT, SWITCH, ROUTER]),
+        (TCP, "client", [SILENT, ROUTER]),
+        (TCP, "server", []),
+        (ASKED, "client", []),
+        (ASKED, "server", [SILENT, ROUTER]),
+        (replace(ASKED, outstanding=30), "client", [SILENT, ROUTER]),
+        (replace(ASKED, protocol="UDP", response_bytes=16), "server", []),
+        (Connect(message_bytes=1448), "client", []),
+        (Connect(message_bytes=1449), "client", [SILENT, ROUTER]),
+        (ThroughputSearch(frame_bytes=1518), "client", []),
+        (ThroughputSearch(frame_bytes=1519), "client", [SILENT, SWITCH, ROUTER, TOLD]),
+        (PayloadSearch(protocol="UDP"), "client", []),
+        (PayloadSearch(protocol="TCP"), "server", []),
+    ],
+)
+def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
+    setup: TestSettings, whose: str, stopped_by: list[NarrowWay]
+) -> None:
+    sent = sent_by(whose, setup)
+    ways = [SILENT, SWITCH, ROUTER, TOLD]
+    assert [each for each in ways if sent and each.stops(sent, setup.ip_version)] == stopped_by
+
+
+# On real cables
+
+
+@pytest.mark.needs("namespaces")
+@pytest.mark.parametrize(
+    ("path", "there", "back"),
+    [
+        (Path(), None, None),
+        # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
+        (Path(client_mtu_bytes=9000), SWITCH, None),
+        (Path(client_mtu_bytes=1500, server_mtu_bytes=1279, router=True), None, None),
+    ],
+)
+def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
+    path: Path, there: NarrowWay | None, back: NarrowWay | None
+) -> None:
+    with hosts_on(path) as ends:
+        found = {each.sender: each for each in narrow_ways(ends, 4)}
+    for who, wanted in (("client", there), ("server", back)):
+        if wanted is not None:
+            way = found[who]
+            assert way.mtu_bytes in (wanted.mtu_bytes, wanted.mtu_bytes + 4)
+            names = ("told", "whole_passes", "pieces_pass", "segments_pass")
+            assert [getattr(way, name) for name in names] == [
+                getattr(wanted, name) for name in names
+            ]
+    if path.router:
+        way = found["client"]
+        assert (way.mtu_bytes, way.told, way.segments_pass) == (1279, True, True)
+        assert (way.whole_passes, way.pieces_pass) == (True, True)
+        assert "its system knows" in way.sentence
+    assert found.keys() == {"client"} if there or path.router else found == {}
+
+
+@pytest.mark.needs("namespaces")
+def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(path_mtu, "TCP_S", 0.5)
+    with hosts_on(Path(router=True, narrow_mtu_bytes=1400)) as ends:
+        router = f"netlab-test-{os.getpid()}-router"
+        ip(
+            "-n",
+            router,
+            *["rule", "add", "preference", "10", "iif", "lo", "ipproto", "icmp", "blackhole"],
+        )
+        (way,) = [each for each in narrow_ways(ends, 4) if each.sender == "client"]
+    assert (way.mtu_bytes, way.told) == (1400, False)
+    assert (way.whole_passes, way.pieces_pass, way.segments_pass) == (False, True, False)
+
+
+@pytest.mark.needs("namespaces")
+@pytest.mark.parametrize("exchanges", [4, 8, 12])
+def test_a_moment_in_which_nothing_passes_is_no_limit(
+    monkeypatch: pytest.MonkeyPatch, exchanges: int
+) -> None:
+    tried: list[int] = []
+    passing = Direction.exchange
+
+    def stalled(self: Direction, message_bytes: int, *, whole: bool = True) -> None:
+        if message_bytes > LEAST_MESSAGE_BYTES["UDP"]:
+            tried.append(message_bytes)
+            if len(tried) <= exchanges:
+                raise ProbeError("right", "no-answer")
+        passing(self, message_bytes, whole=whole)
+
+    monkeypatch.setattr(Direction, "exchange", stalled)
+    with hosts_on(Path()) as ends:
+        assert narrow_ways(ends, 4) == ()
+    assert len(tried) > exchanges

@@ -1,0 +1,308 @@
+"""The check before a run: real agents in two network namespaces, and what their facts may say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from wires import OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
+
+from netlab.errors import HostError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.records import Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends
+from netlab.measurement.netprobe import NETPROBE
+from netlab.remote import routes
+from netlab.remote.agent import Agent
+from netlab.remote.routes import RouteEnd
+from netlab.runner.preflight import common_addresses, preflight
+from netlab.runner.skip_reasons import no_way
+from netlab.runner.survey import survey
+
+
+@pytest.fixture
+def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
+    with wired(monkeypatch) as made:
+        yield made
+
+
+def test_an_open_path_passes_without_a_word_on_both_ip_versions(wires: Wires) -> None:
+    found = preflight(*wires.both(port_range=(5001, 5001)))
+    assert (found.blocked, found.warnings) == ((), ())
+
+
+def test_what_is_blocked_towards_the_server_is_named_with_its_direction(wires: Wires) -> None:
+    server, client = wires.both()
+    wires.drop(wires.server, "ipproto", "udp")
+    found = preflight(server, client)
+    (blocked,) = found.blocked
+    assert (blocked.protocol, blocked.server_address) == ("UDP", TEST_SERVER)
+    assert blocked.sentence.startswith("UDP right→left is blocked (")
+    assert blocked.sentence.endswith(", TCP passes")
+    assert "open the ports in the firewall of left" in blocked.sentence
+    assert found.warnings == (blocked.sentence,)
+
+
+def test_what_is_blocked_towards_the_client_is_named_with_its_direction(wires: Wires) -> None:
+    server, client = wires.both()
+    wires.drop(wires.client, "ipproto", "udp")
+    (blocked,) = preflight(server, client).blocked
+    assert blocked.sentence.startswith(f"UDP left→right is blocked ({TEST_CLIENT} hears nothing")
+    assert blocked.sentence.endswith(", TCP passes")
+
+
+def test_blocked_tcp_leaves_udp_alone(wires: Wires) -> None:
+    server, client = wires.both()
+    wires.drop(wires.server, "ipproto", "tcp")
+    (blocked,) = preflight(server, client).blocked
+    assert blocked.sentence.startswith("TCP right→left is blocked")
+    assert blocked.sentence.endswith(", UDP passes")
+    assert f" to {TEST_SERVER});" in blocked.sentence, "without the port of the moment"
+
+
+def test_a_range_of_ports_is_named_where_they_are_blocked(wires: Wires) -> None:
+    wires.drop(wires.server, "ipproto", "tcp")
+    (blocked,) = preflight(*wires.both(port_range=(5001, 5003))).blocked
+    assert f" to {TEST_SERVER}, ports 5001-5003);" in blocked.sentence
+
+
+def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
+    server, client = wires.both()
+    wires.drop(wires.server)
+    found = preflight(server, client)
+    assert [each.protocol for each in found.blocked] == ["TCP", "UDP"]
+    assert not any("passes" in each.sentence for each in found.blocked)
+
+
+@pytest.mark.parametrize("system", ["W", "L"])
+def test_where_only_the_server_may_connect_it_is_the_one_that_does(
+    wires: Wires, system: str
+) -> None:
+    server, client = wires.both(os=system, port_range=(5001, 5001))
+    wires.drop(wires.server, "ipproto", "tcp", "dport", "5001")
+    found = preflight(server, client)
+    assert found.blocked == ()
+    (turned,) = found.turned
+    assert turned.sentence.startswith("TCP right→left is blocked, and left→right passes")
+    assert "decides about TCP timestamps" in turned.sentence
+    assert found.warnings == (turned.sentence,)
+    ways = found.connected_by(TEST_SERVER, TEST_CLIENT)
+    assert ways == {"TCP": "server", "UDP": "client"}
+    assert found.connected_by("fd13::1", "fd13::2") == {"TCP": "client", "UDP": "client"}
+    for direction in ("client-sends", "server-sends"):
+        cell = Cell(
+            pairing="WL",
+            test="stream",
+            setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
+        )
+        ends = Ends(server=server, client=client, same_host=False, connected_by=ways)
+        record = NETPROBE.measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
+        assert record.status is Status.OK, record.detail
+        assert record.values["connected_by"] == "server"
+
+
+def test_a_cell_whose_client_is_to_connect_has_no_way_where_only_the_server_may(
+    wires: Wires,
+) -> None:
+    server, client = wires.both(port_range=(5001, 5001))
+    wires.drop(wires.server, "ipproto", "udp", "dport", "5001")
+    found = preflight(server, client)
+    assert found.blocked == ()
+    for opening in (None, "client-connects", "server-connects"):
+        for setup in (
+            Stream(protocol="UDP", message_bytes=64, opening=opening),
+            Stream(protocol="TCP", message_bytes=64, opening=opening),
+            RoundTrip(protocol="UDP", message_bytes=64, opening=opening),
+        ):
+            cell = Cell(pairing="LL", test="stream", setup=setup)
+            why = no_way(cell, (server.host, client.host), found)
+            if (setup.protocol, opening) != ("UDP", "client-connects"):
+                assert why is None
+                continue
+            assert why is not None
+            assert (why.status, why.reason) == (Status.FAILED, "path-blocked")
+            assert why.detail == (
+                "UDP right→left is blocked, and left→right passes, "
+                "and `open: client-connects` is set"
+            )
+
+
+def test_where_nothing_helps_the_rule_for_the_firewall_of_windows_is_named(wires: Wires) -> None:
+    server, client = wires.both(os="W")
+    server.probe_path = r"C:\Users\lab\.cache\netlab\netprobe-00.exe"
+    wires.drop(wires.server, "ipproto", "udp")
+    (blocked,) = preflight(server, client).blocked
+    rule = "netsh advfirewall firewall add rule name=netlab dir=in action=allow"
+    assert f'{rule} program="{server.probe_path}"' in blocked.sentence
+    assert blocked.sentence.endswith(", TCP passes")
+
+
+def test_a_route_over_another_network_is_refused(wires: Wires) -> None:
+    server, client = wires.both()
+    ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER, "dev", "other0")
+    with pytest.raises(HostError, match=r"^right reaches left .* over other0 from .*not over the"):
+        preflight(server, client)
+
+
+def test_an_address_that_the_host_does_not_have_is_refused(wires: Wires) -> None:
+    server = wires.agent("left", wires.server, "10.213.1.9")
+    client = wires.agent("right", wires.client, TEST_CLIENT)
+    with pytest.raises(HostError, match=r"^left does not have its test address 10\.213\.1\.9; it"):
+        preflight(server, client)
+
+
+def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) -> None:
+    server, client = wires.both()
+    ip("-n", wires.server, "address", "delete", "fd13::1/64", "dev", "test0")
+    found = preflight(server, client)
+    assert found.blocked == ()
+    (gone,) = found.missing
+    assert (gone.server_address, gone.client_address) == ("fd13::1", "fd13::2")
+    assert gone.sentence.startswith("left does not have its test address fd13::1; it has ")
+    assert found.warnings == (gone.sentence,)
+    reasons = {}
+    for version in (4, 6):
+        setup = Stream(protocol="UDP", message_bytes=64, ip_version=version)
+        cell = Cell(pairing="LL", test="stream", setup=setup)
+        reasons[version] = no_way(cell, (server.host, client.host), found)
+    assert reasons[4] is None
+    assert reasons[6] is not None
+    assert (reasons[6].status, reasons[6].reason) == (Status.FAILED, "address-not-available")
+
+
+def test_hosts_show_the_interface_of_each_test_address(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = wires.inspected(monkeypatch, TEST_SERVER, "fd13::1")
+    assert found.unfit == ()
+    lines = dict(found.lines)
+    assert lines["address test, IPv4"].startswith(f"{TEST_SERVER}, test0, 10 Gbit/s")
+    assert lines["address test, IPv4"].endswith("MTU 1500")
+    assert lines["address test, IPv6"].startswith("fd13::1, test0")
+    assert lines["kernel"] == os.uname().release
+    assert lines["architecture"].startswith(os.uname().machine)
+
+
+def test_a_host_with_its_cable_out_is_not_fit(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ip("-n", wires.client, "link", "set", "test0", "down")
+    found = wires.inspected(monkeypatch, TEST_SERVER)
+    (sentence,) = found.unfit
+    assert "test0" in sentence
+    assert "cable" in sentence or "is test0 up?" in sentence
+
+
+def test_a_host_with_its_interface_down_is_not_fit(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ip("-n", wires.server, "link", "set", "test0", "down")
+    found = wires.inspected(monkeypatch, TEST_SERVER)
+    (sentence,) = found.unfit
+    assert sentence.startswith(f"{TEST_SERVER} (test) is on test0, and packets to its network")
+
+
+# Without any host
+
+
+class Facts:
+    """Stands in for an agent that is asked for facts only; the last of them stays."""
+
+    def __init__(self, *said: Mapping[str, Any]) -> None:
+        self.host = Host(name="left", os="L", local=True, addresses={"test": ("10.0.0.1",)})
+        self._said = list(said)
+
+    def facts(self, to: str | None = None) -> Mapping[str, Any]:
+        return self._said.pop(0) if len(self._said) > 1 else self._said[0]
+
+
+def counters(sent: int, received: int) -> dict[str, Any]:
+    return {
+        "route_interface": "eth1",
+        "interface_sent_packets": sent,
+        "interface_received_packets": received,
+    }
+
+
+def check_counters(*said: Mapping[str, Any]) -> str | None:
+    before, *after = said
+    end = RouteEnd(cast(Agent, Facts(*after)), "10.0.0.1")
+    return routes.check_counters(end, end, before, {"TCP", "UDP"})
+
+
+def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
+    assert check_counters(counters(5, 5), counters(5, 5), counters(9, 8), counters(9, 9)) is None
+
+
+def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "COUNTERS_S", 0.1)
+    with pytest.raises(HostError, match="eth1 counted 4 packets out and 1 in: the traffic takes"):
+        check_counters(counters(5, 5), counters(9, 6))
+
+
+def test_a_path_without_counters_is_a_warning() -> None:
+    warning = check_counters({"route_interface": "eth1"}, {})
+    assert warning is not None
+    assert warning.startswith("left does not tell by which interface packets to 10.0.0.1 leave")
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch, proved: bool
+) -> None:
+    """As wine: it tells the route over IPv4, and none over IPv6."""
+    server, client = wires.both()
+    told = server.facts
+
+    def facts(to: str | None = None) -> Mapping[str, Any]:
+        known = told(to=to)
+        if to is None or (proved and ":" not in to):
+            return known
+        return {name: value for name, value in known.items() if "addresses" in name}
+
+    monkeypatch.setattr(server, "facts", facts)
+    warnings = preflight(server, client).warnings
+    assert len(warnings) == (0 if proved else 2)
+    assert all("left does not tell by which interface" in warning for warning in warnings)
+
+
+def test_addresses_are_paired_by_network_and_ip_version() -> None:
+    left = Host(name="l", os="L", addresses={"a": ("10.0.0.1", "fd00::1"), "b": ("10.1.0.1",)})
+    right = Host(name="r", os="L", addresses={"a": ("10.0.0.2",), "b": ("10.1.0.2",)})
+    assert common_addresses(left, right) == (("10.0.0.1", "10.0.0.2"), ("10.1.0.1", "10.1.0.2"))
+    six = Host(name="s", os="L", addresses={"a": ("fd00::3",)})
+    assert common_addresses(left, six) == (("fd00::1", "fd00::3"),)
+    with pytest.raises(HostError, match="r and s have no test addresses of one network"):
+        common_addresses(right, six)
+
+
+def test_a_survey_of_this_machine_is_fit(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.yaml"
+    file.write_text("hosts: {a: {local: true}, b: {local: true}}\n")
+    found = survey(file)
+    assert [each.unfit for each in found.hosts] == [(), ()]
+    found.raise_for_unfit()
+    assert "a: fit" in found.as_text()
+    assert "127.0.0.1, lo" in found.as_text()
+
+
+def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "hosts.yaml"
+    file.write_text(
+        "hosts:\n  a: {local: true}\n"
+        "  b: {os: L, ssh: 'x@127.0.0.1:1', address: 10.0.0.1}\n"
+        "  c: {local: true, address: 203.0.113.7}\n"
+    )
+    found = survey(file)
+    a, b, c = found.hosts
+    assert a.unfit == ()
+    assert b.unfit == ("b: nobody listens at 127.0.0.1 port 1 (connection refused)",)
+    assert c.unfit[0].startswith("it does not have the test address 203.0.113.7 (test); it has lo")
+    with pytest.raises(HostError, match="not fit: b, c"):
+        found.raise_for_unfit()

@@ -1,0 +1,88 @@
+"""What a run shows on a terminal, and what it leaves to others."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from fault_runs import Bench, bench
+from terminals import terminal
+
+from netlab.runner.asked import Options
+from netlab.runner.host_pool import HostPool
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
+
+__all__ = ["bench"]
+
+ELSEWHERE = """\
+import netlab.runner.host_pool as host_pool
+host_pool.machine_id = lambda: "another machine"
+host_pool.HostPool.measures_here = False
+from netlab.__main__ import main
+main()
+"""
+"""netlab, with hosts that are not taken for this machine."""
+
+WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out", "--json")
+
+
+def test_a_bar_on_the_terminal_takes_nothing_of_standard_output(bench: Bench) -> None:
+    bench.matrix("{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}", repeats="2")
+    with terminal() as shown:
+        going = bench.start(*WORDS, stderr=shown.end, env={"TERM": "xterm"})
+        out, _ = going.communicate(timeout=60)
+        seen = shown.written()
+    assert going.returncode == 0, seen
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [each["status"] for each in records] == ["ok", "ok"]
+    assert b"2/2" in seen
+    assert b'"status"' not in seen
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_what_a_trial_carries_is_drawn_only_where_no_host_is_this_machine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    monkeypatch.setattr(HostPool, "measures_here", here)
+    progress = Progress()
+    drawn: list[str] = []
+    monkeypatch.setattr(progress, "_draw", lambda what, now="": drawn.append(f"{now} {what}"))
+    paced = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 1500ms}"
+    run(Options(matrix=bench.matrix(paced), into=bench.folder / "out"), progress)
+    assert any("bit/s" in each for each in drawn) is not here
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_while_a_cell_is_measured_the_terminal_shows_what_passes_what_was_and_what_is_left(
+    bench: Bench, columns: int
+) -> None:
+    bench.matrix(
+        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
+        defaults="{duration: 3s}",
+        repeats="2",
+    )
+    (bench.folder / "elsewhere.py").write_text(ELSEWHERE)
+    bench.program = ("elsewhere.py",)
+    began = time.monotonic()
+    with terminal(columns) as shown:
+        words = (*WORDS, "--wait", "60")
+        going = bench.start(*words, stderr=shown.end, env={"TERM": "xterm", "COLUMNS": ""})
+        bench.wait_for('"kind":"attempt"')
+        first_began = time.monotonic()
+        while b"bit/s" not in shown.so_far() and time.monotonic() < first_began + 3:
+            time.sleep(0.05)
+        seen_after_s = time.monotonic() - first_began
+        going.communicate(timeout=60)
+        frames = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown.written()).decode()
+    assert going.returncode == 0, frames
+    assert seen_after_s < 2.9, f"no figure while the first of {time.monotonic() - began:.1f} s ran"
+    drawn = [line for line in re.split(r"[\r\n]+", frames) if "left" in line]
+    # While the first is measured: none done, what passes at this moment, and what it is.
+    assert any(re.search(r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s", line) for line in drawn), drawn
+    assert any("LL stream UDP" in line for line in drawn)
+    if columns == 120:
+        assert any(re.search(r"1/2, .*; last: \d+\.?\d* [kM]bit/s", line) for line in drawn), drawn
+    assert all(len(line) <= columns for line in drawn)

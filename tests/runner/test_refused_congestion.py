@@ -1,0 +1,278 @@
+"""A congestion control that a host has not, or does not allow its account: what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from fault_runs import bench
+from liars import LiedTo, lied_to
+from needs import require
+from netprobe_agents import netprobe
+from scripted_agent import run_with
+
+from netlab.build.local import local_probe
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import load
+from netlab.measurement.netprobe import NETPROBE
+from netlab.runner.host_values import HostValues
+from netlab.runner.skip_reasons import Unmeasured, beyond_account
+from netlab.store.reader import read
+
+__all__ = ["bench", "lied_to", "netprobe"]
+
+IPV4 = Path("/proc/sys/net/ipv4")
+TOKEN = "00112233445566778899aabbccddeeff"
+linux = pytest.mark.needs("linux")
+
+# ---- what the controller makes of it, on any system ----------------------------------------------
+
+SAID = "congestion control cubic is not allowed for this account; allowed here: reno bbr"
+REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
+ADVICE = "; or set another `congestion` in the matrix, or none for the host's own"
+
+TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
+    "stream": (
+        NETPROBE.measure,
+        Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),
+        "client",
+        "send",
+    ),
+    "round_trip": (
+        NETPROBE.measure,
+        RoundTrip(protocol="TCP", message_bytes=64, duration_s=1.0, congestion="cubic"),
+        "server",
+        "mirror",
+    ),
+    "connect": (
+        NETPROBE.measure,
+        Connect(message_bytes=64, duration_s=1.0, congestion="cubic"),
+        "server",
+        "mirror",
+    ),
+    "payload_search": (
+        NETPROBE.measure,
+        PayloadSearch(protocol="TCP", timeout_s=0.01, congestion="cubic"),
+        "client",
+        "ask",
+    ),
+}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_every_kind_of_test_is_impossible_with_the_number_and_what_to_do(test: str) -> None:
+    measure, setup, who, verb = TESTS[test]
+    trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
+    record, _, _ = run_with(measure, trial, **{who: {"faults": {verb: REFUSED}}})
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
+    assert record.errno == 1
+    assert record.detail == f"{who}: capability-missing (errno 1): {SAID}{ADVICE}"
+
+
+# ---- what the probe says -------------------------------------------------------------------------
+
+
+def words_of(file: str) -> list[str]:
+    return (IPV4 / file).read_text().split()
+
+
+def stripped(*words: str | Path) -> list[str]:
+    """A command without the right to choose what this machine does not allow ordinary users."""
+    if os.geteuid() != 0:
+        return list(map(str, words))
+    require("setpriv")
+    drop = ("--bounding-set=-net_admin", "--inh-caps=-net_admin")
+    return ["setpriv", *drop, *map(str, words)]
+
+
+def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
+    """The last record of a receiver that nobody calls, of that congestion control."""
+    keys = ("receive", "bind=127.0.0.1", f"congestion={name}", "deadline=0.1")
+    done = subprocess.run(
+        [*map(str, command), *keys],
+        env=os.environ | {"NETPROBE_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+@linux
+def test_what_is_not_there_is_said_with_what_is(netprobe: Path) -> None:
+    said = asked([netprobe], "no-such-thing")
+    assert (said["error"], said["errno"]) == ("capability-missing", 2)
+    assert said["key"] == "congestion"
+    listed = " ".join(words_of("tcp_available_congestion_control"))
+    assert f"no-such-thing is not available; available here: {listed};" in said["detail"]
+    assert said["detail"].endswith("modprobe tcp_no-such-thing")
+
+
+@linux
+def test_an_account_is_let_choose_what_is_allowed_and_told_what_to_do_about_the_rest(
+    netprobe: Path,
+) -> None:
+    """Of all that this kernel has: the kernel's own list says which is which."""
+    allowed = words_of("tcp_allowed_congestion_control")
+    for name in words_of("tcp_available_congestion_control"):
+        said = asked(stripped(netprobe), name)
+        if name in allowed:
+            assert said["error"] == "no-peer", said
+            continue
+        assert (said["error"], said["errno"]) == ("capability-missing", 1), said
+        listed = " ".join(allowed)
+        assert said["detail"] == (
+            f"congestion control {name} is not allowed for this account; allowed here: {listed}; "
+            "root of this host can allow it: "
+            f"sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed} {name}'"
+        )
+
+
+# ---- a whole run ---------------------------------------------------------------------------------
+
+MATRIX = """\
+title: of another kernel
+hosts: {{server: {{local: true}}, client: {{local: true}}}}
+pairs: {{LL: [server, client]}}
+pairings: [LL]
+defaults: {{congestion: {name}, duration: 100ms, message_size: 1448, protocol: TCP}}
+tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: payload_search}}]
+"""
+
+
+@linux
+def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Path) -> None:
+    """With one that this account is not allowed, where there is such a one; else with none."""
+    local_probe()
+    allowed = words_of("tcp_allowed_congestion_control")
+    rest = [n for n in words_of("tcp_available_congestion_control") if n not in allowed]
+    name, number = (rest[0], 1) if rest else ("no-such-thing", 2)
+    (tmp_path / "matrix.yaml").write_text(MATRIX.format(name=name))
+    words = (sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out")
+    done = subprocess.run(
+        stripped(*words), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    frame = load(tmp_path / "out").frame
+    assert list(frame["test"]) == ["stream", "round_trip", "connect", "payload_search"]
+    assert set(frame["status"]) == {"impossible"}
+    assert set(frame["reason"]) == {"capability-missing"}
+    assert set(frame["errno"]) == {number}
+    assert set(frame["attempt"]) == {1}
+    assert all(detail.endswith(ADVICE) for detail in frame["detail"])
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    # What an account may not choose its host says beforehand; what it lacks is tried.
+    refused = f"may not choose `{name}` (it may: " if rest else f"congestion control {name} is not "
+    assert refused in page
+    details = {str(record.detail) for record in read(tmp_path / "out").records}
+    assert all(refused in detail for detail in details)
+    # The first one whom its host refuses speaks for those that are refused alike.
+    whom = details if rest else {detail.partition(":")[0] for detail in details}
+    assert sum(refused in line for line in done.stderr.splitlines()) == len(whom)
+
+
+# ---- found before the first trial ----------------------------------------------------------------
+
+KNOWN = (
+    Host(name="server", os="L", addresses={"test": ("10.0.0.1",)}),
+    Host(name="client", os="L", addresses={"test": ("10.0.0.2",)}),
+)
+HAS = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
+
+
+def kept_from(setup: TestSettings, **values: HostValues) -> Unmeasured | None:
+    return beyond_account(Cell(pairing="LL", test="stream", setup=setup), KNOWN, values)
+
+
+@pytest.mark.parametrize(
+    ("direction", "whom"),
+    [
+        ("client-sends", {"client"}),
+        ("server-sends", {"server"}),
+        ("both", {"client", "server"}),
+    ],
+)
+def test_the_end_that_sends_is_the_one_that_may_not_choose(
+    direction: Literal["client-sends", "server-sends", "both"], whom: set[str]
+) -> None:
+    setup = Stream(protocol="TCP", message_bytes=64, congestion="cubic", direction=direction)
+    found = kept_from(setup, server=HAS, client=HAS)
+    assert found is not None
+    assert (found.status, found.reason, found.errno) == (
+        Status.IMPOSSIBLE,
+        "capability-missing",
+        errno.EPERM,
+    )
+    assert set(re.findall(r"the account on (\w+) may not choose `cubic`", found.detail)) == whom
+    assert found.detail.endswith(ADVICE)
+    assert not found.record(Trial(Cell(pairing="LL", test="stream", setup=setup), 1), 1).is_final
+
+
+def test_what_an_account_may_choose_or_nobody_knows_is_tried() -> None:
+    cubic = Stream(protocol="TCP", message_bytes=64, congestion="cubic")
+    assert kept_from(cubic) is None
+    assert kept_from(cubic, server=HAS) is None, "the server sends nothing"
+    assert kept_from(replace(cubic, congestion="reno"), client=HAS) is None
+    assert kept_from(replace(cubic, protocol="UDP"), client=HAS) is None
+    # A system may load what it does not list: trying it tells.
+    assert kept_from(replace(cubic, congestion="bbr"), client=HAS) is None
+
+
+REFUSING = ('facts.congestion_available="reno,cubic"', 'facts.congestion_allowed="cubic"')
+"""What the client's host says, which in truth allows everybody `reno`, as every Linux does."""
+RENO = """\
+{test: stream, protocol: TCP, message_size: 1448, congestion: reno,
+  direction: [client-sends, server-sends]}, {test: round_trip, protocol: TCP, message_size: 64,
+  congestion: reno}, {test: stream, protocol: TCP, message_size: 1448}"""
+
+
+@linux
+def test_a_run_finds_it_before_its_first_trial_and_each_resume_asks_again(lied_to: LiedTo) -> None:
+    lied_to.honest.matrix(RENO)
+    sentence = (
+        "warning: 2 cells are impossible: the account on client may not choose `reno` (it may: "
+        "cubic); root there allows it: "
+        f"sysctl -w net.ipv4.tcp_allowed_congestion_control='cubic reno'{ADVICE}"
+    )
+
+    def told(*words: str, lies: tuple[str, ...]) -> list[str]:
+        done = lied_to.bench.run(*words, "--no-report", env=lied_to.env(*lies))
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if "may not choose" in line]
+
+    def by_status() -> dict[Status, set[int]]:
+        found: dict[Status, set[int]] = {}
+        for record in lied_to.load("out").stored.latest.values():
+            found.setdefault(record.status, set()).add(record.attempt)
+        return found
+
+    assert told("run", "matrix.yaml", "--into", "out", lies=REFUSING) == [sentence]
+    assert by_status() == {Status.OK: {1}, Status.IMPOSSIBLE: {1}}
+    refused = [
+        record
+        for record in lied_to.load("out").stored.latest.values()
+        if record.status is Status.IMPOSSIBLE
+    ]
+    assert {record.settings.get("direction") for record in refused} == {"client-sends", None}
+    assert {(record.reason, record.errno, record.detail) for record in refused} == {
+        ("capability-missing", errno.EPERM, sentence.partition("impossible: ")[2])
+    }
+    assert not any("elapsed_ns" in record.values for record in refused), "none of them was tried"
+    assert told("resume", "out", lies=REFUSING) == [sentence], "nobody has allowed it meanwhile"
+    assert told("resume", "out", lies=()) == []
+    assert by_status().keys() == {Status.OK}

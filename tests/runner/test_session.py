@@ -1,0 +1,175 @@
+"""One session of a run: what it measures, in which order, and what an interruption changes."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_sessions import MATRIX, Bench, FakePool, bench, scattered
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.runner.progress import Progress
+from netlab.store.run_folder import read
+
+__all__ = ["bench"]
+
+
+def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
+    bench.run(FakePool())
+    stored = read(bench.path / "run")
+    ends = {}
+    for cell in stored.plan.cells:
+        progress = stored.progress(cell)
+        words = re.search(r"(\w\w)-stream-(\w+-\d+)", cell.key)
+        assert words is not None
+        ends[words[1], words[2]] = (progress.trials, progress.ended, progress.precise)
+        assert sum(each.cell == cell.key for each in stored.records) == progress.trials
+    assert ends["LL", "udp-18"] == ends["WW", "udp-18"] == (9, True, False)
+    assert ends["LL", "udp-1472"] == ends["WW", "udp-1472"] == (4, True, True)
+    assert ends["LL", "tcp-64"] == (2, True, None)
+    assert {trials for trials, _, _ in ends.values()} > {2, 4, 9}
+    assert bench.counted == {"ok": len(stored.records)}
+
+
+def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
+    bench: Bench,
+) -> None:
+    measured = bench.run(FakePool())
+    numbers = [trial.number for trial in measured]
+    assert numbers == sorted(numbers)
+    stored = read(bench.path / "run")
+    for number in range(1, 10):
+        block = [trial.cell.key for trial in measured if trial.number == number]
+        assert sorted(block) == sorted(
+            cell.key for cell in stored.plan.cells if stored.progress(cell).trials >= number
+        )
+    first, second = ([t.cell.key for t in measured if t.number == n] for n in (1, 2))
+    assert sorted(first) == sorted(second)
+    assert first != second
+
+
+@pytest.mark.parametrize("cut_after", [0, 1, 7, 23, 40])
+def test_cut_anywhere_a_run_goes_on_with_the_same_decisions_in_the_same_order(
+    bench: Bench, tmp_path: Path, cut_after: int
+) -> None:
+    bench.run(FakePool(cut_after=cut_after))
+    assert len(bench.recorded()) == cut_after
+    bench.run(FakePool())
+    other = Bench(tmp_path / "whole", bench.monkeypatch)
+    other.path.mkdir()
+    other.run(FakePool())
+    assert bench.recorded() == other.recorded()
+
+
+def test_cells_that_never_got_tight_are_noted_once_and_told(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.run(FakePool())
+    bench.run(FakePool())
+    notes = [note for note in read(bench.path / "run").notes if note.kind == "not-tight"]
+    wild = [note.data["cell"] for note in notes]
+    assert len(wild) == len(set(wild)) > 1
+    assert all(note.data["trials"] == 9 and note.data["within"] == 0.01 for note in notes)
+    said = capsys.readouterr().err
+    assert said.count("not within ± 1 % after 9 trials") == 1
+
+
+def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench) -> None:
+    def refused(trial: Trial) -> Status | None:
+        return Status.IMPOSSIBLE if trial.cell.pairing == "WW" else Status.FAILED
+
+    bench.text = MATRIX.replace(", repeats: 2", "")
+    measured = bench.run(FakePool(away=refused), retries=1)
+    tries: dict[str, list[int]] = {}
+    for trial in measured:
+        tries.setdefault(trial.cell.key, []).append(trial.number)
+    for key, numbers in tries.items():
+        assert numbers == ([1] if key.startswith("WW") else [1, 1, 2, 2, 3, 3, 4, 4])
+    assert bench.counted == {"impossible": 5, "failed": 20}
+    # Mended, each failed trial is measured, and further ones where they are needed.
+    bench.run(FakePool())
+    assert set(bench.counted) == {"impossible", "ok"}
+
+
+def test_while_a_host_is_away_its_cells_wait_and_are_gone_on_with(bench: Bench) -> None:
+    bench.run(FakePool(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
+    assert bench.counted["pending"] == 4 * 4 + 2
+    again = bench.run(FakePool())
+    assert {trial.cell.pairing for trial in again} == {"WW"}
+    assert set(bench.counted) == {"ok"}
+
+
+def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> None:
+    bench.run(FakePool())
+    stored = read(bench.path / "run")
+    cell = stored.plan.cells[3]
+    again = bench.run(FakePool(), redo=frozenset({cell.key}))
+    assert [(trial.cell.key, trial.number) for trial in again] == [
+        (cell.key, number) for number in range(1, stored.progress(cell).trials + 1)
+    ]
+
+
+def sleep_of(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
+    """The main thread's sleep, and no other's: one that another test left behind goes on."""
+    real = time.sleep
+
+    def sleep_or_wait(seconds: float) -> None:
+        (sleep if threading.current_thread() is threading.main_thread() else real)(seconds)
+
+    monkeypatch.setattr("time.sleep", sleep_or_wait)
+
+
+def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_last(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.text = MATRIX.replace("until: {within: 1 %, at_least: 4, at_most: 9}", "pause: 3s")
+    log: list[object] = []
+    sleep_of(monkeypatch, log.append)
+
+    def noted(cell: Cell, number: int) -> float:
+        log.append("trial")
+        return scattered(cell, number)
+
+    bench.run(FakePool(value=noted))
+    assert log == ["trial", *([3.0, "trial"] * 11)]
+
+
+def test_hosts_that_are_away_cost_no_pause(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.text = MATRIX + "pause: 3s\n"
+    sleep_of(monkeypatch, lambda _: pytest.fail("waited for nothing"))
+    bench.run(FakePool(away=lambda _: Status.PENDING))
+
+
+def test_what_was_measured_is_kept_whatever_ends_the_session(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.text = MATRIX + "parallel: true\n"
+
+    def defect(_progress: Progress, _record: Record) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Progress, "record", defect)
+    pool = FakePool()
+    with pytest.raises(RuntimeError, match="a defect"):
+        bench.run(pool)
+    assert len(pool.measured) == 2
+    kept = read(bench.path / "run").records
+    assert {(each.cell, each.status) for each in kept} == {
+        (trial.cell.key, Status.OK) for trial in pool.measured
+    }
+
+
+def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.text = MATRIX + "pause: 1ms\n"
+    bench.run(FakePool())
+    first = capsys.readouterr().err.splitlines()[0]
+    assert ": 36 trials to measure, up to 9 a cell until it is tight, about " in first
+    assert first.endswith("1 ms between trials")

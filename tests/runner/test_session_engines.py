@@ -1,0 +1,98 @@
+"""Who measures a trial of a session: pairs that search together, and the engine of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from made_sessions import Bench, FakePool, bench
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.records import Record, Status
+from netlab.experiment.round_robin import Match
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends
+from netlab.measurement.engine import engine_for
+from netlab.measurement.netprobe import NETPROBE, Netprobe
+from netlab.runner import session as room
+
+__all__ = ["bench"]
+
+
+TOGETHER = """\
+title: pairs of ports
+pairings: [b+a, d+c]
+parallel: true
+repeats: 2
+link: {rate: 1Gbit}
+tests:
+  - {test: throughput_search, frame_size: [64, 128], duration: 1s, together: true}
+"""
+
+
+def constant(_cell: Cell, _number: int) -> float:
+    return 1e8
+
+
+@dataclass
+class PairsPool(FakePool):
+    """Hosts that say with whom they searched."""
+
+    met: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    """Cell, trial, attempt → how many pairs there were."""
+
+    def meeting_of(self, pairing: str) -> Match:
+        server, client = pairing.split("+")
+        return Match(pairing, server, client)
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        assert isinstance(ends, Ends) and ends.participant is not None
+        if self.away(trial) is None:
+            said = ends.participant.meet(trial.cell.key).said
+            self.met[trial.cell.key, trial.number, attempt] = len(said)
+            assert {key.partition("-")[2].rpartition("-")[0] for key in said} == {
+                trial.cell.key.partition("-")[2].rpartition("-")[0]
+            }
+        return FakePool.measure(self, trial, ends, attempt, live)
+
+
+def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
+    bench.text = TOGETHER
+
+    def run(pool: PairsPool) -> list[Trial]:
+        bench.monkeypatch.setitem(room.ENGINE_OF, "throughput_search", pool.name)
+        return bench.run(pool)
+
+    def away(trial: Trial) -> Status | None:
+        gone = trial.cell.pairing == "d+c" and trial.number == 2
+        return Status.PENDING if gone and "-64-" in trial.cell.key else None
+
+    first = PairsPool(value=constant, away=away)
+    assert len(run(first)) == 8
+    # Where a host is away the other pair searches without it.
+    assert sorted(first.met.values()) == [1, *[2] * 6]
+    second = PairsPool(value=constant)
+    again = run(second)
+    assert sorted((t.cell.pairing, t.number) for t in again) == [("b+a", 2), ("d+c", 2)]
+    assert list(second.met.values()) == [2, 2]
+    assert bench.counted == {"ok": 8}
+    assert run(PairsPool(value=constant)) == []
+
+
+def test_each_kind_of_test_is_measured_by_the_engine_that_is_named_for_it(bench: Bench) -> None:
+    bench.text = """\
+title: two engines
+pairings: [LL]
+tests:
+  - {test: stream, protocol: UDP, message_size: 64}
+  - {test: round_trip, protocol: UDP, message_size: 64}
+"""
+    pool, by_netprobe = FakePool(), FakePool()
+    bench.monkeypatch.setattr(
+        Netprobe, "measure", lambda _self, *trial: by_netprobe.measure(*trial)
+    )
+    assert [trial.cell.test for trial in bench.run(pool)] == ["stream"]
+    assert [trial.cell.test for trial in by_netprobe.measured] == ["round_trip"]
+    assert engine_for("netprobe", "stream") is NETPROBE
+    with pytest.raises(KeyError):
+        engine_for("made-up", "round_trip")

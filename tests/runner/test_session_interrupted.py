@@ -1,0 +1,160 @@
+"""Trials in which a host or a cable stopped the data are measured again, twice at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+from made_sessions import MATRIX, Bench, FakePool, bench
+
+from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import load
+from netlab.findings.finding import Kind
+from netlab.runner.skip_reasons import Unmeasured
+from netlab.store.run_folder import read
+
+__all__ = ["bench"]
+
+REPEATED = MATRIX.replace("until: {within: 1 %, at_least: 4, at_most: 9}", "repeats: 2")
+GAP: dict[str, Value] = {
+    "elapsed_ns": 4_000_000_000,
+    "receiver_gap_count": 1,
+    "receiver_gap_total_ns": 2_000_000_000,
+    "receiver_gaps": [1_100_000_000, 2_000_000_000],
+}
+CARRIER: dict[str, Value] = {**GAP, "receiver_interface_carrier_changes": 2}
+
+
+@dataclass
+class Interrupted(FakePool):
+    """Hosts that record gaps, by trial and attempt."""
+
+    gaps: Callable[[Trial, int], dict[str, Value]] = lambda *_: {}
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        record = super().measure(trial, ends, attempt, live)
+        return replace(record, values={**record.values, **self.gaps(trial, attempt)})
+
+
+def first_of_ll(trial: Trial) -> bool:
+    return trial.number == 1 and trial.cell.pairing == "LL"
+
+
+def test_what_a_cable_stopped_is_measured_again_when_all_the_others_are_done(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.text = REPEATED
+    pool = Interrupted(
+        gaps=lambda trial, attempt: CARRIER if attempt == 1 and first_of_ll(trial) else {}
+    )
+    measured = bench.run(pool)
+    once, again = measured[:20], measured[20:]
+    assert len(set(once)) == 20
+    assert len(again) == 5
+    assert all(first_of_ll(trial) for trial in again)
+    stored = read(bench.path / "run")
+    notes = [note.data for note in stored.notes if note.kind == "interrupted"]
+    assert [(n["attempt"], n["cause"], n["stopped_ns"]) for n in notes] == [
+        (1, "carrier", 2_000_000_000)
+    ] * 5
+    said = capsys.readouterr().err
+    assert "measured again: 5 trials in which data stopped" in said
+    assert "see the findings" not in said
+    run = load(bench.path / "run")
+    assert [each.kind for each in run.findings if each.severity == "warning"] == []
+    found = [each for each in run.findings if each.kind is Kind.MEASURED_AGAIN]
+    assert len(found) == 5
+    assert all("attempt_2_throughput_bit_per_s" in each.evidence for each in found)
+    assert bench.run(Interrupted()) == []
+
+
+def test_what_stays_interrupted_is_left_after_three_attempts_and_told(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.text = REPEATED
+    measured = bench.run(Interrupted(gaps=lambda trial, _: CARRIER if first_of_ll(trial) else {}))
+    assert len(measured) == 20 + 2 * 5
+    assert "5 trials in which data stopped: see the findings" in capsys.readouterr().err
+    run = load(bench.path / "run")
+    assert {record.attempt for record in run.latest.values() if record.attempt > 1} == {3}
+    found = [each for each in run.findings if each.kind is Kind.DATA_STOPPED]
+    assert len(found) == 5
+    assert all("attempt_3_throughput_bit_per_s" in each.evidence for each in found)
+    assert bench.run(Interrupted()) == []
+
+
+def test_what_nothing_explains_stands_with_its_finding(bench: Bench) -> None:
+    bench.text = REPEATED
+    measured = bench.run(Interrupted(gaps=lambda trial, _: GAP if first_of_ll(trial) else {}))
+    assert len(measured) == 20
+    found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    assert len(found) == 5
+    assert all(each.severity == "warning" for each in found)
+
+
+def test_cut_before_it_was_tried_again_a_run_goes_on_with_it(bench: Bench) -> None:
+    bench.text = REPEATED
+
+    def gaps(trial: Trial, attempt: int) -> dict[str, Value]:
+        return CARRIER if attempt == 1 and first_of_ll(trial) else {}
+
+    bench.run(Interrupted(gaps=gaps, cut_after=20))
+    rest = bench.run(Interrupted(gaps=gaps))
+    assert len(rest) == 5
+    assert all(first_of_ll(trial) for trial in rest)
+
+
+@dataclass
+class Pulled(Interrupted):
+    """A cable that is pulled once all was measured: no further attempt comes to anything."""
+
+    status: Status = Status.FAILED
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        record = super().measure(trial, ends, attempt, live)
+        if attempt == 1:
+            return record
+        reason = {Status.IMPOSSIBLE: "path-mtu", Status.FAILED: "path-blocked"}[self.status]
+        return Unmeasured(self.status, reason, "TCP is blocked").record(trial, attempt)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.IMPOSSIBLE])
+def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
+    bench: Bench, capsys: pytest.CaptureFixture[str], status: Status
+) -> None:
+    bench.text = REPEATED
+
+    def gaps(trial: Trial, _attempt: int) -> dict[str, Value]:
+        return CARRIER if first_of_ll(trial) else {}
+
+    measured = bench.run(Pulled(gaps=gaps, status=status))
+    assert len(measured) == 20 + 2 * 5
+    assert bench.counted == {"ok": 20}
+    stored = read(bench.path / "run")
+    assert {record.attempt for record in stored.latest.values()} == {1}
+    notes = [note.data for note in stored.notes if note.kind == "in-vain"]
+    assert sorted(note["attempt"] for note in notes) == [2] * 5 + [3] * 5
+    assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
+    said = capsys.readouterr().err
+    assert "measured again in vain (TCP is blocked)" in said
+    found = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    assert len(found) == 5
+    # No session goes on with it for ever.
+    assert bench.run(Pulled(gaps=gaps, status=status)) == []
+
+
+def test_where_data_had_stopped_for_good_the_trial_failed(bench: Bench) -> None:
+    bench.text = REPEATED
+    silence: dict[str, Value] = {**CARRIER, "receiver_closed_by_silence": 1}
+    bench.run(Pulled(gaps=lambda trial, _: silence if first_of_ll(trial) else {}))
+    assert bench.counted == {"ok": 15, "failed": 5}
+
+
+def test_a_trial_to_redo_may_fail(bench: Bench) -> None:
+    bench.text = REPEATED
+    bench.run(FakePool())
+    key = read(bench.path / "run").plan.cells[0].key
+    bench.run(Pulled(), redo=frozenset({key}))
+    assert bench.counted == {"ok": 18, "failed": 2}

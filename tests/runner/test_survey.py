@@ -1,0 +1,70 @@
+"""What `netlab hosts` and a plan show of hosts, whatever one of them says or does."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from netlab.errors import HostError, UsageError
+from netlab.experiment.hosts import Host, SshTarget
+from netlab.remote.agent import Agent
+from netlab.runner.planning.ask_hosts import asking
+from netlab.runner.survey import Inspected, Survey, inspect
+
+FAR = Host(name="far", os="L", ssh=SshTarget("far"))
+FORGED = "Debian\n\nlinux-b: fit"
+
+
+def opening(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> None:
+    """Agents open as ``outcome``, or raise it."""
+
+    def open_one(_host: Host, _say: object = None, **_: object) -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Agent, "open", open_one)
+
+
+def agent(**facts: object) -> Any:
+    return SimpleNamespace(
+        host=FAR,
+        hello={"os": "linux", "architecture": "x86_64", "version": "1", "build": "2"},
+        skipped_lines=0,
+        facts=lambda **_: facts,
+        close=lambda: None,
+    )
+
+
+def test_a_host_that_does_not_count_its_cpus_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening(monkeypatch, agent())
+    found = inspect(FAR)
+    assert found.unfit == ()
+    assert dict(found.lines)["architecture"] == "x86_64, an unknown number of CPUs"
+
+
+def test_what_a_host_says_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening(monkeypatch, agent(distribution=FORGED))
+    shown = Survey((inspect(FAR), Inspected(FAR, (), (FORGED,)))).as_text()
+    assert "linux-b: fit" not in shown.splitlines()
+    assert "system               Debian  linux-b: fit" in shown
+    assert "  ! Debian  linux-b: fit" in shown
+
+
+def test_a_plans_note_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening(monkeypatch, HostError(f"far: {FORGED}"))
+    assert asking(print)([FAR])["far"].fault == "far: Debian  linux-b: fit"
+
+
+def test_a_defect_at_one_host_is_that_hosts_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening(monkeypatch, KeyError("build"))
+    assert inspect(FAR).unfit == ("far: KeyError: 'build'",)
+    assert asking(print)([FAR])["far"].fault == "far: KeyError: 'build'"
+
+
+def test_what_the_user_has_to_mend_ends_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening(monkeypatch, UsageError("no C compiler; install one"))
+    with pytest.raises(UsageError, match="no C compiler"):
+        asking(print)([FAR])

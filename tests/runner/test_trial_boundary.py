@@ -1,0 +1,157 @@
+"""Whatever goes wrong in a trial is that trial's record, and the next one begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from made_sessions import Bench, FakePool, bench
+
+from netlab.errors import (
+    HostError,
+    HostGone,
+    HostKeyError,
+    LockedError,
+    ProbeError,
+    StoreError,
+    UsageError,
+)
+from netlab.experiment.records import Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.runner.skip_reasons import Unmeasured
+from netlab.runner.trial_faults import keep_traceback
+from netlab.store.run_folder import read
+
+__all__ = ["bench"]
+
+BAD = "LL-stream-udp-576"
+
+
+@dataclass
+class BadPool(FakePool):
+    """One cell of it is trouble."""
+
+    trouble: Callable[[], None] = lambda: None
+    spoil: Callable[[Record], Record] = lambda record: record
+    lost_: list[str] = field(default_factory=list)
+
+    def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+        record = super().measure(trial, ends, attempt, live)
+        if not trial.cell.key.startswith(BAD):
+            return record
+        self.trouble()
+        return self.spoil(record)
+
+    def lost(self, trial: Trial, attempt: int, gone: HostGone) -> Record:
+        self.lost_.append(str(gone))
+        return Unmeasured(Status.FAILED, "probe-died", str(gone)).record(trial, attempt)
+
+
+def raised(error: Exception) -> Callable[[], None]:
+    def trouble() -> None:
+        raise error
+
+    return trouble
+
+
+def bad_and_good(bench: Bench) -> tuple[list[Record], set[str]]:
+    """The records of the cell that is trouble, and how the others ended."""
+    latest = read(bench.path / "run").latest.values()
+    bad = [record for record in latest if record.cell.startswith(BAD)]
+    return bad, {str(record.status) for record in latest if record not in bad}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (ProbeError("far", "bad-answer", detail="its result has no bytes"), "failed", "bad-answer"),
+        (ProbeError("far", "no-answer"), "failed", "no-answer"),
+        (ProbeError("far", "capability-missing"), "impossible", "capability-missing"),
+        (ProbeError("far", "never-heard-of"), "failed", "unknown-error"),
+        (HostGone("far: the probe died (signal 9)"), "failed", "probe-died"),
+        (HostError("far: no SFTP"), "failed", "host-gone"),
+        (HostKeyError("far: another key"), "pending", "host-refused"),
+        (LockedError("far is measured by Ada"), "pending", "locked"),
+        (UsageError("far has no IPv6 address"), "failed", "address-not-available"),
+    ],
+)
+def test_a_hosts_trouble_has_its_word(
+    bench: Bench, error: Exception, status: str, reason: str
+) -> None:
+    bench.run(BadPool(trouble=raised(error)))
+    bad, good = bad_and_good(bench)
+    assert {(str(record.status), record.reason) for record in bad} == {(status, reason)}
+    assert {record.detail for record in bad} == {str(error)}
+    assert good == {"ok"}
+    assert not (bench.path / "run" / "tracebacks").exists()
+
+
+@pytest.mark.parametrize("error", [KeyError("bytes"), AssertionError(), TypeError("a text")])
+def test_a_defect_is_internal_and_its_traceback_is_kept(bench: Bench, error: Exception) -> None:
+    bench.run(BadPool(trouble=raised(error)))
+    bad, good = bad_and_good(bench)
+    assert {(str(record.status), record.reason) for record in bad} == {("failed", "internal")}
+    assert good == {"ok"}
+    for record in bad:
+        assert record.detail is not None
+        file = bench.path / "run" / record.detail.partition("its traceback is in ")[2]
+        text = file.read_text()
+        assert text.startswith("Traceback")
+        assert f"in {raised(error).__name__}" in text
+        assert type(error).__name__ in text
+
+
+def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "tracebacks").symlink_to(outside)
+    sentence = keep_traceback(KeyError("bytes"), run, "cell-1-1")
+    assert sentence.startswith("KeyError: 'bytes'; its traceback cannot be kept (")
+    assert "it is a link" in sentence
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("mine")
+    (tmp_path / "tracebacks").mkdir()
+    (tmp_path / "tracebacks" / "cell-1-1.txt").symlink_to(victim)
+    sentence = keep_traceback(KeyError("bytes"), tmp_path, "cell-1-1")
+    assert sentence.endswith("its traceback is in tracebacks/cell-1-1.txt")
+    assert victim.read_text() == "mine"
+
+
+def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, values={"elapsed_ns": float("nan")})))
+    bad, good = bad_and_good(bench)
+    assert {(str(each.status), each.reason) for each in bad} == {("failed", "bad-answer")}
+    assert all(each.detail and "elapsed_ns is nan" in each.detail for each in bad)
+    assert good == {"ok"}
+
+
+def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
+    bench: Bench,
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))
+    bad, good = bad_and_good(bench)
+    assert {(str(each.status), each.reason) for each in bad} == {("failed", "internal")}
+    assert all(each.detail and "its traceback is in tracebacks/" in each.detail for each in bad)
+    assert good == {"ok"}
+
+
+def test_a_record_of_no_cell_of_the_plan_ends_no_run(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.run(BadPool(spoil=lambda record: replace(record, cell="another")))
+    bad, good = bad_and_good(bench)
+    assert (bad, good) == ([], {"ok"})
+    assert "warning: another: ValueError" in capsys.readouterr().err
+
+
+def test_a_disk_that_refuses_ends_the_run(bench: Bench) -> None:
+    with pytest.raises(StoreError, match="disk full"):
+        bench.run(BadPool(trouble=raised(StoreError("disk full"))))

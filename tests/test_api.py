@@ -1,0 +1,118 @@
+"""netlab's functions in Python, on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netlab
+from netlab.errors import IncompleteRun, MatrixError, StoreError, UsageError
+
+MATRIX = """\
+title: A look
+pairings: [here+here]
+hosts:
+  here: {os: L, local: true, addresses: {loopback: 127.0.0.1}}
+defaults: {duration: 0.2s, warm_up: 0.05s}
+tests:
+  - test: stream
+    protocol: [TCP, UDP]
+    message_size: [1472]
+"""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_nothing_heavy_is_imported_with_it() -> None:
+    heavy = {"pandas", "paramiko", "click", "matplotlib"}
+    words = f"import sys, netlab; print(*{heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_what_it_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'mesure'"):
+        getattr(netlab, "mesure")  # noqa: B009  # the type checker would see it
+    from netlab import runner
+
+    assert callable(netlab.run)
+    assert callable(netlab.measure)
+    assert runner.__name__ == "netlab.runner"
+
+
+def test_measure_gives_a_run_that_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
+    run = netlab.measure(protocol="UDP", size="1KiB", seconds=1.2)
+    (record,) = run.records
+    assert record.settings["message_bytes"] == 1024
+    assert run.frame["throughput_bit_per_s"].iloc[0] == record.values["throughput_bit_per_s"]
+    (folder,) = Path("runs").iterdir()
+    assert netlab.load(folder).records == run.records
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert " 0.0 to  1.0 s  " in err
+
+
+def test_measure_of_round_trips_into_a_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    run = netlab.measure(latency=True, seconds=0.2, into="trips", quiet=True)
+    assert capfd.readouterr() == ("", "")
+    assert [each.test for each in run.records] == ["round_trip"]
+    assert netlab.load("trips").records == run.records
+
+
+def test_run_measures_what_is_chosen_and_goes_on_with_the_rest(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("look.yaml").write_text(MATRIX)
+    first = netlab.run("look.yaml", only=["here+here"], settings={"repeats": "2"}, into="one")
+    assert [each.status for each in first.records] == ["ok"] * 4
+    capfd.readouterr()
+    again = netlab.run("look.yaml", settings={"repeats": "2"}, into="one", check=True, quiet=True)
+    assert capfd.readouterr() == ("", "")
+    assert again.records == first.records
+
+
+def test_pending_cells_are_in_the_run_and_raise_where_that_is_asked_for() -> None:
+    Path("look.yaml").write_text(MATRIX.replace("[here+here]", "[here+here, WL]"))
+    run = netlab.run("look.yaml", into="one")
+    assert [each.status for each in run.records] == ["ok", "ok", "pending", "pending"]
+    assert "2 pending" in repr(run)
+    with pytest.raises(IncompleteRun, match="2 pending"):
+        netlab.run("look.yaml", into="one", check=True)
+
+
+def test_a_fault_in_a_matrix_is_said_with_its_place() -> None:
+    Path("odd.yaml").write_text(MATRIX.replace("[TCP, UDP]", "TPC"))
+    with pytest.raises(MatrixError, match=r"odd\.yaml:8:\d+: .*did you mean `TCP`"):
+        netlab.run("odd.yaml")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"size": "1 furlong"}, "furlong"),
+        ({"link": "fast"}, "fast"),
+        ({"server": "no such host"}, "no such host"),
+    ],
+)
+def test_a_question_that_nobody_can_ask_is_a_usage_error(
+    asked: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        netlab.measure(**asked)  # type: ignore[arg-type]  # strings all
+
+
+def test_errors_of_folders_and_matrices_are_those_documented() -> None:
+    with pytest.raises(UsageError, match="there is no such folder"):
+        netlab.load("nothing")
+    Path("bad").mkdir()
+    Path("bad/run.json").write_text("{")
+    with pytest.raises(StoreError):
+        netlab.load("bad")
+    with pytest.raises(UsageError, match="no matrix of that name"):
+        netlab.run("no-such-matrix")
