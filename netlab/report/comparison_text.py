@@ -15,7 +15,7 @@ from netlab.messages import counted
 from netlab.report.sections.comparisons import in_words, sheet
 from netlab.report.tables.elements import Part, Table
 from netlab.report.write.text import markdown, plain
-from netlab.results.export import harmless
+from netlab.spreadsheet import harmless
 from netlab.stats import Verdict
 from netlab.terminal import printable
 from netlab.units import format_share

@@ -14,9 +14,7 @@ from netlab.errors import UsageError
 from netlab.results.columns import describe
 from netlab.results.core import core_names
 from netlab.results.run import load
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet runs a text cell that begins so; an apostrophe in front makes it text."""
+from netlab.spreadsheet import harmless
 
 
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
@@ -51,11 +49,6 @@ def _csv_cell(value: Any) -> str:
     if isinstance(value, str):
         return harmless(value)
     return json.dumps(_plain(value))
-
-
-def harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
 def _json(frame: pd.DataFrame) -> bytes:

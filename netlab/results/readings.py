@@ -1,4 +1,4 @@
-"""Frame → Readings: what the tables and charts need of each trial, as plain data."""
+"""Run → Readings: what the tables and charts need of each trial, as plain data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from netlab.experiment.host_counters import HOSTS, OF_A_HOST
 from netlab.experiment.records import FLOWS, REASONS, Value, as_number
 from netlab.messages import _
 from netlab.results.columns import SERIES
+from netlab.results.rows import column_of, rows_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -98,7 +99,7 @@ class Reading:
     flows: Mapping[str, FlowReading]
     """By the names of ``FLOWS``: one, or two where the test sends both ways."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What else was measured, by the names of the frame's columns; absent is not known."""
+    """What else was measured, by the names of ``netlab.results.columns``; absent is not known."""
     started_at: str | None = None
     """The controller's wall clock, ISO 8601, UTC."""
 
@@ -140,16 +141,16 @@ class Reading:
 
 def readings(run: Run) -> tuple[Reading, ...]:
     """One reading a planned trial, in the plan's order."""
-    from pandas import NA  # takes 0.3 s to import, which `netlab measure` need not wait for
-
     settings = list(dict.fromkeys(name for cell in run.plan.cells for name in cell.settings))
     measured = [flow + name for flow in FLOWS for name in _FLOW]
+    rows = rows_of(run.stored)
+    known = {name for row in rows for name in row}
     wanted = dict.fromkeys([*_TRIAL, *_PLACE, *settings, *measured, *_VALUES])
-    columns = [name for name in wanted if name in run.frame.columns]
-    rows = run.frame[columns].itertuples(index=False, name=None)
+    names = [name for name in wanted if name in known]
+    columns = [column_of([row.get(name) for row in rows], name)[1] for name in names]
     present = (
-        {name: _plain(value) for name, value in zip(columns, row, strict=True) if value is not NA}
-        for row in rows
+        {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        for row in zip(*columns, strict=True)
     )
     return tuple(_reading(values, settings) for values in present)
 
@@ -197,8 +198,3 @@ def _list(text: object) -> list[float]:
 
 def _flow(present: Mapping[str, Any], prefix: str) -> FlowReading:
     return FlowReading(**{name: present.get(prefix + name) for name in _FLOW})
-
-
-def _plain(value: Any) -> Any:
-    """A cell of the frame as Python's own type."""
-    return value.item() if hasattr(value, "item") else value

@@ -137,3 +137,14 @@ def test_importing_the_report_loads_no_heavy_library() -> None:
         "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_means_of_a_run_load_no_heavy_library(several: Analysis) -> None:
+    code = (
+        "import pathlib, sys; from netlab.findings.analysis import load; "
+        "from netlab.report import overview_text; "
+        "assert overview_text(load(pathlib.Path(sys.argv[1]))); "
+        "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
+    )
+    words = [sys.executable, "-c", code, str(several.path)]
+    assert subprocess.run(words, check=False).returncode == 0

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from netlab.report.tables.elements import GridTable, Part, Table, TableCell, TableLine
-from netlab.results.export import harmless
+from netlab.spreadsheet import harmless
 from netlab.terminal import printable, table_lines
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")

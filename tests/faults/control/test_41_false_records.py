@@ -24,7 +24,7 @@ LIES = {
     "result.sent_messages=9223372036854775808": "which should be a whole number from 0",
     "result.user_ns=-5": "its result has user_ns -5",
     "result.user_ns=null": "its result has user_ns None",
-    "result.sent_bit_per_s=1e12": "its result has sent_bit_per_s 1e+12, and sent_bytes",
+    "result.sent_bit_per_s=1e12": "its result has sent_bit_per_s 1000000000000, and sent_bytes",
     'result.\\u001b[31m="red"': r"its result has a key '\x1b[31m', which is no name",
     "half": "half a record",
 }

@@ -21,8 +21,8 @@ __all__ = ["bench", "lied_to"]
 pytestmark = pytest.mark.alone
 
 CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-PLANTED = (b"\x1b]0;", b"\x1b[2J", b"\x1b[31m", b"\xc2\x9b", b"\x07", b"\x9b5m")
-"""What ESCAPES has; the bar of a run sends escape sequences of its own."""
+PLANTED = (b"\x1b]0;", b"\x1b[2J", b"\x1b[31mred", b"\xc2\x9b", b"\x07", b"\x9b5m")
+"""What ESCAPES has; a run colours words of its own, and its bar moves the cursor."""
 TEXT = json.dumps(ESCAPES)
 
 
