@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
-from netlab.errors import IncompleteRun, UsageError
+from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.units import parse_bytes, parse_rate
 
@@ -88,15 +88,14 @@ def measure(
 
 
 def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
-    from netlab.runner.asked import to_go_on
     from netlab.runner.start.live import LiveFigures
-    from netlab.runner.start.one_question import found
+    from netlab.runner.start.one_question import found, without_result
 
     progress = LiveFigures(quiet=quiet)
     with found(question, between, _choose, progress.tell) as measurable:
         folder = measurable.measure(None if into is None else Path(into), progress)
     if progress.failed:
-        raise IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
+        raise without_result(folder)
     return load(folder)
 
 
@@ -154,6 +153,6 @@ def run(
 
 
 def _choose(commons: Sequence[Common]) -> NoReturn:
-    from netlab.runner.start.networks import named
+    from netlab.runner.start.networks import several
 
-    raise UsageError(f"the hosts have several networks in common: {named(commons)}")
+    raise several(commons)

@@ -182,7 +182,7 @@ def run(
 ) -> None:
     """Measure every cell of MATRIX that has not been measured yet, and make the report.
 
-    A folder that holds a part of this matrix already is gone on with.
+    Where the folder holds a part of this matrix already, only the rest is measured.
     """
     from netlab.runner.asked import Options
 

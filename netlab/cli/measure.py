@@ -21,7 +21,7 @@ from netlab.cli.options import (
     with_default,
 )
 from netlab.cli.output import Loudness, loudness, picked, show, show_data, tell
-from netlab.errors import IncompleteRun, UsageError
+from netlab.errors import UsageError
 
 if TYPE_CHECKING:
     from netlab.runner.start.networks import Common
@@ -75,10 +75,9 @@ def measure(
     asked of the hosts. What was measured is kept in runs/.
     """
     from netlab.report.text.answer import answer_of
-    from netlab.runner.asked import to_go_on
     from netlab.runner.ending import interruptible
     from netlab.runner.start.live import LiveFigures
-    from netlab.runner.start.one_question import found
+    from netlab.runner.start.one_question import found, without_result
 
     names = [each for each in (server, client) if each is not None]
     inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
@@ -95,7 +94,7 @@ def measure(
             folder = measurable.measure(into, progress)
     show(answer_of(folder))
     if progress.failed:
-        raise IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
+        raise without_result(folder)
 
 
 def _question(
@@ -163,10 +162,10 @@ def _bytes_of(text: str) -> int:
 
 def _choose(commons: Sequence[Common]) -> Common:
     """Ask the person; without a terminal the options that answer it are named."""
-    from netlab.runner.start.networks import named
+    from netlab.runner.start.networks import several
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"the hosts have several networks in common: {named(commons)}")
+        raise several(commons)
     ways = [
         f"{each.network}: {each.server_address} ({each.server_device}), "
         f"{each.client_address} ({each.client_device})"

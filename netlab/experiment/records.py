@@ -139,6 +139,16 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def utc_of(text: object) -> datetime | None:
+    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` where a text is none, or has no time
+    zone."""
+    try:
+        found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else None
+
+
 def reason_of(word: str) -> str:
     """A probe's error word as a reason of the closed list; a word it lacks is ``unknown-error``."""
     return word if word in REASONS else "unknown-error"

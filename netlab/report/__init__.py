@@ -16,6 +16,7 @@ from netlab.messages import _
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
+    from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
     from netlab.report.tables.elements import GridTable, Part
     from netlab.report.tables.tables import TableSection
@@ -69,6 +70,13 @@ class Report:
 
         return parts_of(self.run, self.readings)
 
+    @cached_property
+    def first_lines(self) -> FirstLines:
+        """The answers, the comparisons and the warnings."""
+        from netlab.report.answers.first_screen import first_lines
+
+        return first_lines(self.run, self.readings, self.layout)
+
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html; its
         path.
@@ -106,7 +114,7 @@ class Report:
             write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
         drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-        first = first_of(run, self.readings, self.layout, drawn)
+        first = first_of(self.first_lines, self.readings, self.layout, run.plan.link, drawn)
         means, tabled, further = shown_tables
         beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
         shown = Contents(

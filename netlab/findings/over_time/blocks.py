@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from netlab.experiment.records import Status
+from netlab.experiment.records import Status, utc_of
 from netlab.findings.series import Series
 
 if TYPE_CHECKING:
@@ -85,9 +84,9 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
     """From the beginning of the first of some trials to that of the last."""
-    begins = [_seconds(run.latest[trial].started_at) for trial in trials if trial in run.latest]
+    begins = [utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest]
     known = [each for each in begins if each is not None]
-    return max(known) - min(known) if known else None
+    return (max(known) - min(known)).total_seconds() if known else None
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
@@ -108,10 +107,3 @@ def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> B
             if has >= blocks
         },
     )
-
-
-def _seconds(at: str | None) -> float | None:
-    try:
-        return datetime.fromisoformat((at or "").replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return None

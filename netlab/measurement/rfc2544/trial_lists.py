@@ -49,19 +49,20 @@ def of_hosts(
         stolen = [cpu.steal_share for cpu in known_cpus if cpu.steal_share is not None]
         if stolen:
             values[f"{key}_host_steal_share"] = max(stolen)
+        hosts = [each.hosts[key] for each in tried]
         for place in PLACES:
-            told = [each.hosts[key].dropped.get(place) for each in tried]
-            known = [frames for frames in told if frames is not None]
-            # A trial in which it was not told would make the sum a part of one.
-            if known and len(known) == len(told):
-                values[f"{key}_{place}_dropped_frames"] = sum(known)
-                if any(known):
-                    values[f"trial_{key}_{place}_dropped_frames"] = known
+            told = [host.dropped.get(place) for host in hosts]
+            values |= _counted(f"{key}_{place}_dropped_frames", told)
         for way in WAYS:
-            frames_by_trial = [each.hosts[key].pauses.get(way) for each in tried]
-            counted = [frames for frames in frames_by_trial if frames is not None]
-            if counted and len(counted) == len(tried):
-                values[f"{key}_pause_frames_{way}"] = sum(counted)
-                if any(counted):
-                    values[f"trial_{key}_pause_frames_{way}"] = counted
+            told = [host.pauses.get(way) for host in hosts]
+            values |= _counted(f"{key}_pause_frames_{way}", told)
     return values
+
+
+def _counted(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
+    """The sum, and each trial's where there was any; one that was not told would make the sum a
+    part of one."""
+    known = [frames for frames in by_trial if frames is not None]
+    if not known or len(known) < len(by_trial):
+        return {}
+    return {name: sum(known), **({f"trial_{name}": known} if any(known) else {})}

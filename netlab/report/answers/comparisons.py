@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from netlab.compare.judge import Judged
 from netlab.experiment.comparisons import Comparison
-from netlab.messages import Message, _, joined
+from netlab.messages import _, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.comparisons import NAME, in_words, ratio_words
+from netlab.report.text.phrases import spanned
 from netlab.results.quantities import Quantity
 
 
@@ -43,12 +44,9 @@ def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
         return
     yield _(
         "{differences} in {some} of {all} pairs of cells",
-        differences=_span(ratios, quantity) if len(found) > 1 else in_words(found[0], quantity),
+        differences=spanned(*(ratio_words(each, quantity) for each in (ratios[0], ratios[-1])))
+        if len(found) > 1
+        else in_words(found[0], quantity),
         some=str(len(found)),
         all=str(len(those)),
     )
-
-
-def _span(ratios: Sequence[float], quantity: Quantity) -> Message | str:
-    ends = [ratio_words(ratio, quantity) for ratio in (ratios[0], ratios[-1])]
-    return ends[0] if ends[0] == ends[1] else _("{least} to {most}", least=ends[0], most=ends[1])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from netlab.compare.judge import Judged
     from netlab.experiment.comparisons import Comparison
     from netlab.findings.analysis import Analysis
+    from netlab.results.layout import Layout
     from netlab.results.readings import Reading
 
 MOST_WARNINGS = 3
@@ -32,8 +33,11 @@ class FirstLines:
     """What the comparisons are made from."""
 
 
-def first_lines(run: Analysis, readings: Sequence[Reading]) -> FirstLines:
-    """What was found, in the order of the report's sections; of an empty run there is nothing."""
+def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> FirstLines:
+    """What was found, in the order of the report's sections; of an empty run there is nothing.
+
+    ``layout``: of the streams between pairings of systems.
+    """
     link = run.plan.link
     by_name = [each for each in readings if is_by_name(each.pairing)]
     others = [each for each in readings if not is_by_name(each.pairing)]
@@ -43,7 +47,7 @@ def first_lines(run: Analysis, readings: Sequence[Reading]) -> FirstLines:
 
     judged = judged_of(run.plan.matrix_text, readings)
     found = (
-        *streams.answers(of("stream"), link),
+        *streams.answers(layout, link),
         *pairs.answers(by_name),
         *trips.answers(of("round_trip", "connect")),
         *payloads.answers(of("payload_search"), run.findings),

@@ -8,7 +8,7 @@ from netlab.ethernet import ip_version_of
 from netlab.findings.finding import Finding, Kind
 from netlab.messages import Message, _
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.text.phrases import listed
+from netlab.report.text.phrases import listed, spanned
 from netlab.results.readings import Reading
 
 _SECTION = "payload"
@@ -63,6 +63,5 @@ def _cost(found: Sequence[Finding]) -> AnswerLine:
     shares = sorted(each.evidence["cost_share"] for each in found)
     least, most = (f"{100 * share:.1f}" for share in (shares[0], shares[-1]))
     cells = tuple(dict.fromkeys(cell for each in found for cell in each.cells))
-    span = least if least == most else _("{least} to {most}", least=least, most=most)
-    said = _("UDP: one byte more than fits costs {span} % of throughput", span=span)
+    said = _("UDP: one byte more than fits costs {span} % of throughput", span=spanned(least, most))
     return AnswerLine(said, cells, _SECTION, f"{_SECTION}-udp")

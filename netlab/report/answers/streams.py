@@ -10,11 +10,10 @@ from netlab.experiment.matrix import Link
 from netlab.findings.sample import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.text.phrases import listed, share_words, with_interval
+from netlab.report.text.phrases import listed, share_words, spanned, with_interval
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
-from netlab.results.layout import Bin, TableColumn, lay_out
-from netlab.results.readings import Reading
+from netlab.results.layout import Bin, Layout, TableColumn
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 _SECTION = "tables"
@@ -33,7 +32,7 @@ class PairingSize:
     @cached_property
     def means_bit_per_s(self) -> tuple[float, ...]:
         """The mean of each cell's trials."""
-        return tuple(mean(b.throughputs_bit_per_s) for b in self.bins if b.throughputs_bit_per_s)
+        return tuple(_mean_of(each) for each in self.bins if each.throughputs_bit_per_s)
 
     @cached_property
     def middle_bit_per_s(self) -> float:
@@ -53,11 +52,6 @@ class PairingSize:
         return () if ceiling is None else tuple(each / ceiling for each in self.means_bit_per_s)
 
     @property
-    def full_shares(self) -> tuple[float, ...]:
-        """The same of those cells that fill the wire."""
-        return tuple(share for share in self.shares if share >= LINK_FULL)
-
-    @property
     def cells(self) -> tuple[str, ...]:
         """Keys, the least throughput first."""
         measured = [each for each in self.bins if each.throughputs_bit_per_s]
@@ -68,18 +62,19 @@ def _mean_of(place: Bin) -> float:
     return mean(place.throughputs_bit_per_s)
 
 
-def answers(readings: Sequence[Reading], link: Link | None) -> tuple[AnswerLine, ...]:
+def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
     """One a protocol; of a single cell with its interval."""
     found: dict[str, list[PairingSize]] = {}
-    for each in _pairing_sizes(readings, link):
+    for each in _pairing_sizes(layout, link):
         found.setdefault(each.column.protocol, []).append(each)
-    return tuple(_told(protocol, those, readings) for protocol, those in found.items())
+    return tuple(_told(protocol, those, layout) for protocol, those in found.items())
 
 
-def _told(protocol: str, those: Sequence[PairingSize], readings: Sequence[Reading]) -> AnswerLine:
+def _told(protocol: str, those: Sequence[PairingSize], layout: Layout) -> AnswerLine:
     """With the pairings that have no result at all."""
     answer, measured = _answer(protocol, those), {each.pairing for each in those}
-    planned = dict.fromkeys(r.pairing for r in readings if r.protocol == protocol)
+    asked = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
+    planned = dict.fromkeys(grid.pairing for grid in asked)
     without = [each for each in planned if each not in measured]
     if not without:
         return answer
@@ -87,10 +82,10 @@ def _told(protocol: str, those: Sequence[PairingSize], readings: Sequence[Readin
     return replace(answer, sentence=joined("; ", [answer.sentence, none]))
 
 
-def _pairing_sizes(readings: Sequence[Reading], link: Link | None) -> Iterator[PairingSize]:
+def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
     """By protocol, pairing and size; without what stayed within a host or has no result."""
     places: dict[tuple[str, TableColumn], list[Bin]] = {}
-    for grid in lay_out(readings).grids:
+    for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:
             places.setdefault((grid.pairing, column), []).extend(grid.column(column))
     for (pairing, column), bins in places.items():
@@ -159,18 +154,16 @@ def _shared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> 
             if each.pairing in full and each.column.message_bytes >= full[each.pairing]
         ]
         ends = sorted(each.share or 0 for each in at_wire)
-        some, every = (
-            sum(len(shares) for shares in found)
-            for found in zip(*((each.full_shares, each.shares) for each in at_wire), strict=True)
-        )
+        shares = [share for each in at_wire for share in each.shares]
+        some = sum(share >= LINK_FULL for share in shares)
         said = _(
             "{protocol} fills the wire {where}: {shares} % of the ceiling",
             protocol=protocol,
             where=joined("; ", _where(full)),
-            shares=_span(ends),
+            shares=spanned(*(f"{100 * share:.1f}" for share in (ends[0], ends[-1]))),
         )
-        if some < every:
-            but = _("at the median, in {some} of {all} cells", some=str(some), all=str(every))
+        if some < len(shares):
+            but = _("at the median, in {some} of {all} cells", some=str(some), all=str(len(shares)))
             said = joined(" ", [said, but])
     if (least.share or 0) >= LINK_FULL:
         return said
@@ -205,8 +198,3 @@ def _where(full: dict[str, int]) -> Iterator[Message]:
             size=str(size),
             pairings=listed([pairing for pairing, its in full.items() if its == size]),
         )
-
-
-def _span(shares: Sequence[float]) -> str:
-    least, most = f"{100 * shares[0]:.1f}", f"{100 * shares[-1]:.1f}"
-    return least if least == most else _("{least} to {most}", least=least, most=most)

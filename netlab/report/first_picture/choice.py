@@ -31,6 +31,8 @@ MOST = 2
 MOST_PLACES = 1200
 """Of a map; what is beyond is in the tables."""
 MOST_ROWS = 14
+_SHARES = tuple(Fraction(*each) for each in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
+"""Percentiles of a distribution: its whiskers, its box, its middle."""
 _LOG_FROM = 8
 """Times that differ by more than this factor stand on a logarithmic axis."""
 
@@ -138,20 +140,24 @@ def _middles(grids: Sequence[BinGrid]) -> list[float]:
 
 
 def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPanel:
+    ceilings = {column: ceiling_of(column, grid.column(column), link) for column in grid.columns}
+    wholes = {
+        column: most if ceiling is None else ceiling.highest_bit_per_s
+        for column, ceiling in ceilings.items()
+    }
     return HeatPanel(
         grid.title,
         tuple(setting_value(grid.row_setting, row) for row in grid.rows),
         tuple(column.words for column in grid.columns),
         tuple(
-            tuple(_spot(grid, row, column, link, most) for column in grid.columns)
+            tuple(_spot(grid, row, column, wholes[column]) for column in grid.columns)
             for row in grid.rows
         ),
     )
 
 
-def _spot(
-    grid: BinGrid, row: LevelValue, column: TableColumn, link: Link | None, most: float | None
-) -> Spot:
+def _spot(grid: BinGrid, row: LevelValue, column: TableColumn, whole: float | None) -> Spot:
+    """A place of the map: its share of ``whole``, in bit/s, where that is known."""
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
     if place is None:
@@ -159,8 +165,6 @@ def _spot(
     found = place.throughputs_bit_per_s
     if not found:
         return Spot(None, "", titled(head, *{each.why_blank for each in place.blanks}), place.cell)
-    ceiling = ceiling_of(column, grid.column(column), link)
-    whole = most if ceiling is None else ceiling.highest_bit_per_s
     value = joined(" ", [figure(mean(found) / 1e6), "Mbit/s"])
     if whole is None:
         return Spot(None, "", titled(head, value), place.cell)
@@ -213,20 +217,15 @@ def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
 def _distributions(
     readings: Sequence[Reading], names: dict[str, str], *, several: bool
 ) -> Iterator[IntervalRow]:
-    for cell in dict.fromkeys(reading.cell for reading in readings):
-        trials = [reading for reading in readings if reading.cell == cell]
+    cells: dict[str, list[Reading]] = {}
+    for reading in readings:
+        cells.setdefault(reading.cell, []).append(reading)
+    for cell, trials in cells.items():
         histogram = pooled(trials)
         if histogram is None or histogram.count < 100:
             continue
-        shares = (
-            Fraction(1, 100),
-            Fraction(1, 4),
-            Fraction(1, 2),
-            Fraction(3, 4),
-            Fraction(99, 100),
-        )
         low, first, middle, third, high = (
-            (histogram.percentile(share) or 0) / 1e3 for share in shares
+            (histogram.percentile(share) or 0) / 1e3 for share in _SHARES
         )
         label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
         told = titled(label, joined(" ", [figure(middle, 1), "µs"]))

@@ -65,6 +65,7 @@ def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> 
 def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML, in a language. Everything that a host, a person or a file said is
     escaped."""
+    hosts = coverage.hosts(contents.run)
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     return (
         environment(_HERE, wording)
@@ -75,15 +76,15 @@ def page(contents: Contents, wording: Wording) -> str:
             style=style,
             script=script,
             version=VERSION,
-            **_first(contents),
+            **_first(contents, hosts),
             **_said(contents),
             **_shown(contents),
-            **_of_hosts(contents.run),
+            **_of_hosts(contents.run, hosts),
         )
     )
 
 
-def _first(contents: Contents) -> dict[str, Any]:
+def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """The answers with where they lead, the picture, and the facts in a strip."""
     run, first = contents.run, contents.first
     charts = [picture.chart.name for picture in contents.pictures]
@@ -99,7 +100,7 @@ def _first(contents: Contents) -> dict[str, Any]:
         "compared": [(each, to(each)) for each in first.lines.comparisons],
         "warnings": [(each, to(each)) for each in first.lines.warnings],
         "first_pictures": first.pictures,
-        "facts": strip(run, contents.readings),
+        "facts": strip(run, contents.readings, hosts),
         "downloads": downloads(run, contents.files),
     }
 
@@ -150,12 +151,11 @@ def _shown(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _of_hosts(run: Analysis) -> dict[str, Any]:
-    found = coverage.hosts(run)
+def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     return {
-        "hosts": found,
-        "shared": coverage.shared_machines(found),
-        "changes": coverage.changes(found),
+        "hosts": hosts,
+        "shared": coverage.shared_machines(hosts),
+        "changes": coverage.changes(hosts),
         "sessions": coverage.sessions(run),
     }
 

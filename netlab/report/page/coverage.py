@@ -71,6 +71,11 @@ class HostFacts:
     """How it was found by the last session."""
     facts: tuple[HostFact, ...]
 
+    def words_of(self, name: str) -> str:
+        """A fact as it was before the run, else as it was noted at all; empty: it was not."""
+        noted = {fact.name: fact.before or fact.after for fact in self.facts}
+        return noted.get(name) or dict(self.found).get(name, "")
+
     @property
     def noted_twice(self) -> bool:
         """Whether anything is known of it before and after."""
@@ -175,9 +180,8 @@ def shared_machines(found: Sequence[HostFacts]) -> tuple[str, ...]:
     """A sentence for each machine that several of the hosts run on, as their machine id tells."""
     machines: dict[str, list[str]] = {}
     for host in found:
-        known = dict(host.found) | {fact.name: fact.before or fact.after for fact in host.facts}
-        if known.get("machine_id"):
-            machines.setdefault(known["machine_id"], []).append(host.name)
+        if machine := host.words_of("machine_id"):
+            machines.setdefault(machine, []).append(host.name)
     return tuple(
         _(
             "{hosts}: one machine, so they share its CPUs and their load figures.",

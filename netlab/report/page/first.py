@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from netlab.experiment.records import Status
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Status, utc_of
 from netlab.messages import _, counted, joined
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.answers.first_screen import FirstLines, first_lines
+from netlab.report.answers.first_screen import FirstLines
 from netlab.report.first_picture.choice import pictures
 from netlab.report.first_picture.scene import FirstPicture
+from netlab.report.page.coverage import HostFacts
 from netlab.results.labels import SYSTEMS
 from netlab.results.layout import Layout
 from netlab.results.readings import Reading
 from netlab.units import format_rate
 
 if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
     from netlab.results.run import Run
 
 _SYSTEM = ("distribution", "os_release", "kernel", "os")
@@ -45,11 +45,15 @@ class LineTarget:
 
 
 def first_of(
-    run: Analysis, readings: Sequence[Reading], layout: Layout, charts: Sequence[object]
+    lines: FirstLines,
+    readings: Sequence[Reading],
+    layout: Layout,
+    link: Link | None,
+    charts: Sequence[object],
 ) -> First:
-    """Made from the run's records, and from the charts as no language has worded them yet."""
-    lines = first_lines(run, readings)
-    return First(lines, pictures(readings, layout, run.plan.link, charts, lines.judged))
+    """With its picture, made of the run's records and of the charts as no language has worded
+    them yet."""
+    return First(lines, pictures(readings, layout, link, charts, lines.judged))
 
 
 def anchors(
@@ -68,7 +72,9 @@ def anchors(
     return target
 
 
-def strip(run: Run, readings: Sequence[Reading]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def strip(
+    run: Run, readings: Sequence[Reading], hosts: Sequence[HostFacts]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(name, values): how much, how long, who, on which link, by which netlab."""
     cells = {reading.cell: False for reading in readings}
     for reading in readings:
@@ -84,8 +90,8 @@ def strip(run: Run, readings: Sequence[Reading]) -> tuple[tuple[str, tuple[str, 
         (_("measured by"), _measured_by(run)),
     ]
     told = ((name, (value,)) for name, value in found if value)
-    hosts = _hosts(run, readings)
-    return (*told, *([(_("hosts"), hosts)] if hosts else []))
+    named = _hosts(hosts, readings)
+    return (*told, *([(_("hosts"), named)] if named else []))
 
 
 def _measured_by(run: Run) -> str:
@@ -97,12 +103,7 @@ def _measured_by(run: Run) -> str:
 
 def _duration(readings: Sequence[Reading]) -> str:
     """From the first trial's beginning to the last one's."""
-    times = []
-    for reading in readings:
-        try:
-            times.append(datetime.fromisoformat((reading.started_at or "").replace("Z", "+00:00")))
-        except ValueError:
-            continue
+    times = [at for reading in readings if (at := utc_of(reading.started_at))]
     if len(times) < 2:
         return ""
     seconds = round((max(times) - min(times)).total_seconds())
@@ -114,16 +115,8 @@ def _duration(readings: Sequence[Reading]) -> str:
     )
 
 
-def _hosts(run: Run, readings: Sequence[Reading]) -> tuple[str, ...]:
+def _hosts(found: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
     """Hosts, then their system, a pair a system; where none is noted the pairings' systems."""
-    found: dict[str, dict[str, Any]] = {}
-    for session in run.sessions:
-        for name, facts in (session.get("hosts") or {}).items():
-            found.setdefault(str(name), {}).update(facts if isinstance(facts, dict) else {})
-    for note in run.facts:
-        facts = note.get("facts")
-        its = found.setdefault(str(note.get("host", "")), {})
-        its.update(facts if isinstance(facts, dict) else {})
     if not found:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
         known = [SYSTEMS[each] for each in letters if each in SYSTEMS]
@@ -131,9 +124,9 @@ def _hosts(run: Run, readings: Sequence[Reading]) -> tuple[str, ...]:
     if len(found) > _MOST_HOSTS:
         return (counted("{number} host", "{number} hosts", len(found)),)
     systems: dict[str, list[str]] = {}
-    for name, facts in found.items():
-        noted = [str(facts[key]) for key in _SYSTEM if facts.get(key)]
-        systems.setdefault(noted[0] if noted else "", []).append(name)
+    for host in found:
+        system = next((words for fact in _SYSTEM if (words := host.words_of(fact))), "")
+        systems.setdefault(system, []).append(host.name)
     return tuple(
         each for system, names in systems.items() for each in (joined(", ", names), system) if each
     )

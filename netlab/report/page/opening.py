@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
-from netlab.experiment.records import Status
+from netlab.experiment.records import Status, utc_of
 from netlab.messages import Message, _, counted, joined
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
@@ -175,7 +175,7 @@ def _when(readings: Sequence[Reading]) -> str:
         return ""
     least, most = min(trials.values()), max(trials.values())
     often = _times(least, most)
-    times = sorted(at for each in readings if (at := _time(each.started_at)) is not None)
+    times = sorted(at for each in readings if (at := utc_of(each.started_at)) is not None)
     if not times:
         return _("Each cell {often}.", often=often)
     return _("Each cell {often}, {when}.", often=often, when=_period(times[0], times[-1]))
@@ -191,15 +191,6 @@ def _times(least: int, most: int) -> Message:
     if most == 2:
         return _("twice")
     return counted("{times} time", "{times} times", most, times=most)
-
-
-def _time(text: str | None) -> datetime | None:
-    """A controller's wall clock; what is none is not known."""
-    try:
-        found = datetime.fromisoformat((text or "").replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found.tzinfo else None
 
 
 def _period(first: datetime, last: datetime) -> Message:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
+from netlab.experiment.records import utc_of
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Curve, Panel, Part, Strip
 from netlab.results.quantities import Quantity, quantities_of
@@ -29,7 +29,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
     """
     if len({reading.cell for reading in readings}) == len(readings):
         return None
-    begins = [at for reading in readings if (at := _seconds(reading)) is not None]
+    begins = [at.timestamp() for reading in readings if (at := utc_of(reading.started_at))]
     if not begins:
         return None
     first, last = min(begins), max(begins)
@@ -82,29 +82,19 @@ def _lines(
 ) -> tuple[Curve, ...]:
     """A line a cell: what it came to each time, in per cent off what it mostly came to."""
     lines = []
-    cells = dict.fromkeys(reading.cell for reading in group)
+    cells: dict[str, list[_Point]] = {}
+    for reading in group:
+        points = cells.setdefault(reading.cell, [])
+        at, value = utc_of(reading.started_at), quantity.in_unit(reading)
+        if at is not None and value is not None:
+            points.append(((at.timestamp() - first_s) / scale, value))
     joined = len(cells) <= _MAX_JOINED
-    for index, cell in enumerate(cells):
-        points: list[_Point] = []
-        for reading in group:
-            at, value = _seconds(reading), quantity.in_unit(reading)
-            if reading.cell == cell and at is not None and value is not None:
-                points.append(((at - first_s) / scale, value))
+    for index, points in enumerate(cells.values()):
         middle = median([value for _, value in points]) if len(points) > 1 else 0.0
         if middle:
             off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
             lines.append(Curve("", index, tuple(off), joined))
     return tuple(lines)
-
-
-def _seconds(reading: Reading) -> float | None:
-    """When a trial began, by the controller's wall clock."""
-    if not reading.started_at:
-        return None
-    try:
-        return datetime.fromisoformat(reading.started_at.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return None
 
 
 _MEANING = _(

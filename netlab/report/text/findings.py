@@ -8,6 +8,7 @@ from netlab.experiment.records import REASONS
 from netlab.findings.finding import Finding, Group
 from netlab.findings.kinds.kind import Templates
 from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.report.text.phrases import spanned
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.stream_findings import filled, throughput, value_of
 from netlab.report.text.trip_findings import parts
@@ -217,7 +218,7 @@ def _asked(finding: Finding) -> str:
         format_bytes(round(finding.evidence[name]))
         for name in ("least_asked_bytes", "most_asked_bytes")
     )
-    return least if least == most else _("{least} to {most}", least=least, most=most)
+    return spanned(least, most)
 
 
 def _named(finding: Finding) -> list[Message]:
@@ -253,7 +254,7 @@ def _difference(finding: Finding) -> str:
         f"{rounded(finding.evidence[name] / 1e6, 2):+f}"
         for name in ("least_difference_bit_per_s", "most_difference_bit_per_s")
     )
-    return least if least == most else _("{least} to {most}", least=least, most=most)
+    return spanned(least, most)
 
 
 def _more(number: float) -> str | None:

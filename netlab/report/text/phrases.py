@@ -51,6 +51,11 @@ def with_interval(value: float, half_width: float) -> Message:
     return joined(" ± ", [figure(value, decimals), f"{half_width:.{decimals}f}"])
 
 
+def spanned(least: str, most: str) -> str:
+    """``80.1 to 99.2``; one of the two where both read alike."""
+    return least if least == most else _("{least} to {most}", least=least, most=most)
+
+
 def listed(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *first, last = words

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.requirements import Demand, EndName, lacking
-from netlab.remote.agent import Agent
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.runner.host_values import HostValues, wrong_values
+from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.terminal import printable
 
 
@@ -38,29 +37,28 @@ def asking(say: Callable[[str], None]) -> AskHosts:
     """
 
     def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
-        with DaemonExecutor(AT_ONCE) as executor:
-            told = executor.map(partial(_ask_one, say=say), hosts)
+        with AgentGroup(say) as agents, DaemonExecutor(AT_ONCE) as executor:
+            failed = agents.log_in(hosts)
+            told = executor.map(lambda host: _answer(agents, host, failed.get(host.name)), hosts)
             return {host.name: each for host, each in zip(hosts, told, strict=True)}
 
     return ask
 
 
-def _ask_one(host: Host, say: Callable[[str], None]) -> HostAnswer:
+def _answer(agents: AgentGroup, host: Host, failure: Exception | None) -> HostAnswer:
+    """What a host says; whatever became of one, the others are asked."""
+    if isinstance(failure, UsageError):
+        raise failure
+    if failure is not None:
+        return HostAnswer(None, in_a_sentence(host, failure))
     if host.mirror is not None:
         return HostAnswer(None)
     try:
-        agent = Agent.open(host, say)
-    except UsageError:
-        raise
-    except Exception as error:  # whatever it is of one host, the others are asked
-        return HostAnswer(None, in_a_sentence(host, error))
-    try:
-        can = frozenset(str(agent.hello.get("capabilities", "")).split(","))
-        return HostAnswer(can, values=HostValues.of(agent.facts(), agent.hello))
+        hello = agents.hello(host)
+        can = frozenset(str(hello.get("capabilities", "")).split(","))
+        return HostAnswer(can, values=HostValues.of(agents.facts(host), hello))
     except NetlabError as error:
         return HostAnswer(None, in_a_sentence(host, error))
-    finally:
-        agent.close()
 
 
 def in_a_sentence(host: Host, error: Exception) -> str:

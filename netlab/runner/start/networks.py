@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netlab.errors import UsageError
 from netlab.remote.routes import addresses_in
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -102,8 +103,9 @@ def _addresses(
             yield device, each
 
 
-def named(commons: Sequence[Common]) -> str:
-    """For a person to choose: ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
-    return "; ".join(
+def several(commons: Sequence[Common]) -> UsageError:
+    """What is said where nobody is there to choose: ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
+    choices = "; ".join(
         f"--to {each.server_address} ({each.network}, {each.server_device})" for each in commons
     )
+    return UsageError(f"the hosts have several networks in common: {choices}")

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from netlab.errors import IncompleteRun
 from netlab.experiment.matrix import Link
-from netlab.runner.asked import Options
+from netlab.runner.asked import Options, to_go_on
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
@@ -50,6 +51,11 @@ class Measurable:
             file.write_text(self.matrix, encoding="utf-8")
             options = Options(matrix=file, into=into, patience_s=0.0)
             return run(options, progress, self.agents).folder
+
+
+def without_result(folder: Path) -> IncompleteRun:
+    """What a question whose trials all failed ends with."""
+    return IncompleteRun(f"there is no result; to try again: {to_go_on(folder)}")
 
 
 @contextmanager

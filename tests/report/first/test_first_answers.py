@@ -11,14 +11,16 @@ from made_readings import plan_of, planned, result
 
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import load
+from netlab.report import Report
 from netlab.report.answers import searches, streams, trips
-from netlab.report.answers.first_screen import MOST_WARNINGS, FirstLines, first_lines
+from netlab.report.answers.first_screen import MOST_WARNINGS, FirstLines
+from netlab.report.language.wording import Wording
+from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 
 
 def lines_of(name: str) -> FirstLines:
-    run = load(REPORTS / name)
-    return first_lines(run, readings(run))
+    return Report(load(REPORTS / name), Wording()).first_lines
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
 @pytest.mark.parametrize("folder", sorted(REPORTS.glob("*/run.json")), ids=lambda p: p.parent.name)
 def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path) -> None:
     run = load(folder.parent)
-    found, cells = first_lines(run, readings(run)), {cell.key for cell in run.plan.cells}
+    found, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
     assert found.answers
     for line in (*found.answers, *found.comparisons):
         assert line.cells
@@ -123,5 +125,5 @@ def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_
 
 
 def test_a_run_without_a_result_has_no_answers() -> None:
-    assert streams.answers([], Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)) == ()
+    assert streams.answers(lay_out([]), Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)) == ()
     assert trips.answers([]) == ()

@@ -26,6 +26,7 @@ from needs import AXE
 
 from netlab.findings.analysis import load
 from netlab.report import in_tables, write_report
+from netlab.report.answers.first_screen import first_lines
 from netlab.report.language.wording import Wording
 from netlab.report.page import Contents, cells_json, page
 from netlab.report.page.first import first_of
@@ -66,7 +67,8 @@ def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     layout = lay_out(in_tables(found))
     tables = overviews(layout, link), sections(layout, link, imported=True)
     cells = cells_json(run, found, Wording())
-    first, parts = first_of(run, found, layout, ()), parts_of(run, found)
+    lines = first_lines(run, found, layout)
+    first, parts = first_of(lines, found, layout, run.plan.link, ()), parts_of(run, found)
     contents = Contents(run, found, *tables, parts, (), 0, cells, first, frozenset())
     text = page(contents, Wording())
     (run.path / "index.html").write_text(text, encoding="utf-8")

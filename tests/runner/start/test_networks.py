@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from netlab.runner.start.networks import common_networks, has_address, named, routed
+from netlab.runner.start.networks import common_networks, has_address, routed, several
 
 SERVER = (
     "lo=127.0.0.1/8,lo=::1/128,eth0=192.0.2.5/24,eth1=10.0.0.1/24,eth1=fe80::1/64,eth1=fd00::1/64"
@@ -62,7 +62,10 @@ def test_what_a_host_says_wrongly_is_no_address(addresses: str) -> None:
 
 def test_several_are_named_with_the_option_that_chooses_one() -> None:
     found = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
-    assert named(found) == "--to 10.0.0.1 (10.0.0.0/24, eth1); --to fd00::1 (fd00::/64, eth1)"
+    assert str(several(found)) == (
+        "the hosts have several networks in common: "
+        "--to 10.0.0.1 (10.0.0.0/24, eth1); --to fd00::1 (fd00::/64, eth1)"
+    )
 
 
 def test_an_address_of_the_host_is_known_and_one_of_nobody_is_not() -> None:
