@@ -28,10 +28,12 @@ def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabS
         lab.down(options.name, forget=True)
 
 
-def netlab(*words: str, accept: Sequence[int] = (0,)) -> subprocess.CompletedProcess[str]:
+def netlab(
+    *words: str, accept: Sequence[int] = (0,), timeout_s: float = 1800
+) -> subprocess.CompletedProcess[str]:
     """Run netlab's command to its end; its words are shown when its exit status is another."""
     done = subprocess.run(
-        [*NETLAB, *words], cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False
+        [*NETLAB, *words], cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
     )
     if done.returncode not in accept:
         raise SystemExit(

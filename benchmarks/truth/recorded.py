@@ -1,37 +1,67 @@
-"""The nettest, UDPmirror and payload experiments in the lab, as `reports/` keeps them.
+"""The experiments of the documents in the lab, as `reports/` keeps them.
 
-`make benchmark-recorded` measures each at a tenth of its counts, at 100 Mbit/s and unshaped, among
-Linux hosts and with Windows programs under wine: 15 minutes. With `--scale 1` in full: an hour and
-a half. Each run lands in a folder below `--into`, with its report.
+`make benchmark-recorded` measures each, at 100 Mbit/s and unshaped, among Linux hosts and with
+Windows programs under wine; what has counts at a tenth of them, and with `--scale 1` in full. Each
+run lands in a folder below `--into`, with its report.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from benchmarks.stage import ROOT, Verdict, a_lab, finish, netlab
 from netlab import load
+from netlab.lab import LabState
+from netlab.lab.network import NAMESPACES
 
 RATE_BIT_PER_S = 100e6
+LONGEST_RUN_S = 5 * 3600
+ECHO_PORT = 7
 FOUR = "pairings=[LL,WL,LW,WW]"
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A shipped matrix in one kind of lab; the folder of its run is named for both."""
+    """A matrix in one kind of lab; the folder of its run is named for both."""
 
     name: str
     matrix: str
+    """A shipped one, or the path of one beside this file."""
     rate_bit_per_s: float | None = None
     lab: dict[str, Any] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
+    is_scaled: bool = True
+    """Whether it has counts that ``--scale`` makes smaller."""
+    echo_at: str | None = None
+    """The host on which an echo of another make answers, as the inventory's host ``echo``."""
 
+
+ECHO_CONF = """\
+service echo
+{{
+    id = echo
+    type = INTERNAL UNLISTED
+    socket_type = dgram
+    protocol = udp
+    port = {port}
+    bind = {address}
+    wait = yes
+    cps = 10000000 1
+    user = root
+}}
+"""
+"""The datagram echo that xinetd has in itself; after 50 datagrams a second it rests otherwise."""
 
 ROUTER = {"topology": "router"}
 CHECKSUMS = {"checksums": "software"}
@@ -45,12 +75,45 @@ RECORDINGS = (
         {**ROUTER, "windows": 1, "linux": 1},
         ("pairings=[WL,LW]", "repeats=3"),
     ),
+    Recording(
+        "lab-report-lab", "lab-report", RATE_BIT_PER_S, {"windows": 2}, ("duration=1s",), False
+    ),
+    Recording(
+        "connection-kinds-lab",
+        "connection-kinds",
+        RATE_BIT_PER_S,
+        {"linux": 4, "windows": 1, "second_rate": 10e6, "second_hosts": ("linux-c", "linux-d")},
+        ("duration=1s", "repeats=3"),
+        False,
+    ),
+    Recording(
+        "rfc2544-lab",
+        "rfc2544",
+        RATE_BIT_PER_S,
+        {**ROUTER, "device_rate": 80e6},
+        ("duration=10s",),
+        False,
+    ),
     # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
-    Recording("udp-mirror-lab", "udp-mirror", RATE_BIT_PER_S, CHECKSUMS, ("repeats=20",)),
+    Recording(
+        "udp-mirror-lab",
+        "udp-mirror-lab.yaml",
+        RATE_BIT_PER_S,
+        CHECKSUMS,
+        is_scaled=False,
+        echo_at="linux-b",
+    ),
     Recording("udp-mirror-lab-unshaped", "udp-mirror", None, CHECKSUMS, ("repeats=20",)),
     Recording("udp-mirror-lab-windows", "udp-mirror", None, {"windows": 2}, (FOUR,)),
-    Recording("payload-lab", "payload", RATE_BIT_PER_S, {"windows": 1}, ("pairings=[LL,WL]",)),
-    Recording("payload-lab-unshaped", "payload", None),
+    Recording(
+        "payload-lab",
+        "payload",
+        RATE_BIT_PER_S,
+        {"windows": 1},
+        ("pairings=[LL,WL]",),
+        is_scaled=False,
+    ),
+    Recording("payload-lab-unshaped", "payload", is_scaled=False),
 )
 
 
@@ -60,24 +123,53 @@ def record(of: Recording, scale: float, into: Path) -> tuple[int, int, float]:
     with a_lab(of.rate_bit_per_s, **of.lab) as made, tempfile.TemporaryDirectory() as folder:
         matrix = Path(folder) / f"{of.matrix}.yaml"
         matrix.write_text(_matrix_of(of), "utf-8")
-        words = ["run", str(matrix), "--into", str(into), "--hosts", str(made.hosts_file)]
-        # A matrix without counts has nothing to scale.
-        settings = (*of.settings, *((f"scale={scale}",) if of.matrix != "payload" else ()))
-        netlab(*words, *(word for each in settings for word in ("--set", each)), accept=(0, 3))
+        settings = (*of.settings, *((f"scale={scale}",) if of.is_scaled else ()))
+        chosen = [word for each in settings for word in ("--set", each)]
+        with _echo(of, made, Path(folder)) as hosts:
+            words = ["run", str(matrix), "--into", str(into), "--hosts", str(hosts)]
+            netlab(*words, *chosen, accept=(0, 3), timeout_s=LONGEST_RUN_S)
     frame = load(into).frame
     told = int(frame["status"].isin(["ok", "impossible"]).sum())
     return told, len(frame), time.monotonic() - began
 
 
 def _matrix_of(of: Recording) -> str:
-    """The shipped matrix; that of a cable as fast as the CPU without the link, whose rate it is."""
-    text = (ROOT / "matrices" / f"{of.matrix}.yaml").read_text("utf-8")
-    if of.rate_bit_per_s is not None:
-        return text
-    unstated, links = re.subn(r"^link: .*\n", "", text, flags=re.MULTILINE)
-    if links != 1:
-        raise SystemExit(f"matrices/{of.matrix}.yaml: not one line that begins with link:")
-    return unstated
+    """The matrix with the lab's rate in its link; of a cable as fast as the CPU without a link,
+    whose rate it is."""
+    shipped = ROOT / "matrices" / f"{of.matrix}.yaml"
+    file = Path(__file__).with_name(of.matrix) if of.matrix.endswith(".yaml") else shipped
+    text = file.read_text("utf-8")
+    if of.rate_bit_per_s is None:
+        changed, links = re.subn(r"^link: .*\n", "", text, flags=re.MULTILINE)
+    else:
+        rate = f"rate: {of.rate_bit_per_s / 1e6:g}Mbit"
+        changed, links = re.subn(r"(?<=^link: \{)rate: \w+", rate, text, flags=re.MULTILINE)
+    if links != 1 and (of.rate_bit_per_s is None or "link:" in text):
+        raise SystemExit(f"{file}: not one line that begins with link:")
+    return changed
+
+
+@contextmanager
+def _echo(of: Recording, made: LabState, folder: Path) -> Iterator[Path | None]:
+    """The inventory; with the echo in it, for as long as it runs."""
+    if of.echo_at is None:
+        yield made.hosts_file
+        return
+    (host,) = (each for each in made.hosts if each.name == of.echo_at)
+    conf = folder / "xinetd.conf"
+    conf.write_text(ECHO_CONF.format(address=host.addresses[0], port=ECHO_PORT), "utf-8")
+    hosts = folder / "hosts.yaml"
+    found = yaml.safe_load(made.hosts_file.read_text("utf-8")) if made.hosts_file else {}
+    mirror = {"address": host.addresses[0], "port": ECHO_PORT}
+    found["hosts"]["echo"] = {"os": "X", "mirror": mirror}
+    hosts.write_text(yaml.safe_dump(found, sort_keys=False), "utf-8")
+    inside = ("nsenter", f"--net={NAMESPACES / host.namespace}", "taskset", "--cpu-list", "1")
+    words = [*inside, "xinetd", "-dontfork", "-f", str(conf), "-pidfile", str(folder / "pid")]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as echo:
+        try:
+            yield hosts
+        finally:
+            echo.terminate()
 
 
 def main() -> int:
