@@ -80,11 +80,10 @@ RECORDINGS = (
     ),
     Recording(
         "connection-kinds-lab",
-        "connection-kinds",
+        "connection-kinds-lab.yaml",
         RATE_BIT_PER_S,
-        {"linux": 4, "windows": 1, "second_rate": 10e6, "second_hosts": ("linux-c", "linux-d")},
-        ("duration=1s", "repeats=3"),
-        False,
+        {"linux": 4, "windows": 1, "second_rate": 10e6},
+        is_scaled=False,
     ),
     Recording(
         "rfc2544-lab",
