@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from netlab.messages import Message, sentence_case
 from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
+from netlab.report.page.drawing_address import drawing_address
 from netlab.report.tables.elements import Chart, Table, TableLine
 from netlab.terminal import printable
 
@@ -62,8 +63,7 @@ def environment(folder: Path, wording: Wording) -> Environment:
 def _data_uri(svg: bytes) -> str:
     from markupsafe import Markup
 
-    data = base64.b64encode(svg).decode("ascii")
-    return Markup("data:image/svg+xml;base64,") + Markup(data)  # noqa: S704 - base64 needs no escape
+    return Markup(drawing_address(svg))  # noqa: S704 - what ends an attribute is not in it
 
 
 def _digest(text: str) -> str:
