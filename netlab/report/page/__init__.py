@@ -6,6 +6,7 @@ nothing else and no connection: what a host or a file said can neither run nor c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,12 @@ from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
+from netlab.report.page.cell_findings import findings_by_cell
 from netlab.report.page.environment import environment
 from netlab.report.page.first import First, anchors, downloads, strip
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
+from netlab.report.page.repeat import repeat_words
 from netlab.report.page.script_words import script_words
 from netlab.report.tables.elements import Chart, GridTable, Part
 from netlab.report.tables.tables import TableSection
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
+SCRIPTS = ("base.js", "tables.js", "cell_charts.js", "cell.js", "page.js")
+"""Files of the page's one script, in their order: one function, so that nothing of it is global."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +64,15 @@ class Contents:
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
     """All cells of a run with their records and findings, packed, as the page carries them."""
-    return script_json(packed(cells_of(run, readings, sentences_of(run)), wording))
+    return script_json(packed(cells_of(run, readings, findings_by_cell(run)), wording))
 
 
 def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML, in a language. Everything that a host, a person or a file said is
     escaped."""
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    parts = ((_HERE / "script" / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "(() => {{\n{}\n}})();".format("\n".join(parts))
     return (
         environment(_HERE, wording)
         .get_template("page.html.j2")
@@ -74,6 +81,7 @@ def page(contents: Contents, wording: Wording) -> str:
             words=script_words(wording),
             style=style,
             script=script,
+            repeat=json.dumps(repeat_words(contents.run)),
             version=VERSION,
             **_first(contents),
             **_said(contents),
