@@ -223,14 +223,22 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
 @cli.command()
 @RUN
 @hosts_option("the one that the run was begun with")
+@click.option(
+    "--redo",
+    multiple=True,
+    metavar="WORDS",
+    help="Measure these cells again, and nothing else: keys, pairings or tests.",
+)
 @JSON
 @REPORT
 @loudness_options
-def resume(folder: Path, hosts: Path | None, as_json: bool, with_report: bool) -> None:
+def resume(
+    folder: Path, hosts: Path | None, redo: tuple[str, ...], as_json: bool, with_report: bool
+) -> None:
     """Go on with RUN, by its own matrix and all that was asked of it."""
     from netlab.runner.asked import options_to_resume
 
-    _measure(options_to_resume(folder, hosts), as_json=as_json, with_report=with_report)
+    _measure(options_to_resume(folder, hosts, redo), as_json=as_json, with_report=with_report)
 
 
 @cli.command()

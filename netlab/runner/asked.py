@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class Options:
     retries: int = 1
     redo: tuple[str, ...] = ()
     """Words as ``choice.redo_of`` takes them."""
+    nothing_else: bool = False
+    """Measure the cells of ``redo`` alone, not what else is missing."""
     wait_s: float = 0.0
     patience_s: float = PATIENCE_S
     """What is away is waited for from its loss on, once nothing else is left."""
@@ -57,11 +59,14 @@ def data_of(options: Options, folder: Path) -> dict[str, Any]:
     }
 
 
-def options_to_resume(folder: Path, hosts: Path | None = None) -> Options:
+def options_to_resume(
+    folder: Path, hosts: Path | None = None, redo: tuple[str, ...] = ()
+) -> Options:
     """What the last session of the run in ``folder`` was asked; ``hosts`` in its inventory's place.
 
-    Cells are measured again (``redo``) only where that session did not come to its end. UsageError
-    where the folder does not say, StoreError where it cannot be read.
+    With ``redo`` those cells are measured again, and nothing else. Without it cells are measured
+    again only where that session did not come to its end. UsageError where the folder does not
+    say, StoreError where it cannot be read.
     """
     stored = read(folder, RUN_CHECK)
     notes = [note for note in stored.notes if note.kind in (NOTE, "session-end")]
@@ -73,11 +78,12 @@ def options_to_resume(folder: Path, hosts: Path | None = None) -> Options:
         )
     ended = notes[-1].kind != NOTE
     try:
-        return _options(asked, folder, hosts, ended=ended)
+        options = _options(asked, folder, hosts, ended=ended)
     except (KeyError, TypeError, ValueError):
         raise UsageError(
             f"{folder}: line {asked.line} of its journal is damaged: it does not say what was asked"
         ) from None
+    return replace(options, redo=redo, nothing_else=True) if redo else options
 
 
 def _options(asked: Note, folder: Path, hosts: Path | None, *, ended: bool) -> Options:

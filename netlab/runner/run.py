@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
-from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError
+from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
@@ -62,8 +62,7 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
     inventory = inventory_for(matrix, options.hosts or options.matrix)
-    chosen = chosen_of(cells, options.only)
-    check_redo(options.redo, chosen)
+    chosen = _chosen(options, cells)
     possible = possible_of(chosen, inventory)
     if options.strict and possible.sentence:
         raise HostError(f"--strict: {possible.sentence}")
@@ -92,6 +91,19 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
         state = counts(folder, chosen)
         left = unreachable if state.get("pending") else ()
         return Outcome(folder.path, state, left, to_go_on(folder.path))
+
+
+def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """The cells that this session is about; UsageError for a word that means none."""
+    if not options.nothing_else:
+        chosen = chosen_of(cells, options.only)
+        check_redo(options.redo, chosen)
+        return chosen
+    # Whatever pairings an earlier session was about: the cell is named.
+    redo = redo_of(options.redo, cells, {})
+    if not redo:
+        raise UsageError("what failed is measured again by `netlab resume` without --redo")
+    return tuple(cell for cell in cells if cell.key in redo)
 
 
 @dataclass(frozen=True, slots=True)

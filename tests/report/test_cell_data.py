@@ -26,6 +26,7 @@ from made_readings import (
 from netlab.findings.analysis import Analysis, load
 from netlab.report.language.wording import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
+from netlab.report.page.cell_findings import CellFinding
 from netlab.report.page.opening import opening
 from netlab.report.page.small_charts import MAX_LINES, interval_rates, small_charts
 from netlab.results.readings import readings
@@ -35,7 +36,7 @@ LIMITS = FIXTURES / "limits-linux"
 
 
 def pieces_of(
-    run: Analysis, findings: dict[str, tuple[str, ...]] | None = None
+    run: Analysis, findings: dict[str, tuple[CellFinding, ...]] | None = None
 ) -> tuple[Piece, ...]:
     return packed(cells_of(run, readings(run), findings or {}), Wording())
 
@@ -61,9 +62,9 @@ def streams(number: int) -> list[PlannedCell]:
 
 def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured() -> None:
     run = load(LIMITS)
-    cells = unpacked(pieces_of(run, {run.plan.cells[0].key: ("It is full.",)}))
+    cells = unpacked(pieces_of(run, {run.plan.cells[0].key: (CellFinding("It is full."),)}))
     assert [cell["key"] for cell in cells] == [cell.key for cell in run.plan.cells]
-    assert cells[0]["findings"] == ["It is full."]
+    assert [each["text"] for each in cells[0]["findings"]] == ["It is full."]
     for cell in cells:
         for trial in cell["trials"]:
             record = run.latest[cell["key"], trial["trial"]]
@@ -171,7 +172,7 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
     values = {f"sender_tcp_series_{name}": value for name, value in SERIES.items()}
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
     (found,) = unpacked(pieces_of(run))
-    window, round_trip = found["charts"]
+    window, round_trip, again = found["charts"]
     assert (window["title"], window["y"]) == ("TCP’s congestion window", "KiB")
     assert window["x"] == round_trip["x"] == "seconds since the window opened"
     assert [(line["label"], line["joined"]) for line in window["lines"]] == [
@@ -181,6 +182,8 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
     assert window["lines"][2]["points"] == [[0.03, 21], [0.03, 21]]
     assert (round_trip["title"], round_trip["y"]) == ("TCP’s round trip", "ms")
     assert round_trip["lines"][1]["points"] == [[0, 1], [0.01, 2], [0.02, 3], [0.03, 2.1]]
+    assert (again["title"], again["y"]) == ("Segments that TCP sent again", "segments in all")
+    assert [y for _x, y in again["lines"][0]["points"]] == SERIES["retransmissions"]
 
 
 def test_of_a_system_that_tells_less_there_is_less_and_both_ways_have_their_own(make: Make) -> None:
@@ -204,7 +207,7 @@ def test_a_long_series_is_thinned_and_keeps_its_times(make: Make) -> None:
         "sender_tcp_series_retransmissions": list(range(count)),
     }
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    (chart,) = unpacked(pieces_of(run))[0]["charts"]
+    chart, _again = unpacked(pieces_of(run))[0]["charts"]
     line, marks = chart["lines"]
     assert 100 <= len(line["points"]) <= 200
     assert len(marks["points"]) <= 200

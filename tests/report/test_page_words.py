@@ -23,18 +23,19 @@ from netlab.messages import _
 from netlab.report import write_report
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
+from netlab.report.page import SCRIPTS
 from netlab.report.page.cell_data import cells_of, packed
+from netlab.report.page.cell_findings import findings_by_cell
 from netlab.report.page.environment import environment
 from netlab.report.page.opening import opening
 from netlab.report.page.script_words import script_words
-from netlab.report.text.summary import sentences_of
 from netlab.results.readings import readings
 
 PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
 PROSE = re.compile(r"[A-Za-z’]{2,}[.:,;]? [A-Za-z]+|^[A-Z][a-z]+$")
 CODE = {
-    *("use strict", "tbody tr", "td, th", "line look-", "dot look-"),
+    *("use strict", "tbody tr", "td, th", "line look-", "dot trial look-"),
     *(
         "table button[data-cell]",
         "tr.columns th",
@@ -45,26 +46,37 @@ CODE = {
 """Of the script's literals what looks like prose."""
 
 
+def script_text() -> str:
+    return "\n".join((PAGE / "script" / name).read_text("utf-8") for name in SCRIPTS)
+
+
 def pseudo() -> Translated:
     return Translated("de", Pseudo())
 
 
 def cells_in(run: Analysis) -> Iterator[dict[str, Any]]:
     """The data of each cell in the made-up language."""
-    for piece in packed(cells_of(run, readings(run), sentences_of(run)), pseudo()):
+    for piece in packed(cells_of(run, readings(run), findings_by_cell(run)), pseudo()):
         yield from json.loads(gzip.decompress(base64.b64decode(piece.data)))["cells"]
 
 
 def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(place, text) of all that a reader is shown of a cell, but for what a host said."""
     yield "name", cell["name"]
-    for part in ("findings", "figures"):
-        yield from ((part, each) for each in cell[part])
-    for name, value in cell["settings"]:
-        yield from (("setting", name), (f"value of {name}", value))
+    yield from (("figures", each) for each in cell["figures"])
+    for each in cell["findings"]:
+        yield from (("findings", each["text"]), ("advice", each["advice"]))
+    for name, asked, effective, _differs in cell["settings"]:
+        yield from (
+            ("setting", name),
+            (f"value of {name}", asked),
+            (f"effect of {name}", effective),
+        )
     for chart in cell["charts"]:
         yield from ((f"chart {axis}", chart[axis]) for axis in ("title", "x", "y"))
         yield from (("line", line["label"]) for line in chart["lines"])
+        yield from (("mark", words) for _from, _until, words, _trial in chart.get("marks", ()))
+        yield from (("limit", words) for _level, words in chart.get("limits", ()))
     for trial in cell["trials"]:
         yield from ((part, trial[part]) for part in ("status", "why", "ends"))
 
@@ -113,7 +125,7 @@ def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() 
 
 
 def test_the_script_has_no_words_of_its_own() -> None:
-    script = re.sub(r"/\*.*?\*/", "", (PAGE / "page.js").read_text("utf-8"), flags=re.DOTALL)
+    script = re.sub(r"/\*.*?\*/", "", script_text(), flags=re.DOTALL)
     script = re.sub(r"// .*", "", script)
     literals = re.findall(r'"([^"\n]*)"|`([^`]*)`', script)
     words = {re.sub(r"\$\{[^}]*\}", "", one or other) for one, other in literals}
@@ -122,7 +134,7 @@ def test_the_script_has_no_words_of_its_own() -> None:
 
 
 def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> None:
-    calls = CALLS.findall((PAGE / "page.js").read_text("utf-8"))
+    calls = CALLS.findall(script_text())
     assert {each for call in calls for each in call if each} == set(
         json.loads(script_words(Wording()))
     )
@@ -144,11 +156,13 @@ def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) ->
             "[...document.querySelectorAll('#cell [aria-label]')]"
             ".map((each) => each.getAttribute('aria-label')).concat("
             "[...document.querySelectorAll('#cell :is(caption, th, summary, label, li, figcaption,"
-            " button, h2)')].map((each) => each.textContent))"
+            " button, h2)')].map((each) => [...each.childNodes].filter((child) =>"
+            " child.nodeName !== 'DETAILS').map((child) => child.textContent).join('')))"
         )
         assert tab.run("document.documentElement.lang") == "de"
         assert tab.complaints == []
     names = names_of(run) | {name for each in run.records for name in each.values}
+    names |= {name for each in run.findings for name in each.evidence}
     own = [of_data.sub(" ", text) for text in shown if text]
     assert [text for text in own if unsaid(text, names)] == []
     assert any("mean" in text for text in shown if text)

@@ -57,6 +57,14 @@ def test_the_same_is_asked_again_but_no_cell_is_redone_twice(tmp_path: Path, end
     assert (found.matrix, found.hosts, found.into) == (run / "matrix.yaml", hosts, run)
 
 
+def test_cells_to_measure_again_are_all_that_is_measured_then(tmp_path: Path) -> None:
+    options = Options(matrix=Path("m"), only=("ll",), redo=("failed",))
+    run = folder_of(tmp_path / "one", options, ended=False)
+    found = options_to_resume(run, redo=("LL-one",))
+    assert (found.redo, found.nothing_else, found.only) == (("LL-one",), True, ("ll",))
+    assert not options_to_resume(run).nothing_else
+
+
 def test_run_and_inventory_may_be_moved_together(tmp_path: Path) -> None:
     before = tmp_path / "before"
     (before / "runs").mkdir(parents=True)

@@ -127,6 +127,28 @@ def test_a_cell_can_be_measured_again_and_its_old_record_stays(lab: Path) -> Non
     assert len(netlab.load(lab / "out").frame) == CELLS
 
 
+def test_resume_redo_measures_that_cell_and_nothing_else(lab: Path) -> None:
+    run(lab, "run", "matrix.yaml", "--into", "out", "--no-report")
+    key, missing = (cell.key for cell in netlab.load(lab / "out").plan.cells[:2])
+    journal = lab / "out" / "journal.jsonl"
+    is_of = '"kind":"record"'
+    kept = [
+        line
+        for line in journal.read_text().splitlines(keepends=True)
+        if not (is_of in line and missing in line)
+    ]
+    journal.write_text("".join(kept))
+    done = run(lab, "resume", "out", "--no-report", "--redo", key)
+    assert done.returncode == 0, done.stderr
+    found = records(lab / "out")
+    assert sum(key in line for line in found) == 2
+    assert sum(missing in line for line in found) == 0
+    assert len(found) == CELLS
+    again = run(lab, "resume", "out", "--no-report", "--redo", "failed")
+    assert again.returncode == 2
+    assert "without --redo" in again.stderr
+
+
 def test_json_is_a_line_a_record_on_standard_output(lab: Path) -> None:
     done = run(lab, "run", "matrix.yaml", "--into", "out", "--json", "--no-report")
     events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,6 +6,7 @@ nothing else and no connection: what a host or a file said can neither run nor c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,12 @@ from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
+from netlab.report.page.cell_findings import findings_by_cell
 from netlab.report.page.environment import environment
 from netlab.report.page.first import First, anchors, downloads, strip
 from netlab.report.page.methods import methods
 from netlab.report.page.opening import opening
+from netlab.report.page.repeat import repeat_words
 from netlab.report.page.script_words import script_words
 from netlab.report.tables.elements import Chart, GridTable, Part
 from netlab.report.tables.tables import TableSection
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
+SCRIPTS = ("base.js", "tables.js", "cell_charts.js", "cell.js", "page.js")
+"""Files of the page's one script, in their order: one function, so that nothing of it is global."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +64,15 @@ class Contents:
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
     """All cells of a run with their records and findings, packed, as the page carries them."""
-    return script_json(packed(cells_of(run, readings, sentences_of(run)), wording))
+    return script_json(packed(cells_of(run, readings, findings_by_cell(run)), wording))
 
 
 def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML, in a language. Everything that a host, a person or a file said is
     escaped."""
-    hosts = coverage.hosts(contents.run)
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    parts = ((_HERE / "script" / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "(() => {{\n{}\n}})();".format("\n".join(parts))
     return (
         environment(_HERE, wording)
         .get_template("page.html.j2")
@@ -75,16 +81,17 @@ def page(contents: Contents, wording: Wording) -> str:
             words=script_words(wording),
             style=style,
             script=script,
+            repeat=json.dumps(repeat_words(contents.run)),
             version=VERSION,
-            **_first(contents, hosts),
+            **_first(contents),
             **_said(contents),
             **_shown(contents),
-            **_of_hosts(contents.run, hosts),
+            **_of_hosts(contents.run),
         )
     )
 
 
-def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
+def _first(contents: Contents) -> dict[str, Any]:
     """The answers with where they lead, the picture, and the facts in a strip."""
     run, first = contents.run, contents.first
     charts = [picture.chart.name for picture in contents.pictures]
@@ -100,7 +107,7 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         "compared": [(each, to(each)) for each in first.lines.comparisons],
         "warnings": [(each, to(each)) for each in first.lines.warnings],
         "first_pictures": first.pictures,
-        "facts": strip(run, contents.readings, hosts),
+        "facts": strip(run, contents.readings),
         "downloads": downloads(run, contents.files),
     }
 
@@ -151,11 +158,12 @@ def _shown(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
+def _of_hosts(run: Analysis) -> dict[str, Any]:
+    found = coverage.hosts(run)
     return {
-        "hosts": hosts,
-        "shared": coverage.shared_machines(hosts),
-        "changes": coverage.changes(hosts),
+        "hosts": found,
+        "shared": coverage.shared_machines(found),
+        "changes": coverage.changes(found),
         "sessions": coverage.sessions(run),
     }
 

@@ -17,9 +17,12 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
-from netlab.report.page.small_charts import SmallChart, small_charts
+from netlab.report.page.cell_findings import CellFinding
+from netlab.report.page.effective import effective_settings
+from netlab.report.page.series_marks import levels_of, marks_of
+from netlab.report.page.small_charts import MAX_LINES, SmallChart, small_charts
 from netlab.results.ceilings import ceiling_of
-from netlab.results.labels import figure, setting_name, setting_value
+from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
 from netlab.results.readings import FLOWS, STATUSES, Reading
@@ -58,13 +61,13 @@ class CellView:
     """The record that counts of each of these; ``None`` where there is none yet."""
     ceilings: Mapping[str, float]
     """Wire ceiling of each flow that has one, bit/s."""
-    findings: tuple[str, ...]
+    findings: tuple[CellFinding, ...]
 
 
 def cells_of(
-    run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[str]]
+    run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[CellFinding]]
 ) -> Iterator[CellView]:
-    """The cells of a run in the plan's order; ``findings`` has sentences by the cell's key."""
+    """The cells of a run in the plan's order; ``findings`` has those of each by the cell's key."""
     names = names_of(readings)
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
@@ -114,19 +117,26 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
 
 
 def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    ok = [
-        (reading, record.values)
+    done = [
+        (reading, record)
         for reading, record in zip(cell.readings, cell.records, strict=True)
         if record is not None and reading.status == "ok"
     ]
+    ok = [(reading, record.values) for reading, record in done]
+    shown = [record for _reading, record in done[:MAX_LINES]]
+    marks = {flow: marks_of(shown, flow, cell.findings) for flow in FLOWS}
+    charts = small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
     settings = cell.readings[0].settings if cell.readings else {}
     quantities = tuple(dict.fromkeys(q for r in cell.readings for q in quantities_of(r)))
     return {
         "key": printable(cell.key),
         "name": say(cell.name),
-        "settings": [[say(setting_name(n)), say(setting_value(n, v))] for n, v in settings.items()],
-        "findings": [say(each) for each in cell.findings],
-        "charts": [_chart(each, say) for each in small_charts(ok, cell.ceilings)],
+        "settings": [
+            [say(each.name), say(each.asked), say(each.effective), each.differs]
+            for each in effective_settings(settings, [values for _reading, values in ok])
+        ],
+        "findings": [_finding(each, say) for each in cell.findings],
+        "charts": [_chart(each, say) for each in charts],
         "figures": [say(joined(", ", [each.name, each.unit])) for each in quantities],
         "trials": [
             {
@@ -174,7 +184,24 @@ def _value(value: Value, say: _Say) -> Value:
     return printable(value) if isinstance(value, str) else value
 
 
+def _finding(finding: CellFinding, say: _Say) -> dict[str, Any]:
+    return {
+        "text": say(finding.sentence),
+        "warning": finding.is_warning,
+        "advice": say(finding.advice),
+        "evidence": [[name, float(f"{v:.6g}")] for name, v in finding.evidence.items()],
+        "trials": finding.trials,
+    }
+
+
 def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
+    further = {
+        "trials": chart.trials,
+        "mean": chart.mean,
+        "limits": [[each.level, say(each.words)] for each in chart.limits],
+        "afloat": not chart.from_zero,
+        "marks": [[each.from_s, each.until_s, say(each.words), each.trial] for each in chart.marks],
+    }
     return {
         "title": say(chart.title),
         "x": say(chart.x_label),
@@ -184,6 +211,8 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
             {"label": say(line.label), "joined": line.joined, "points": line.points}
             for line in chart.lines
         ],
+        # Most charts have none of these, and the page carries them all.
+        **{name: value for name, value in further.items() if value},
     }
 
 

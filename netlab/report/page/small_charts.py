@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
-from netlab.messages import _
+from netlab.messages import _, sentence_case
+from netlab.report.page.series_marks import SeriesLevel, SeriesMark
 from netlab.report.tables.elements import Curve
+from netlab.results.quantities import quantities_of
 from netlab.results.readings import FLOWS, Reading
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
+from netlab.stats import mean
 from netlab.stats.histogram import Histogram, from_pairs, middle_of
+from netlab.stats.intervals import MIN_TRIALS, interval
 
 MAX_LINES = 12
 """Trials drawn of a cell; more lines than these are a tangle."""
@@ -27,7 +31,7 @@ _Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SmallChart:
-    """One small diagram, y from zero; a line a trial, or a kind of point."""
+    """One small diagram; a line a trial, or a kind of point."""
 
     title: str
     x_label: str
@@ -36,19 +40,42 @@ class SmallChart:
     lines: tuple[Curve, ...]
     level: float | None = None
     """The wire ceiling in the unit of y, where it is known."""
+    trials: tuple[tuple[int, float], ...] = ()
+    """(place of its line, mean) of each trial, in the unit of y."""
+    mean: tuple[float, float, float] | None = None
+    """The trials' mean between the ends of its 95 % interval, from three trials upwards."""
+    limits: tuple[SeriesLevel, ...] = ()
+    """What findings say it is limited to."""
+    marks: tuple[SeriesMark, ...] = ()
+    """Where findings tell a time."""
+    from_zero: bool = True
+    """Whether y begins there; else below the least of its points, which nothing joins."""
 
 
 def small_charts(
-    trials: Sequence[tuple[Reading, _Values]], ceilings: Mapping[str, float]
+    trials: Sequence[tuple[Reading, _Values]],
+    ceilings: Mapping[str, float],
+    marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
+    limits: tuple[SeriesLevel, ...] = (),
 ) -> tuple[SmallChart, ...]:
-    """What the trials of one cell hold as a series; empty where they hold none.
+    """What the trials of one cell hold as a series, and each trial's figure; empty where they hold
+    none and there is one figure only.
 
     ``trials`` are those that are ok, each with all values of its record; ``ceilings`` has the wire
-    ceiling of each flow in bit/s. A damaged series is none.
+    ceiling of each flow in bit/s, ``marks`` what findings tell the time of in it, ``limits`` what
+    they say a single flow is limited to. A damaged series is none.
     """
     shown = trials[:MAX_LINES]
-    found = [_over_window(shown, flow, ceilings.get(flow)) for flow in FLOWS]
-    found += [chart(shown, flow) for flow in FLOWS for chart in (_tcp_window, _tcp_round_trip)]
+    found: list[SmallChart | None] = []
+    for flow in FLOWS:
+        chart = _over_window(shown, flow, ceilings.get(flow))
+        if chart is not None:
+            chart = replace(chart, marks=(marks or {}).get(flow, ()), limits=() if flow else limits)
+        found.append(chart)
+    if not any(found):
+        found += _by_trial(trials)
+    of_tcp = (_tcp_window, _tcp_round_trip, _tcp_sent_again)
+    found += [draw(shown, flow) for flow in FLOWS for draw in of_tcp]
     found += [_distribution(shown), _first_round_trips(shown), _swept(shown)]
     found += [_searched(reading, values) for reading, values in shown]
     return tuple(chart for chart in found if chart is not None)
@@ -79,12 +106,16 @@ def _over_window(
 ) -> SmallChart | None:
     """Throughput by the receiver, interval by interval."""
     lines: list[Curve] = []
+    means: list[tuple[int, float]] = []
     for reading, values in trials:
         series = _numbers(values.get(f"{flow}receiver_interval_bytes"))
         interval_ns = _number(values.get(f"{flow}receiver_interval_ns"))
         if series and interval_ns:
             elapsed_ns = _number(values.get(f"{flow}receiver_elapsed_ns"))
             points = interval_rates(series, interval_ns, elapsed_ns)
+            own = reading.flows.get(flow)
+            if own is not None and own.throughput_bit_per_s is not None:
+                means.append((len(lines), _short(own.throughput_bit_per_s / 1e6)))
             lines.append(_line(reading, len(lines), points))
     if not lines:
         return None
@@ -99,7 +130,34 @@ def _over_window(
         "Mbit/s",
         tuple(lines),
         level,
+        tuple(means),
+        _mean_of([mean for _place, mean in means]),
     )
+
+
+def _by_trial(trials: Sequence[tuple[Reading, _Values]]) -> Iterator[SmallChart]:
+    """The figure of each trial, of a test that records no series over its window."""
+    quantities = dict.fromkeys(each for r, _values in trials for each in quantities_of(r))
+    for quantity in quantities:
+        known = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
+        points = [(float(trial), _short(value)) for trial, value in known if value is not None]
+        if len(points) > 1:
+            yield SmallChart(
+                _("{quantity}, trial by trial", quantity=sentence_case(quantity.name)),
+                _("number of the trial"),
+                quantity.unit,
+                (Curve(_("trials"), 0, tuple(points), joined=False),),
+                mean=_mean_of([value for _trial, value in points]),
+                from_zero=False,
+            )
+
+
+def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
+    """(low, mean, high) by Student's t; ``None`` below three trials."""
+    if len(values) < MIN_TRIALS:
+        return None
+    found = interval(values)
+    return _short(found.low), _short(mean(values)), _short(found.high)
 
 
 def _tcp_window(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
@@ -133,6 +191,24 @@ def _tcp_round_trip(trials: Sequence[tuple[Reading, _Values]], flow: str) -> Sma
         return None
     title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
     return SmallChart(title, _("seconds since the window opened"), "ms", tuple(lines))
+
+
+def _tcp_sent_again(trials: Sequence[tuple[Reading, _Values]], flow: str) -> SmallChart | None:
+    """Segments sent again since the window opened; ``None`` where none was."""
+    lines: list[Curve] = []
+    for reading, values in trials:
+        series = tcp_series_of(values, flow)
+        if series is not None and series.retransmissions:
+            lines.append(_line(reading, len(lines), _thinned(series, series.retransmissions, 1)))
+    if not any(y for line in lines for _x, y in line.points):
+        return None
+    if flow:
+        title = _("Segments that TCP sent again {way}", way=FLOWS[flow])
+    else:
+        title = _("Segments that TCP sent again")
+    return SmallChart(
+        title, _("seconds since the window opened"), _("segments in all"), tuple(lines)
+    )
 
 
 def _thinned(series: TcpSeries, values: Sequence[int], unit: float) -> _Points:

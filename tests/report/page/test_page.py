@@ -164,11 +164,11 @@ def test_the_values_of_a_record_are_found_by_a_part_of_their_name(
 ) -> None:
     tab = opened(browser, measured)
     open_first_cell(tab)
-    tab.run("document.querySelector('#cell details:last-of-type').open = true")
+    tab.run("document.querySelector('#cell-body > details').open = true")
     tab.run("document.querySelector('#cell input').focus()")
     tab.type("tcp_end_rtt")
     shown = tab.run(
-        "[...document.querySelectorAll('#cell details:last-of-type tbody tr')]"
+        "[...document.querySelectorAll('#cell-body > details tbody tr')]"
         ".filter((row) => row.offsetParent).map((row) => row.firstChild.textContent)"
     )
     assert {name.partition("tcp_")[2] for name in shown} == {"end_rtt_us", "end_rttvar_us"}

@@ -1,0 +1,28 @@
+/* What all of the page's script goes by. Its files are one function, see page/__init__.py: nothing
+   is fetched, and whatever a host said is put in as text, never as markup. */
+"use strict";
+const SVG = "http://www.w3.org/2000/svg";
+const dialog = document.getElementById("cell");
+const LANGUAGE = document.documentElement.lang;
+const WORDS = JSON.parse(dialog.dataset.words); // in that language, see script_words.py
+
+/* A text by its name, with values in its braces. */
+function say(name, values = {}) {
+  return WORDS[name].replace(/\{(\w+)\}/g, (_, each) => values[each]);
+}
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const words = (number) => Number(number.toPrecision(6)).toLocaleString(LANGUAGE);

@@ -1,0 +1,29 @@
+/* What a reader does anywhere on the page. */
+function turn() {
+  const root = document.documentElement;
+  const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.classList.toggle("dark", !dark);
+  root.classList.toggle("light", dark);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button, .drawing [data-cell]");
+  if (button?.dataset.scheme !== undefined) turn();
+  else if (button?.classList.contains("sort")) sort(button.parentElement);
+  else if (button?.dataset.cell) show(Number(button.dataset.cell));
+  else if (button?.dataset.step) show(shown + Number(button.dataset.step));
+  else if (button?.dataset.close !== undefined || event.target === dialog) dialog.close();
+});
+document.addEventListener("focusin", (event) => {
+  if (event.target.matches?.("table button[data-cell]")) stopAt(event.target);
+});
+document.addEventListener("keydown", (event) => {
+  const step = STEPS[event.key];
+  const plain = !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
+  if (!step || !plain || !event.target.matches?.("table button[data-cell]")) return;
+  event.preventDefault();
+  neighbour(event.target, step)?.focus();
+});
+for (const each of document.querySelectorAll("table"))
+  each.querySelector("button[data-cell]")?.setAttribute("tabindex", "0");
+document.documentElement.classList.add("live");

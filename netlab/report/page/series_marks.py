@@ -1,0 +1,130 @@
+"""Findings that tell a time or a rate → marks on the small chart of a cell's throughput. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from netlab.experiment.interruptions import interruptions
+from netlab.experiment.records import Record
+from netlab.findings.finding import Kind
+from netlab.findings.tcp_series.recoveries import recoveries_of
+from netlab.messages import _
+from netlab.report.page.cell_findings import CellFinding
+from netlab.results.tcp_series import tcp_series_of
+from netlab.units import format_rate, format_seconds
+
+MOST_MARKS = 12
+"""On one chart, the longest of them; the table of values has all."""
+LEAST_OF_LONGEST = 0.1
+"""Shorter gaps than this share of the longest one are not marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesMark:
+    """A part of the window, with a word."""
+
+    from_s: float
+    until_s: float
+    words: str
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLevel:
+    """A rate that something limits a flow to, in Mbit/s."""
+
+    level: float
+    words: str
+
+
+def marks_of(
+    records: Sequence[Record], flow: str, findings: Sequence[CellFinding]
+) -> tuple[SeriesMark, ...]:
+    """What the findings of a cell tell the time of, of one flow of its records that are ok.
+
+    Gaps where data stopped, recoveries of TCP after losses, dips that come back. In the order of
+    time, ``MOST_MARKS`` at most.
+    """
+    kinds = {each.kind: each for each in findings}
+    found: list[SeriesMark] = []
+    for record in records:
+        if Kind.DATA_STOPPED in kinds:
+            found += _gaps(record, flow)
+        if Kind.LOSS_RECOVERY in kinds:
+            found += _recoveries(record, flow)
+        for kind in (Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS):
+            if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
+                found += _dips(record, flow, kinds[kind].evidence)
+    longest = sorted(found, key=lambda each: each.from_s - each.until_s)[:MOST_MARKS]
+    return tuple(sorted(longest, key=lambda each: (each.from_s, each.trial)))
+
+
+def levels_of(findings: Sequence[CellFinding]) -> tuple[SeriesLevel, ...]:
+    """The rates that findings say limit the cell, in Mbit/s, each once."""
+    found = {
+        SeriesLevel(value / 1e6, _(words, rate=format_rate(value)))
+        for each in findings
+        for name, words in _LIMITS.items()
+        if (value := each.evidence.get(name)) is not None
+    }
+    return tuple(sorted(found, key=lambda each: (each.level, each.words)))
+
+
+_LIMITS: Mapping[str, str] = {
+    "rate_limit_bit_per_s": _("limit found, {rate}").id,
+    "window_limit_bit_per_s": _("what the receiver’s window allows, {rate}").id,
+}
+
+
+def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
+    """Gaps of the receiver, where they come to an interruption."""
+    if not any(each.flow == flow for each in interruptions(record)):
+        return
+    listed = record.values.get(f"{flow}receiver_gaps")
+    if not isinstance(listed, list):
+        return
+    gaps = [
+        (begin, length)
+        for begin, length in zip(listed[::2], listed[1::2], strict=False)
+        if type(begin) is int and type(length) is int and begin >= 0 < length
+    ]
+    longest = max((length for _begin, length in gaps), default=0)
+    for begin, length in gaps:
+        if length >= LEAST_OF_LONGEST * longest:
+            words = _("no data for {time}", time=_time(length / 1e9))
+            yield _mark(record, begin / 1e9, length / 1e9, words)
+
+
+def _recoveries(record: Record, flow: str) -> Iterator[SeriesMark]:
+    series = tcp_series_of(record.values, flow)
+    for each in recoveries_of(series) if series is not None else ():
+        words = _("recovers from loss, {time}", time=_time(each.length_us / 1e6))
+        yield _mark(record, each.from_us / 1e6, each.length_us / 1e6, words)
+
+
+def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
+    """The lowest interval of each period."""
+    series = record.values.get(f"{flow}receiver_interval_bytes")
+    interval_ns: Any = record.values.get(f"{flow}receiver_interval_ns")
+    period_ns = evidence.get("period_ns")
+    if not isinstance(series, list) or not interval_ns or not period_ns:
+        return
+    period = period_ns / interval_ns
+    edges = [round(n * period) for n in range(int(len(series) / period) + 1)]
+    for begin, end in pairwise(edges):
+        if begin < end <= len(series):
+            lowest = min(range(begin, end), key=series.__getitem__)
+            words = _("dip, every {time}", time=_time(period_ns / 1e9))
+            yield _mark(record, lowest * interval_ns / 1e9, interval_ns / 1e9, words)
+
+
+def _mark(record: Record, from_s: float, length_s: float, words: str) -> SeriesMark:
+    return SeriesMark(round(from_s, 6), round(from_s + length_s, 6), words, record.trial)
+
+
+def _time(seconds: float) -> str:
+    """Three figures."""
+    return format_seconds(float(f"{seconds:.3g}"))

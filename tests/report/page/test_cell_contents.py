@@ -1,0 +1,201 @@
+"""What a cell shows when it is opened: marks on its time axis, effective settings, its command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import FIXTURES
+from made_parts import Make
+from made_readings import drawn_ns, of_round_trips, plan_of, planned, result
+from made_tcp_series import MadePath, chance, flow
+
+from netlab.findings.analysis import load
+from netlab.findings.finding import Kind
+from netlab.findings.tcp_series.recoveries import recoveries_of
+from netlab.report.page.cell_findings import CellFinding, findings_by_cell
+from netlab.report.page.effective import effective_settings
+from netlab.report.page.repeat import INVENTORY, repeat_words
+from netlab.report.page.series_marks import MOST_MARKS, levels_of, marks_of
+from netlab.report.page.small_charts import small_charts
+from netlab.results.readings import readings
+from netlab.stats.intervals import interval
+from netlab.store.run_folder import RunFolder
+
+MS = 1_000_000
+PATH = MadePath(rate=12.5, base_us=40_000, room=50_000, losses=5e-6)
+
+
+def with_gaps(*gaps_ms: tuple[int, int]) -> dict[str, Any]:
+    """Values of a stream of 4 s whose data stopped."""
+    return {
+        "throughput_bit_per_s": 5e7,
+        "elapsed_ns": 4_000 * MS,
+        "receiver_elapsed_ns": 4_000 * MS,
+        "receiver_gaps": [each * MS for gap in gaps_ms for each in gap],
+        "receiver_gap_count": len(gaps_ms),
+        "receiver_gap_total_ns": sum(length for _begin, length in gaps_ms) * MS,
+        "receiver_interval_ns": 100 * MS,
+        "receiver_interval_bytes": [600_000] * 40,
+    }
+
+
+def test_where_data_stopped_is_marked_with_its_time_and_its_length(make: Make) -> None:
+    cell = planned("stream", protocol="UDP", message_bytes=1472)
+    run = make(plan_of([cell], 1), [result(cell, 1, with_gaps((1100, 1200), (3000, 600)))])
+    its = findings_by_cell(run)[cell.key]
+    assert Kind.DATA_STOPPED in {each.kind for each in its}
+    marks = marks_of([run.latest[cell.key, 1]], "", its)
+    assert [(each.from_s, each.until_s, each.words) for each in marks] == [
+        (1.1, 2.3, "no data for 1.2 s"),
+        (3.0, 3.6, "no data for 600 ms"),
+    ]
+    assert marks_of([run.latest[cell.key, 1]], "", ()) == ()
+
+
+def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> None:
+    series = next(found for seed in range(10) if recoveries_of(found := flow(PATH, chance(seed))))
+    values = {
+        f"sender_tcp_series_{name}": list(getattr(series, name))
+        for name in ("time_us", "cwnd_bytes", "rtt_us", "retransmissions", "delivered_bytes")
+    }
+    cell = planned("stream", protocol="TCP")
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    marks = marks_of([run.latest[cell.key, 1]], "", [CellFinding("", Kind.LOSS_RECOVERY)])
+    expected = [(each.from_us, each.from_us + each.length_us) for each in recoveries_of(series)]
+    assert len(expected) <= MOST_MARKS
+    assert [(round(1e6 * each.from_s), round(1e6 * each.until_s)) for each in marks] == expected
+
+
+def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -> None:
+    series = [600_000 if place % 10 != 7 else 200_000 for place in range(60)]
+    values: dict[str, Any] = {
+        "receiver_interval_ns": 100 * MS,
+        "receiver_interval_bytes": series,
+    }
+    cell = planned("stream", protocol="UDP")
+    run = make(plan_of([cell], 1), [result(cell, 1, values)])
+    dips = CellFinding("", Kind.PERIODIC_DIPS, evidence={"period_ns": 1e9})
+    marks = marks_of([run.latest[cell.key, 1]], "", [dips])
+    assert [each.from_s for each in marks] == pytest.approx([0.7, 1.7, 2.7, 3.7, 4.7, 5.7])
+    assert {each.words for each in marks} == {"dip, every 1 s"}
+    elsewhere = replace(dips, trials=(2,))
+    assert marks_of([run.latest[cell.key, 1]], "", [elsewhere]) == ()
+
+
+def test_a_limit_that_findings_name_is_a_level_once() -> None:
+    found = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
+    assert [(each.level, each.words) for each in levels_of([found, found])] == [
+        (40.0, "limit found, 40 Mbit/s")
+    ]
+
+
+def test_each_trial_s_mean_stands_beside_its_series_with_the_interval_of_them_all(
+    make: Make,
+) -> None:
+    cell = planned("stream", protocol="UDP")
+    rates = [90e6, 92e6, 97e6]
+    records = [
+        result(cell, number, {**with_gaps(), "throughput_bit_per_s": rate})
+        for number, rate in enumerate(rates, start=1)
+    ]
+    run = make(plan_of([cell], 3), records)
+    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    (chart,) = small_charts(trials, {})
+    assert chart.trials == ((0, 90.0), (1, 92.0), (2, 97.0))
+    expected = interval([90.0, 92.0, 97.0])
+    assert chart.mean == pytest.approx((expected.low, 93.0, expected.high), rel=1e-5)
+    (of_two,) = small_charts(trials[:2], {})
+    assert of_two.mean is None
+
+
+def test_trials_without_a_series_are_dots_of_their_own(make: Make) -> None:
+    cell = planned("round_trip")
+    records = [result(cell, n, of_round_trips(drawn_ns(200, 90, n))) for n in (1, 2, 3)]
+    run = make(plan_of([cell], 3), records)
+    trials = [(each, run.latest[cell.key, each.trial].values) for each in readings(run)]
+    first = small_charts(trials, {})[0]
+    assert (first.title, first.y_label) == ("Mean round trip, trial by trial", "µs")
+    means = [record.values["rtt_mean_ns"] for record in records]
+    assert [y for _x, y in first.lines[0].points] == pytest.approx(
+        [each / 1e3 for each in means if isinstance(each, float)], rel=1e-5
+    )
+
+
+def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marked() -> None:
+    settings = {
+        "protocol": "TCP",
+        "socket_buffer_bytes": 65536,
+        "congestion": "bbr",
+        "nodelay": True,
+        "client_cpu": 1,
+        "direction": "client-sends",
+    }
+    values = {
+        "sender_send_buffer_bytes": 131072,
+        "sender_receive_buffer_bytes": 65536,
+        "sender_congestion": "cubic",
+        "receiver_congestion": "reno",
+        "sender_nodelay": 1,
+        "sender_cpu": 1,
+        "receiver_cpu": 0,
+        "sender_dscp": 0,
+        "mss_bytes": 1448,
+    }
+    found = {each.name: each for each in effective_settings(settings, [values])}
+    assert {name for name, each in found.items() if each.differs} == {
+        "socket buffer",
+        "congestion control",
+    }
+    assert found["socket buffer"].effective == "sender sends 128 KiB, sender receives 64 KiB"
+    assert (found["congestion control"].asked, found["congestion control"].effective) == (
+        "bbr",
+        "cubic",
+    )
+    assert found["TCP_NODELAY"].effective == "yes"
+    assert found["client’s CPU"].effective == "1"
+    assert found["protocol"].effective == ""
+    assert (found["DSCP"].asked, found["DSCP"].effective) == ("not set", "0")
+    assert found["maximum segment size"].effective == "1448 B"
+
+
+def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
+    settings = {"socket_buffer_bytes": None}
+    trials = [{"sender_send_buffer_bytes": size} for size in (46080, 87040, 46080)]
+    (found,) = effective_settings(settings, trials)
+    assert found.effective == "45 KiB / 85 KiB"
+    assert not found.differs
+    many = [{"sender_send_buffer_bytes": 1024 * size} for size in (9, 3, 5, 7, 8)]
+    assert effective_settings(settings, many)[0].effective == "3 KiB to 9 KiB"
+
+
+def test_a_finding_in_a_cell_has_its_own_trials_figures_and_advice() -> None:
+    run = load(FIXTURES / "limits-linux")
+    its = findings_by_cell(run)
+    assert set(its) == {cell for each in run.findings for cell in each.cells}
+    for each in run.findings:
+        for cell in each.cells:
+            (same,) = [one for one in its[cell] if one.evidence is each.evidence]
+            assert same.is_warning == (each.severity == "warning")
+            assert same.advice.rstrip(".").casefold() == each.advice.casefold()
+            assert same.trials == tuple(trial for key, trial in each.trials if key == cell)
+
+
+def test_a_run_that_notes_what_it_was_asked_is_resumed_and_an_older_one_is_told_all_again(
+    tmp_path: Path, make: Make
+) -> None:
+    cell = planned("stream")
+    plan = plan_of([cell], 1, matrix_text="title: t\n")
+    with RunFolder.open_for_writing(tmp_path / "asked", plan) as folder:
+        folder.note("asked", overrides={"scale": "0.1"})
+    resumed = repeat_words(load(tmp_path / "asked"))
+    assert resumed == ("netlab", "resume", "{folder}", "--redo", "{key}")
+    with RunFolder.open_for_writing(tmp_path / "older", plan) as folder:
+        folder.note("session", overrides={"scale": "0.1"})
+    older = repeat_words(load(tmp_path / "older"))
+    assert older[:5] == ("netlab", "run", "{folder}/matrix.yaml", "--hosts", INVENTORY)
+    assert older[5:] == ("--into", "{folder}", "--set", "scale=0.1", "--redo", "{key}")
+    imported = plan_of([cell], 1, matrix_text="title: t\n", source="table.csv")
+    assert repeat_words(make(imported, [])) == ()

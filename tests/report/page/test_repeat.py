@@ -1,0 +1,113 @@
+"""The command that a cell shows: as printed it measures that cell again, and no other."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, Tab, a_browser
+
+import netlab
+
+pytestmark = pytest.mark.needs("chromium")
+
+MATRIX = """\
+title: a small loopback
+hosts: {server: {local: true}, client: {local: true}}
+pairs: {LL: [server, client]}
+pairings: [LL]
+defaults: {duration: 50ms}
+tests:
+  - {test: stream, protocol: [TCP, UDP], message_size: 1448}
+"""
+NAME = "Ann's runs, $(touch here) 2"
+COMMAND = "document.querySelector('#cell .repeat code').textContent"
+OPEN = "document.getElementById('cell').open"
+
+
+def typed(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loopback")
+    (folder / "matrix.yaml").write_text(MATRIX)
+    done = typed(["netlab", "run", "matrix.yaml", "--into", NAME], folder)
+    assert done.returncode == 0, done.stderr
+    return folder / NAME
+
+
+def opened(browser: Browser, run: Path, place: int) -> Tab:
+    tab = browser.tab()
+    tab.open(run / "index.html")
+    tab.click(f'button[data-cell="{place}"]')
+    tab.until(OPEN)
+    return tab
+
+
+def test_the_command_as_printed_measures_its_cell_again_and_no_other(
+    browser: Browser, measured: Path, tmp_path: Path
+) -> None:
+    cells = [cell.key for cell in netlab.load(measured).plan.cells]
+    words = shlex.split(opened(browser, measured, 1).run(COMMAND))
+    assert words == ["netlab", "resume", str(measured), "--redo", cells[1]]
+    before = Counter(record.cell for record in netlab.load(measured).records)
+    done = typed([*words, "--no-report"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = Counter(record.cell for record in netlab.load(measured).records)
+    assert after - before == Counter({cells[1]: 1})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_is_copied_and_where_that_is_refused_it_is_selected(
+    browser: Browser, measured: Path
+) -> None:
+    tab = opened(browser, measured, 0)
+    line = tab.run(COMMAND)
+    tab.run(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " {value: {writeText: async (text) => { window.copied = text; }}}); 0"
+    )
+    tab.click("#cell .copy")
+    tab.until("window.copied")
+    assert tab.run("window.copied") == line
+    assert tab.run("document.querySelector('#cell .copy').textContent") == "copied"
+    tab.run(
+        "navigator.clipboard.writeText = async () => { throw new Error('no'); };"
+        " getSelection().removeAllRanges()"
+    )
+    tab.click("#cell .copy")
+    tab.until("getSelection().toString()")
+    assert tab.run("getSelection().toString()") == line
+    assert tab.run("document.querySelector('#cell .copy').textContent").startswith("selected")
+
+
+def test_an_imported_run_has_no_command(browser: Browser, imported: Path) -> None:
+    tab = opened(browser, imported, 0)
+    assert tab.run("document.querySelector('#cell .repeat')") is None
+    assert tab.run("document.querySelectorAll('#cell table').length") >= 2
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("imported")
+    (folder / "table.csv").write_text(
+        "pairing,protocol,message_bytes,socket_buffer_bytes,mbit_per_s\nLL,TCP,64,65536,88.35\n"
+    )
+    done = typed(["netlab", "import", "table", "table.csv", "--into", "run"], folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
