@@ -38,6 +38,11 @@ _KEYS = {
     "ArrowUp": 38,
     "ArrowRight": 39,
     "ArrowDown": 40,
+    "Home": 36,
+    "End": 35,
+    "+": 187,
+    "-": 189,
+    "0": 48,
 }
 
 
@@ -179,6 +184,16 @@ class Tab:
         text = {"text": "\r"} if key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", **keys, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **keys)
+
+    def point(self, x: float, y: float, kind: str = "mouseMoved") -> None:
+        """The pointer moved to a place of the screen; or a button ``mousePressed`` there."""
+        button = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+
+    def touch(self, x: float, y: float) -> None:
+        """A finger's tap."""
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)

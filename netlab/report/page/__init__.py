@@ -20,6 +20,7 @@ from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.cell_findings import findings_by_cell
+from netlab.report.page.chart_data import packed_charts
 from netlab.report.page.environment import environment
 from netlab.report.page.first import First, anchors, downloads, strip
 from netlab.report.page.methods import methods
@@ -37,7 +38,13 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("base.js", "tables.js", "cell_charts.js", "cell.js", "page.js")
+STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
+"""Files of the page's one style, in their order."""
+SCRIPTS = (
+    "script/base.js",
+    "vendor/uPlot.iife.min.js",
+    *(f"script/{name}.js" for name in ("tables", "cell_charts", "cell", "charts", "page")),
+)
 """Files of the page's one script, in their order: one function, so that nothing of it is global."""
 
 
@@ -70,28 +77,34 @@ def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> 
 def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML, in a language. Everything that a host, a person or a file said is
     escaped."""
-    style = (_HERE / "page.css").read_text(encoding="utf-8")
-    parts = ((_HERE / "script" / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    script = "(() => {{\n{}\n}})();".format("\n".join(parts))
+    hosts = coverage.hosts(contents.run)
+    script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, SCRIPTS)))
     return (
         environment(_HERE, wording)
         .get_template("page.html.j2")
         .render(
             language=wording.language,
             words=script_words(wording),
-            style=style,
+            charts=packed_charts(picture.chart for picture in contents.pictures),
+            licence=_text("vendor/LICENSE"),
+            style="".join(map(_text, STYLES)),
             script=script,
             repeat=json.dumps(repeat_words(contents.run)),
             version=VERSION,
-            **_first(contents),
+            **_first(contents, hosts),
             **_said(contents),
             **_shown(contents),
-            **_of_hosts(contents.run),
+            **_of_hosts(contents.run, hosts),
         )
     )
 
 
-def _first(contents: Contents) -> dict[str, Any]:
+def _text(name: str) -> str:
+    """A file of the page's own."""
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """The answers with where they lead, the picture, and the facts in a strip."""
     run, first = contents.run, contents.first
     charts = [picture.chart.name for picture in contents.pictures]
@@ -107,7 +120,7 @@ def _first(contents: Contents) -> dict[str, Any]:
         "compared": [(each, to(each)) for each in first.lines.comparisons],
         "warnings": [(each, to(each)) for each in first.lines.warnings],
         "first_pictures": first.pictures,
-        "facts": strip(run, contents.readings),
+        "facts": strip(run, contents.readings, hosts),
         "downloads": downloads(run, contents.files),
     }
 
@@ -158,12 +171,11 @@ def _shown(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _of_hosts(run: Analysis) -> dict[str, Any]:
-    found = coverage.hosts(run)
+def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     return {
-        "hosts": found,
-        "shared": coverage.shared_machines(found),
-        "changes": coverage.changes(found),
+        "hosts": hosts,
+        "shared": coverage.shared_machines(hosts),
+        "changes": coverage.changes(hosts),
         "sessions": coverage.sessions(run),
     }
 

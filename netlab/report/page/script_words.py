@@ -43,6 +43,16 @@ _WORDS: Mapping[str, Message] = {
     "trial_mean": _("trial {number}: mean {mean}"),
     "mean_interval": _("mean {mean}, 95 % interval {low} to {high}"),
     "ceiling": _("wire ceiling {ceiling}"),
+    "explore": _("Point at the chart, or tap on it, for its figures."),
+    "explore_keys": _(
+        "Left and right go from point to point, up and down from line to line, plus and minus "
+        "zoom, 0 goes back."
+    ),
+    "whole": _("whole"),
+    "share": _("share of the ceiling"),
+    "logarithmic": _("logarithmic"),
+    "zoom_in": _("zoom in"),
+    "zoom_out": _("zoom out"),
     "not_shown": _("This cell cannot be shown"),
     "not_unpacked": _(
         "This browser could not unpack the page’s records ({error}). A newer one can; netlab "

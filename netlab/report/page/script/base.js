@@ -25,4 +25,5 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
-const words = (number) => Number(number.toPrecision(6)).toLocaleString(LANGUAGE);
+const words = (number, digits = 6) =>
+  Number(number.toPrecision(digits)).toLocaleString(LANGUAGE, { maximumSignificantDigits: digits });

@@ -92,11 +92,16 @@ function explore(figure, chart) {
     const place = each.x.indexOf(x), y = each.y[place];
     if (place < 0 || y === null) return null;
     const half = each.half[place];
-    const value = half ? `${rounded(y)} ± ${rounded(half)}` : rounded(y);
+    const value = half ? withInterval(y, half) : words(y, 4);
     return [panel.title, each.label, `${value} ${unitOf(panel)}`].filter(Boolean).join(" ");
   }
 
-  const rounded = (number) => Number(number.toPrecision(4)).toLocaleString(LANGUAGE);
+  /* Two digits of the interval, and as many decimals of the figure. */
+  function withInterval(value, half) {
+    const decimals = Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(half))));
+    const form = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    return `${value.toLocaleString(LANGUAGE, form)} ± ${half.toLocaleString(LANGUAGE, form)}`;
+  }
 
   /* All figures at a place, or those of one line. */
   function tell(x, only) {
@@ -158,7 +163,7 @@ function explore(figure, chart) {
       const step = Math.ceil((those.length * 54) / Math.max(1, chartNow.bbox.width / devicePixelRatio));
       return those.filter((_, place) => place % step === 0);
     };
-    const axis = { stroke: quiet, font, ticks: { stroke: grid, size: 4 } };
+    const axis = { stroke: quiet, font, ticks: { stroke: grid, size: 4 }, filter: (_, splits) => splits };
     const box = make("div", { class: "plot" });
     if (panel.title) box.append(make("p", { class: "panel-title" }, [panel.title, unitOf(panel)].filter(Boolean).join(", ")));
     const marker = make("div", { class: "at" });
@@ -174,10 +179,10 @@ function explore(figure, chart) {
         y: { distr: logarithmic ? 3 : 1, range: () => limits },
       },
       axes: [
-        { ...axis, grid: { show: false }, size: 26,
-          ...(chart.ticks.length ? { splits: ticked, values: (_, splits) => splits.map(xWords) } : { values: (_, splits) => splits.map((x) => (x === null ? "" : words(x))) }) },
+        { ...axis, grid: { show: false }, size: 26, ...(chart.ticks.length ? { splits: ticked } : {}),
+          values: (_, splits) => splits.map((x) => xWords(x)) },
         { ...axis, grid: { stroke: grid, width: 1 }, size: 52,
-          ...(logarithmic ? { splits: () => levels(...limits) } : {}), values: (_, splits) => splits.map((y) => (y === null ? "" : words(y))) },
+          ...(logarithmic ? { splits: () => levels(...limits) } : {}), values: (_, splits) => splits.map((y) => words(y)) },
       ],
       series: [
         {},

@@ -1,0 +1,319 @@
+"""The page's charts in a real browser: pointer, finger and keyboard are told what was measured."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser, Tab, a_browser
+from folders import REPORTS, ROOT
+from made_parts import made_run
+from made_readings import plan_of, planned, result
+
+from netlab.findings.analysis import load
+from netlab.report import write_report
+from netlab.report.language import wording_in
+from netlab.report.page.chart_data import packed_charts
+from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
+
+AXE = ROOT / ".venv/axe/node_modules/axe-core/axe.min.js"
+VENDOR = ROOT / "netlab" / "report" / "page" / "vendor"
+HOSTILE = "</script><script>document.title='owned'</script><b>"
+DESK = (1400, 900)
+MEANS = {64: 80.0, 512: 90.0, 1472: 94.0}
+"""Message size in bytes → Mbit/s of the middle one of three trials."""
+FIGURE = "document.querySelector('#chart-message-size-udp')"
+TOLD = f"{FIGURE}.querySelector('.told').textContent"
+
+
+def chart_of(**more: Any) -> Chart:
+    line = Curve("LL", 0, ((64.0, 88.123456789), (512.0, None)), half_widths=(0.5, None))
+    fields: dict[str, Any] = {"name": "c", "title": "T", "x_label": "x", "x_ticks": ((64.0, "64"),)}
+    return Chart(**{**fields, "log_x": True, "lines": (line,), **more})
+
+
+def unpacked(text: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def test_the_library_is_the_one_that_was_published_and_small() -> None:
+    said = dict(
+        re.findall(r"\| `(\S+)` \| `([0-9a-f]{64})` \|", (VENDOR / "README.md").read_text())
+    )
+    files = {path.name: path.read_bytes() for path in VENDOR.iterdir() if path.name != "README.md"}
+    assert said == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    assert sum(map(len, files.values())) < 200_000
+
+
+def test_the_data_of_a_chart_are_its_figures() -> None:
+    (found,) = unpacked(packed_charts([chart_of()])).values()
+    assert found["panels"][0]["lines"] == [
+        {
+            "label": "LL",
+            "place": 0,
+            "joined": True,
+            "x": [64.0, 512.0],
+            "y": [88.1235, None],
+            "half": [0.5, None],
+        }
+    ]
+
+
+def test_a_strip_is_explored_panel_by_panel_and_bars_and_maps_stay_as_they_are() -> None:
+    strip = Strip("s", "S", "minutes", (Panel("LL", "%", (Curve("", 0, ((0.0, 1.0),)),)),))
+    square = HeatMap(
+        name="h",
+        title="H",
+        unit="u",
+        rows=("a",),
+        columns=("a",),
+        values=((1.0,),),
+        inside=((None,),),
+    )
+    data = unpacked(packed_charts([strip, square, chart_of(as_bars=True)]))
+    assert [*data] == ["s"]
+    assert data["s"]["panels"][0]["title"] == "LL"
+    assert packed_charts([square]) == ""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+def a_page(folder: Path, language: str = "en", title: str = "made up") -> Path:
+    """LL and WL over three message sizes, three trials each; WL has a tenth of LL."""
+    cells, records = [], []
+    for pairing, share in (("LL", 1.0), ("WL", 0.1)):
+        for size, mean in MEANS.items():
+            cell = planned("stream", pairing, message_bytes=size)
+            cells.append(cell)
+            records += [
+                result(cell, n, {"throughput_bit_per_s": (mean + n - 2) * share * 1e6})
+                for n in (1, 2, 3)
+            ]
+    run = made_run(folder, plan_of(cells, 3, title=title), records)
+    return write_report(run, wording_in(language))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return a_page(tmp_path_factory.mktemp("made"))
+
+
+def explored(browser: Browser, page: Path, *size: int, scheme: str = "light") -> Tab:
+    """The page, its chart over message sizes in the middle of the screen and alive."""
+    tab = browser.tab(*(size or DESK), scheme=scheme)
+    tab.open(page)
+    tab.run(f"{FIGURE}.scrollIntoView({{block: 'center'}})")
+    tab.until(f"{FIGURE}.classList.contains('explored')")
+    tab.until(f"{FIGURE}.querySelector('canvas')")
+    return tab
+
+
+def place_of(tab: Tab, share: float) -> tuple[float, float]:
+    """A place within the plot, so much of its width from the left."""
+    x, y, wide, high = tab.run(
+        f"(() => {{ const r = {FIGURE}.querySelector('.u-over').getBoundingClientRect();"
+        " return [r.x, r.y, r.width, r.height]; })()"
+    )
+    return x + share * wide, y + high / 2
+
+
+def button(tab: Tab, words: str) -> None:
+    tab.run(
+        f"[...{FIGURE}.querySelectorAll('.controls button')]"
+        f".find((each) => each.textContent === {json.dumps(words)}).click()"
+    )
+
+
+needs_browser = pytest.mark.needs("chromium")
+
+
+@needs_browser
+def test_the_pointer_is_told_every_figure_at_its_place(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made)
+    tab.point(*place_of(tab, 0.02))
+    tab.until(f"{TOLD}.startsWith('64')")
+    assert tab.run(TOLD) == "64: LL 80.0 ± 2.5 Mbit/s; WL 8.00 ± 0.25 Mbit/s"
+    tab.point(*place_of(tab, 0.98))
+    tab.until(f"{TOLD}.startsWith('1472')")
+    assert "LL 94.0 ± 2.5" in tab.run(TOLD)
+    assert tab.complaints == []
+
+
+@needs_browser
+def test_a_finger_is_told_them_on_a_phone(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made, 390, 844)
+    tab.touch(*place_of(tab, 0.98))
+    tab.until(f"{TOLD}.startsWith('1472')")
+    assert tab.run("document.documentElement.scrollWidth") <= 390
+
+
+@needs_browser
+def test_the_keyboard_walks_every_point_of_every_line(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made)
+    tab.run(f"{FIGURE}.querySelector('.plots').focus()")
+    seen = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Home", "End"):
+        tab.press(key)
+        seen.append(tab.run(TOLD).replace(" Mbit/s", ""))
+    assert [re.sub(r" ± [\d.]+", "", each) for each in seen] == [
+        *("64: LL 80.0", "512: LL 90.0", "1472: LL 94.0"),
+        *("1472: WL 9.40", "512: WL 9.00", "64: WL 8.00", "1472: WL 9.40"),
+    ]
+    assert tab.run(f"{FIGURE}.querySelector('.told').ariaLive") == "polite"
+
+
+@needs_browser
+def test_zoomed_in_the_keyboard_stays_within_and_0_goes_back(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made)
+    tab.run(f"{FIGURE}.querySelector('.plots').focus()")
+    whole = f"[...{FIGURE}.querySelectorAll('.controls button')].at(-1)"
+    assert tab.run(f"{whole}.disabled")
+    for key in ("End", "+", "+", "Home"):
+        tab.press(key)
+    assert tab.run(TOLD).startswith("1472: LL 94")
+    assert not tab.run(f"{whole}.disabled")
+    for key in ("0", "Home"):
+        tab.press(key)
+    assert tab.run(TOLD).startswith("64: LL 80")
+    assert tab.run(f"{whole}.disabled")
+
+
+@needs_browser
+def test_a_part_is_dragged_larger_and_a_double_click_shows_the_whole_again(
+    browser: Browser, made: Path
+) -> None:
+    tab = explored(browser, made)
+    tab.point(*place_of(tab, 0.45))
+    tab.point(*place_of(tab, 0.45), kind="mousePressed")
+    tab.point(*place_of(tab, 0.8))
+    tab.point(*place_of(tab, 0.8), kind="mouseReleased")
+    tab.point(*place_of(tab, 0.01))
+    tab.until(f"{TOLD}.startsWith('512')")  # the only one between
+    twice = "new MouseEvent('dblclick', {bubbles: true})"
+    tab.run(f"{FIGURE}.querySelector('.u-over').dispatchEvent({twice})")
+    tab.point(*place_of(tab, 0.02))
+    tab.until(f"{TOLD}.startsWith('64')")
+
+
+@needs_browser
+def test_the_legend_takes_a_line_away_and_brings_it_back(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made)
+    button(tab, "WL")
+    tab.point(*place_of(tab, 0.02))
+    tab.until(f"{TOLD}.startsWith('64')")
+    assert "WL" not in tab.run(TOLD)
+    pressed = f"{FIGURE}.querySelectorAll('.controls [aria-pressed=true]').length"
+    before = tab.run(pressed)
+    button(tab, "WL")
+    assert tab.run(pressed) == before + 1
+    assert "WL 8.00" in tab.run(TOLD)
+
+
+@needs_browser
+def test_shares_are_of_the_ceiling_at_the_same_message_size(browser: Browser, made: Path) -> None:
+    tab = explored(browser, made)
+    button(tab, "share of the ceiling")
+    tab.point(*place_of(tab, 0.98))
+    tab.until(f"{TOLD}.startsWith('1472')")
+    assert tab.run(TOLD).startswith("1472: LL 98.2 ± 2.6 %")  # of 95.709 Mbit/s
+    button(tab, "logarithmic")
+    assert tab.run(TOLD).startswith("1472: LL 98.2 ± 2.6 %")
+
+
+@needs_browser
+def test_without_javascript_and_on_paper_the_drawn_picture_stands_there(
+    browser: Browser, made: Path
+) -> None:
+    shown = "[...document.querySelectorAll('.charts img')].every((e) => e.checkVisibility())"
+    tab = explored(browser, made)
+    assert not tab.run(f"{FIGURE}.querySelector('img').checkVisibility()")
+    tab.emulate(media="print")
+    assert tab.run(f"{FIGURE}.querySelector('img').checkVisibility()")
+    assert not tab.run(f"{FIGURE}.querySelector('.live-chart').checkVisibility()")
+    bare = browser.tab(*DESK)
+    bare.call("Emulation.setScriptExecutionDisabled", value=True)
+    bare.open(made)
+    bare.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert bare.run(shown)
+    assert bare.run("document.querySelectorAll('.explored').length") == 0
+
+
+@needs_browser
+def test_in_the_dark_lines_have_the_colours_of_the_dark(browser: Browser, made: Path) -> None:
+    ink = (
+        f"(() => {{ const c = {FIGURE}.querySelector('canvas'), d = c.getContext('2d')"
+        ".getImageData(0, 0, c.width, c.height).data; let most = 0;"
+        " for (let p = 0; p < d.length; p += 4)"
+        " if (d[p + 3] > 200) most = Math.max(most, d[p + 2]);"
+        " return most; })()"
+    )
+    tab = explored(browser, made)
+    tab.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    light = tab.run(ink)
+    tab.click("[data-scheme]")
+    tab.until(f"({ink}) > 220")
+    assert tab.run(f"getComputedStyle({FIGURE}).color") != light
+    assert tab.complaints == []
+
+
+@needs_browser
+def test_a_german_page_says_decimal_commas(browser: Browser, tmp_path: Path) -> None:
+    tab = explored(browser, a_page(tmp_path, "de"))
+    tab.point(*place_of(tab, 0.98))
+    tab.until(f"{TOLD}.startsWith('1472')")
+    assert "WL 9,40 ± 0,25 Mbit/s" in tab.run(TOLD)
+
+
+@needs_browser
+def test_what_a_file_says_is_text(browser: Browser, tmp_path: Path) -> None:
+    tab = explored(browser, a_page(tmp_path, title=HOSTILE))
+    assert tab.run("document.title") == HOSTILE
+    assert tab.complaints == []
+
+
+@needs_browser
+@pytest.mark.needs("axe")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(browser: Browser, made: Path, scheme: str) -> None:
+    tab = explored(browser, made, scheme=scheme)
+    tab.run(AXE.read_text("utf-8") + "; 0")
+    found = tab.run(
+        "axe.run({resultTypes: ['violations']}).then((r) => r.violations.map((v) =>"
+        " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))"
+    )
+    assert found == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["lab-report", "nettest-lab", "payload-lab", "udp-mirror-lab"])
+def test_every_chart_of_a_recorded_run_comes_alive(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    for part in ("run.json", "matrix.yaml", "journal.jsonl"):
+        if (REPORTS / name / part).exists():
+            shutil.copy(REPORTS / name / part, tmp_path)
+    page = write_report(load(tmp_path))
+    tab = browser.tab(*DESK)
+    tab.open(page)
+    data = tab.run("document.getElementById('charts-data').textContent")
+    for chart in unpacked(data):
+        figure = f"document.getElementById('chart-{chart}')"
+        tab.run(f"{figure}.scrollIntoView()")
+        tab.until(f"{figure}.querySelector('canvas')")
+        tab.run(f"{figure}.querySelector('.plots').focus()")
+        tab.press("Home")
+        tab.press("ArrowRight")
+        assert re.search(r"\w: .*\d", tab.run(f"{figure}.querySelector('.told').textContent"))
+    assert tab.complaints == []
