@@ -195,6 +195,9 @@ def _place(
                 (x / wide, row.bottom_inches / high, each / wide, row.high_inches / high)
             )
             scale_x(axes, chart, form, each)
+            # Or matplotlib looks where their own names, which they lack, would have room.
+            axes.xaxis.set_label_coords(0.5, 0.0)
+            axes.yaxis.set_label_coords(0.0, 0.5)
             is_lowest = all(at >= len(further) for further in placed[index + 1 :])
             axes.tick_params(axis="x", labelbottom=is_lowest)
             axes.tick_params(axis="y", labelleft=at == 0)

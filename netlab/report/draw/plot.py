@@ -161,6 +161,8 @@ def _strip(strip: Strip, form: Format) -> Figure:
     for axes in placed:
         _left, bottom, _wide, tall = axes.get_position().bounds
         axes.set_position((left / wide_inches, bottom, share, tall))
+        axes.xaxis.set_label_coords(0.5, 0.0)
+        axes.yaxis.set_label_coords(0.0, 0.5)
     spell(placed[-1].xaxis, strip.decimal_marker)
     middle = left / wide_inches + share / 2
     name = lines_of(strip.x_label, form.text_pt, form.axes_wide_inches)
