@@ -100,18 +100,31 @@ def names_of(
     nor are the settings of ``leaving_out``. ``brief``: a setting whose values are words is told by
     its value alone: ``UDP 18, spinning``.
     """
+    words = words_of(readings, leaving_out, brief=brief)
+    return {
+        cell: joined(", ", [head, *rest] if head else rest) for cell, (head, *rest) in words.items()
+    }
+
+
+def words_of(
+    readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Cell → the parts of its name: protocol and message size (or nothing), then each setting.
+
+    Cells of one test and protocol have the same settings, in the same order.
+    """
     cells: dict[str, Reading] = {}
     for reading in readings:
         cells.setdefault(reading.cell, reading)
-    names: dict[str, str] = {}
+    found: dict[str, tuple[str, ...]] = {}
     kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
     for kind in kinds:
         those = [r for r in cells.values() if (r.test, r.protocol) == kind]
         telling = _telling(those, leaving_out)
-        names |= {
-            reading.cell: _name(reading, telling, leaving_out, brief=brief) for reading in those
+        found |= {
+            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in those
         }
-    return names
+    return found
 
 
 def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
@@ -137,14 +150,14 @@ def _level(reading: Reading, name: str) -> LevelValue:
     return reading.pairing if name == "pairing" else level(reading, name)
 
 
-def _name(
+def _words(
     reading: Reading, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
-) -> str:
+) -> tuple[str, ...]:
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
     known = {"protocol": reading.protocol, "message_bytes": size}
     heads = [word for name, word in known.items() if word and name not in leaving_out]
     words = [_setting(name, level(reading, name), brief=brief) for name in telling]
-    return joined(", ", [joined(" ", heads), *words] if heads else words)
+    return (joined(" ", heads) if heads else "", *words)
 
 
 def _setting(name: str, value: LevelValue, *, brief: bool) -> str:

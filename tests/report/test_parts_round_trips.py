@@ -85,8 +85,8 @@ def test_the_percentile_curve_has_a_line_a_cell_and_ends_where_its_values_end(ma
     assert isinstance(chart, Chart)
     assert len(chart.lines) == 4
     last = {line.label: line.points[-1][0] for line in chart.lines}
-    assert 30_000 < last[BLOCKING_18] <= 36_000
-    assert 3_000 < last["UDP 1472, server’s receive call blocking"] <= 3_600
+    assert 30_000 < last["18 bytes, blocking"] <= 36_000
+    assert 3_000 < last["1472 bytes, blocking"] <= 3_600
     for line in chart.lines:
         ys = [y for _, y in line.points if y is not None]
         assert ys == sorted(ys)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import struct
 import subprocess
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 from folders import ROOT
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from netlab.findings.analysis import load
 from netlab.report import in_tables
 from netlab.report.draw import parallel
+from netlab.report.draw.palette import MARKERS
 from netlab.report.draw.parallel import draw, drawing
 from netlab.report.draw.plot import figure_of, style
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
+from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.charts import charts
-from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 from netlab.results.layout import lay_out
 from netlab.results.readings import readings
 
@@ -85,44 +92,207 @@ def test_a_pdf_holds_its_type_and_neither_a_date_nor_a_maker() -> None:
         assert word not in picture.pdf
 
 
-def shipped() -> list[Any]:
-    """The charts of the recorded runs, in German: its words are the longer ones."""
-    found: list[Any] = [CHART, STRIP, MAP]
-    for name in ("lab-report", "connection-kinds"):
-        run = load(ROOT / "reports" / name)
-        german = wording_in("de")
-        rows = readings(run)
-        drawn, _ = charts(lay_out(in_tables(rows)), run.plan.link)
-        of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
-        found += [german.of_chart(chart) for chart in (*drawn[1:3], *of_parts[:1])]
-    return found
+LONG = "a-host-of-the-second-laboratory.with.a.very.long.domain.example"
+WIDE = "W" * 70
+MANY = tuple(
+    Curve(f"{pairing} {LONG}", place, tuple((float(x), 1e9 - x * place) for x in (16, 32, 64)))
+    for place, pairing in enumerate(("LL", "WL", WIDE))
+)
+CURVES = Curve("wire ceiling", 0, ((16.0, 50.0), (64.0, 50.0)))
+NEAR = replace(
+    CHART,
+    lines=tuple(
+        Curve(name, at, ((16.0, 48.5), (32.0, None), (64.0, 49.0)))
+        for at, name in enumerate(("LL", LONG))
+    ),
+    ceilings=(CURVES,),
+    title=f"TCP {LONG}",
+)
+PANELS = replace(
+    CHART,
+    title=LONG,
+    lines=tuple(
+        Curve("", place, ((16.0, 48.5), (64.0, 49.9)), words=words)
+        for place, words in enumerate(product((LONG, "LL", "WL"), ("blocking", WIDE, "a b " * 30)))
+    ),
+    ceilings=(CURVES,),
+)
+MADE: tuple[Chart | Strip | HeatMap, ...] = (
+    CHART,
+    STRIP,
+    MAP,
+    replace(CHART, lines=MANY, ceilings=(), title=WIDE, x_label=f"{LONG} {LONG}"),
+    replace(CHART, lines=MANY, as_bars=True, quantity=LONG, unit=WIDE, log_x=False),
+    replace(CHART, x_ticks=((16.0, LONG), (64.0, "line\nend"))),
+    with_shares(NEAR),
+    with_shares(in_panels(PANELS)),
+    in_panels(replace(PANELS, as_bars=True, ceilings=())),
+    replace(
+        STRIP, title=f"{LONG} {LONG}", panels=(Panel(LONG, WIDE, CHART.lines), STRIP.panels[0])
+    ),
+    replace(MAP, rows=(LONG, WIDE, "a", "b"), columns=(LONG, WIDE, "a", "b"), title=WIDE),
+)
+RUNS = sorted(each.parent.name for each in (ROOT / "reports").glob("*/run.json"))
 
 
-@pytest.mark.parametrize("form", [PAGE_WIDE, COLUMN_WIDE], ids=["page", "column"])
-def test_nothing_sticks_out_of_a_picture_and_no_label_stands_on_another(form: Format) -> None:
-    for chart in shipped():
-        with style(form):
-            figure = figure_of(chart, form)
-            figure.canvas.draw()
-        room = figure.bbox
-        boxes = [
-            text.get_window_extent()
-            for axes in figure.axes
-            for text in (axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label)  # type: ignore[attr-defined]
-            if text.get_text()
-        ]
-        boxes += [text.get_window_extent() for text in figure.texts]
-        boxes += [legend.get_window_extent() for legend in figure.legends]
-        for box in boxes:
-            assert box.x0 >= -1, (chart.name, box)
-            assert box.y0 >= -1, (chart.name, box)
-            assert box.x1 <= room.x1 + 1, (chart.name, box)
-            assert box.y1 <= room.y1 + 1, (chart.name, box)
-        if isinstance(chart, Chart):
-            labels = [
-                t.get_window_extent() for t in figure.axes[0].get_xticklabels() if t.get_text()
-            ]
-            assert all(after.x0 > before.x1 for before, after in pairwise(labels)), chart.name
+def charts_of(name: str, language: str) -> list[Chart | Strip | HeatMap]:
+    """All charts of a recorded run."""
+    run = load(ROOT / "reports" / name)
+    rows = readings(run)
+    drawn, _ = charts(lay_out(in_tables(rows)), run.plan.link)
+    of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
+    return [wording_in(language).of_chart(chart) for chart in (*drawn, *of_parts)]
+
+
+def words_in(figure: Figure) -> list[tuple[str, Text]]:
+    """Each text that is seen, with its kind."""
+    found: list[tuple[str, Text]] = [("text", text) for text in figure.texts]
+    found += [("legend", text) for legend in figure.legends for text in legend.get_texts()]
+    for axes in figure.axes:
+        found += [("title", text) for text in (axes.title, axes._left_title)]  # type: ignore[attr-defined]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in axis.get_major_ticks():
+                if low <= tick.get_loc() <= high:
+                    found += [("tick", tick.label1)]
+            found += [("label", axis.label)]
+    return [(kind, text) for kind, text in found if text.get_visible() and text.get_text().strip()]
+
+
+def assert_all_is_seen(chart: Chart | Strip | HeatMap, form: Format) -> None:
+    with style(form):
+        figure = figure_of(chart, form)
+        figure.canvas.draw()
+        room, boxes = figure.bbox, []
+        for kind, text in words_in(figure):
+            box = text.get_window_extent()
+            said = (chart.name, kind, text.get_text(), box)
+            assert box.x0 >= -1 and box.y0 >= -1, said
+            assert box.x1 <= room.x1 + 1 and box.y1 <= room.y1 + 1, said
+            if kind != "tick" or not text.get_rotation():
+                boxes.append((kind, text.get_text(), box))
+        for legend in figure.legends:
+            box = legend.get_window_extent()
+            assert box.x0 >= -1 and box.x1 <= room.x1 + 1, (chart.name, "legend", box)
+    for one, other in combinations(boxes, 2):
+        across = min(one[2].x1, other[2].x1) - max(one[2].x0, other[2].x0)
+        up = min(one[2].y1, other[2].y1) - max(one[2].y0, other[2].y0)
+        assert across <= 1 or up <= 1, (chart.name, one, other)
+
+
+FORM = pytest.mark.parametrize("form", [PAGE_WIDE, COLUMN_WIDE], ids=["page", "column"])
+
+
+@FORM
+@pytest.mark.parametrize("name", RUNS)
+def test_nothing_sticks_out_of_a_run_s_pictures_and_no_word_stands_on_another(
+    name: str, form: Format
+) -> None:
+    # In German: its words are the longer ones.
+    for chart in charts_of(name, "de"):
+        assert_all_is_seen(chart, form)
+
+
+@FORM
+@pytest.mark.parametrize("at", range(len(MADE)))
+def test_nothing_sticks_out_however_long_its_names(at: int, form: Format) -> None:
+    assert_all_is_seen(MADE[at], form)
+
+
+@FORM
+@pytest.mark.parametrize("at", range(len(MADE)))
+def test_no_name_is_cut_short(at: int, form: Format) -> None:
+    chart = MADE[at]
+    with style(form):
+        figure = figure_of(chart, form)
+        figure.canvas.draw()
+        seen = "".join(letters(text.get_text()) for _kind, text in words_in(figure))
+    match chart:
+        case Strip():
+            names = [chart.title, *(panel.title for panel in chart.panels)]
+        case HeatMap():
+            names = [chart.title, *chart.rows, *chart.columns]
+        case _:
+            panels = chart.panels or (ChartPanel("", chart.lines),)
+            names = [chart.title, chart.x_label, chart.quantity, chart.unit]
+            names += [panel.title for panel in panels]
+            names += [line.label for panel in panels for line in panel.lines]
+    assert [name for name in names if letters(name) not in seen] == []
+
+
+def letters(words: str) -> str:
+    """Words without what a line's end may take the place of."""
+    return re.sub(r"\s", "", words)
+
+
+def test_lines_are_straight_from_one_measured_point_to_the_next() -> None:
+    found = charts_of("lab-report", "en")
+    assert len(found) == 10
+    for form in (PAGE_WIDE, COLUMN_WIDE):
+        for chart in found:
+            with style(form):
+                figure = figure_of(chart, form)
+            for line in curves_of(chart):
+                (path,) = [each for each in figure.axes[0].lines if points_of(each) == line.points]
+                assert path.get_drawstyle() == "default"
+                # Few points: each has its marker.
+                assert path.get_marker() in MARKERS
+                assert path.get_markevery() is None
+
+
+def points_of(line: Line2D) -> tuple[tuple[float, float | None], ...]:
+    pairs: Any = line.get_xydata()
+    return tuple((x, None if math.isnan(y) else y) for x, y in pairs.tolist())
+
+
+def curves_of(chart: Chart | Strip | HeatMap) -> tuple[Curve, ...]:
+    assert isinstance(chart, Chart)
+    return chart.lines
+
+
+def test_shares_of_the_ceiling_stand_below_on_the_same_x_axis() -> None:
+    with style(PAGE_WIDE):
+        figure = figure_of(with_shares(NEAR), PAGE_WIDE)
+    above, below = figure.axes
+    assert above.get_xlim() == below.get_xlim()
+    assert above.get_position().x0 == below.get_position().x0
+    assert above.get_position().y0 > below.get_position().y1
+    assert below.get_ylim()[0] <= 90 and below.get_ylim()[1] >= 101
+    drawn = [points_of(line) for line in below.lines]
+    assert drawn.count(((16.0, 97.0), (32.0, None), (64.0, 98.0))) == 2
+
+
+@FORM
+def test_panels_have_the_same_axes_and_one_legend(form: Format) -> None:
+    chart = in_panels(PANELS)
+    with style(form):
+        figure = figure_of(chart, form)
+    assert len(figure.axes) == len(chart.panels) == 3
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 3 + 1
+
+
+def test_a_figure_on_a_map_stands_out_from_its_place() -> None:
+    with style(PAGE_WIDE):
+        figure = figure_of(MAP, PAGE_WIDE)
+        figure.canvas.draw()
+        mesh: Any = figure.axes[0].collections[0]
+        grounds = [tuple(colour[:3]) for colour in mesh.get_facecolors()]
+    for text in figure.axes[0].texts:
+        x, y = (int(each) for each in text.get_position())
+        if MAP.inside[y][x] is None:
+            ink, ground = (luminance(rgb) for rgb in (to_rgb(text.get_color()), grounds[4 * y + x]))
+            low, high = sorted((ink, ground))
+            assert (high + 0.05) / (low + 0.05) >= 3, (text.get_text(), ink, ground)
+
+
+def luminance(colour: Any) -> float:
+    parts: list[float] = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour
+    ]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
 def test_a_decimal_comma_stands_at_the_axes_too() -> None:

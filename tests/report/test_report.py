@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from made_reports import SCRIPTS, Page, files_of, make, page_of, planned, several
 
 from netlab.findings.analysis import Analysis
@@ -123,12 +124,18 @@ def test_every_heading_of_a_table_has_its_scope(several: Analysis) -> None:
 
 
 def test_pictures_are_of_the_size_that_the_page_expects(several: Analysis) -> None:
+    page = page_of(several)
+    figures = [id_ for each in page.all("figure") if (id_ := each["id"] or "").startswith("chart-")]
+    shown = {
+        figure: int(image["height"] or 0) / int(image["width"] or 0)
+        for figure, image in zip(figures, page.all("img"), strict=True)
+    }
     pictures = list((several.path / "charts").glob("*.png"))
-    assert pictures
+    assert len(pictures) == len(shown) > 0
     for path in pictures:
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
         assert 1100 < width < 1200
-        assert 0.5 < height / width < 0.6
+        assert height / width == pytest.approx(shown[f"chart-{path.stem}"], rel=0.01)
 
 
 def test_importing_the_report_loads_no_heavy_library() -> None:

@@ -243,7 +243,7 @@ def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_plac
     assert "Shared: one machine id" in sentence
     cpu = part_of(run).charts[2]
     assert isinstance(cpu, Chart)
-    assert {line.label.split(": ")[1] for line in cpu.lines} == {"server alpha", "observed dut"}
+    assert {line.label for line in cpu.lines} == {"server alpha", "observed dut"}
     assert all(line.points[1][1] is None for line in cpu.lines)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from netlab.report.draw.lettering import width_inches
 from netlab.report.draw.sizes import Format
+from netlab.report.tables.chart_panels import share_range
 from netlab.report.tables.elements import Chart, Panel
 
 if TYPE_CHECKING:
@@ -13,49 +15,52 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _MANY_TICKS = 10
-_GAP_CHARACTERS = 1.5
+_GAP_EM = 0.9
 """Between the labels of two ticks; of labels closer than this one is left out."""
 _BESIDE_BARS = 0.6
 """Room beside the first and the last group of bars, which stand one apart."""
 _POINTS_AN_INCH = 72
-_TICK_PT = 9.0
-"""A tick, and the room before and after its label."""
-_LABEL_LINES = 1.25
-"""How high a label is, in sizes of its type."""
-_EDGE_INCHES = 0.03
-"""Between the edge of a picture and what stands there."""
+TICK_INCHES = 0.1
+"""A tick, and the room between it and its label."""
+_DECADE_INCHES = 0.6
+"""A decade of a logarithmic axis that is lower than this has a single label."""
 _LEAST_RANGE = 0.1
 """An axis that does not begin at zero shows at least this share of its top."""
 
 
-def scale(axes: Axes, chart: Chart, form: Format) -> None:
-    """Both axes of a chart, as far as its values go."""
+def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
+    """As far as the chart's values go, on axes so wide."""
     if chart.log_x:
         axes.set_xscale("log", base=2)
     size_pt = form.small_pt if len(chart.x_ticks) > _MANY_TICKS else form.legend_pt
-    axes.set_xticks([x for x, _ in chart.x_ticks], tick_labels(chart, form, size_pt))
+    low, high = x_range(chart)
+    axes.set_xticks([x for x, _ in chart.x_ticks], tick_labels(chart, size_pt, wide_inches))
     axes.set_xticks([], minor=True)
     axes.tick_params(axis="x", labelsize=size_pt)
-    _scale_y(axes, chart)
-    spell(axes.yaxis, chart.decimal_marker)
+    axes.set_xlim(low, high)
+
+
+def x_range(chart: Chart) -> tuple[float, float]:
+    """(lowest, highest) of the x axis."""
     low = chart.x_ticks[0][0]
     high = max(chart.x_ticks[-1][0], *(x for line in chart.lines for x, _ in line.points))
     if chart.log_x:
-        axes.set_xlim(low / 1.3, high * 1.3)
-    else:
-        margin = _BESIDE_BARS if chart.as_bars else 0.03 * (high - low)
-        axes.set_xlim(low - margin, high + margin)
+        return low / 1.3, high * 1.3
+    margin = _BESIDE_BARS if chart.as_bars else 0.03 * (high - low)
+    return low - margin, high + margin
 
 
-def _scale_y(axes: Axes, chart: Chart) -> None:
-    found = [y for line in (*chart.lines, *chart.ceilings) for _, y in line.points if y is not None]
-    low, high = min(found), max(found)
+def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
+    """As far as the chart's values and their intervals go; the same for each of its panels."""
+    low, high = _y_range(chart)
     if chart.log_y and low > 0:
         from matplotlib.ticker import LogLocator, NullFormatter
 
         axes.set_yscale("log")
         axes.set_ylim(low / 1.3, high * 1.3)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        room = high_inches / max(math.log10(high / low), 1.0)
+        subs = (1.0, 2.0, 5.0) if room > _DECADE_INCHES else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(subs=subs))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif chart.from_zero:
@@ -64,10 +69,42 @@ def _scale_y(axes: Axes, chart: Chart) -> None:
         # Not closer than this, or the scatter of a level line fills the picture.
         half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
         axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
+    _finish_y(axes, chart, form)
+
+
+def _y_range(chart: Chart) -> tuple[float, float]:
+    ends = [y for line in chart.ceilings for _, y in line.points if y is not None]
+    for line in chart.lines:
+        halves = line.half_widths or (None,) * len(line.points)
+        for (_, y), half in zip(line.points, halves, strict=False):
+            if y is not None:
+                ends += [y - (half or 0), y + (half or 0)]
+    return min(ends), max(ends)
+
+
+def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
+    """Near the ceiling: 90 to 101 per cent, or as far as the shares go."""
+    low, high = share_range(chart)
+    axes.set_ylim(low, high)
+    axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
+    _finish_y(axes, chart, form)
+
+
+def _finish_y(axes: Axes, chart: Chart, form: Format) -> None:
+    axes.tick_params(axis="y", labelsize=form.legend_pt)
+    spell(axes.yaxis, chart.decimal_marker)
+
+
+def y_labels_inches(axes: Axes, size_pt: float) -> float:
+    """How wide the widest label at the ticks of the y axis is."""
+    low, high = sorted(axes.get_ylim())
+    ticks = [each for each in axes.yaxis.get_majorticklocs() if low <= each <= high]
+    labels = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    return max((width_inches(label, size_pt) for label in labels), default=0.0)
 
 
 def scale_panel(axes: Axes, panel: Panel, decimal_marker: str) -> None:
-    """As far as its values go, up and down from zero, and 1 at least."""
+    """The y axis of a strip: as far as its values go, up and down from zero, and 1 at least."""
     most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
     axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
     axes.locator_params(axis="y", nbins=4)
@@ -75,30 +112,22 @@ def scale_panel(axes: Axes, panel: Panel, decimal_marker: str) -> None:
     spell(axes.yaxis, decimal_marker)
 
 
-def name_places(axes: Axes, form: Format, axes_high_inches: float) -> None:
-    """Where the names of both axes stand: below the ticks' labels, and at the picture's left edge.
+def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
+    """The ticks' labels from left to right, without those that would stand on the one before.
 
-    Named, because matplotlib else lays out all labels once more to find the room that they leave,
-    which takes a quarter of the time of a drawing.
+    On axes so wide.
     """
-    points_below = _TICK_PT + _LABEL_LINES * form.text_pt
-    axes.xaxis.set_label_coords(0.5, -points_below / _POINTS_AN_INCH / axes_high_inches)
-    right_inches = _EDGE_INCHES + _LABEL_LINES * form.text_pt / _POINTS_AN_INCH
-    axes.yaxis.set_label_coords((right_inches - form.left_inches) / form.axes_wide_inches, 0.5)
-
-
-def tick_labels(chart: Chart, form: Format, size_pt: float) -> list[str]:
-    """The ticks' labels from left to right, without those that would stand on the one before."""
-    at = [math.log(x) if chart.log_x else x for x, _ in chart.x_ticks]
-    span = (at[-1] - at[0]) or 1.0
+    of = math.log if chart.log_x else float
+    low, high = map(of, x_range(chart))
+    gap = _GAP_EM * size_pt / _POINTS_AN_INCH
     labels: list[str] = []
-    last, before = -math.inf, ""
-    for x, (_, label) in zip(at, chart.x_ticks, strict=True):
-        room = form.axes_wide_inches * (x - last) / span
-        needed = (len(before) + len(label)) / 2 + _GAP_CHARACTERS
-        shown = room >= form.inches_of(needed, size_pt)
+    end = -math.inf
+    for x, label in chart.x_ticks:
+        middle = (of(x) - low) / ((high - low) or 1.0) * wide_inches
+        half = width_inches(label, size_pt) / 2
+        shown = middle - half - gap >= end
         labels.append(label if shown else "")
-        last, before = (x, label) if shown else (last, before)
+        end = middle + half if shown else end
     return labels
 
 

@@ -1,14 +1,16 @@
-"""A heat map, drawn: figures by client and server, darker where there is more.
-
-With plot.py the only room that knows matplotlib.
-"""
+"""A heat map, drawn: figures by client and server, darker where there is more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.report.draw.axes import spell
+from netlab.report.draw.diagram import EDGE_INCHES, draw_title
+from netlab.report.draw.lettering import lines_of, width_inches
+from netlab.report.draw.palette import HEAT, INK, INSIDE, PAPER
 from netlab.report.draw.sizes import Format
 from netlab.report.tables.elements import HeatMap
 from netlab.results.labels import figure as words_of
@@ -22,64 +24,138 @@ _MOST_LABELS = 40
 drawings of lines (40,000 paths take minutes to write and to look at), without white lines between,
 which would cover them."""
 
-_COLOURS = ("#eef4f8", "#9fc3d8", "#4b8fb3", "#1b5e86", "#0b3c5d")
-_INSIDE = "#e3e3e0"
-_INK = "#1c2126"
-_DARK_FROM = 0.55
-"""Of the scale: from here on figures are written in white."""
+_TURNED_DEGREES = 38
+"""Of the names below a map, where they have room to its left; else they stand upright."""
+_COLUMN_NAME_INCHES = 2.2
+_NAME_GAP_INCHES = 0.08
+_FIGURE_GAP_INCHES = 0.02
+_LEAST_PT = 6.0
+"""Of a figure in its place."""
+_LINE_EM = 1.25
+_POINTS_AN_INCH = 72
+_WHITE_BELOW = 0.25
+"""Relative luminance of a place up to which its figure is white: 3.5 to 1 at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Margins around the places, in inches, and the names in lines."""
+
+    left: float
+    bottom: float
+    top: float
+    map_wide: float
+    map_high: float
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    name_pt: float
+    degrees: int
+    """By which the names below the map are turned."""
+    title: str
+
+    @property
+    def high(self) -> float:
+        return self.bottom + self.map_high + self.top
+
+
+def _layout(chart: HeatMap, form: Format) -> _Layout:
+    """As much beside and below the places as their names need, however long they are."""
+    size = form.legend_pt if len(chart.rows) <= form.map_figures else 6.0
+    step = _step(chart)
+    rows = tuple(lines_of(name, size, form.map_name_inches) for name in chart.rows[::step])
+    columns = tuple(lines_of(name, size, _COLUMN_NAME_INCHES) for name in chart.columns[::step])
+    line = _LINE_EM * form.text_pt / _POINTS_AN_INCH
+    widest = [max(width_inches(name, size) for name in names) for names in (rows, columns)]
+    deep = max(name.count("\n") + 1 for name in columns) * _LINE_EM * size / _POINTS_AN_INCH
+    left = EDGE_INCHES + line + widest[0] + 2 * _NAME_GAP_INCHES
+    wide = form.width_inches - left - form.map_right_inches
+    # The first name below the map reaches to the left, and its lines to the next one.
+    degrees = _TURNED_DEGREES
+    turn = math.radians(degrees)
+    if widest[1] * math.cos(turn) > left or deep > wide / len(columns) * math.sin(turn):
+        degrees = 90
+        turn = math.pi / 2
+    below = widest[1] * math.sin(turn) + deep * math.cos(turn) + _NAME_GAP_INCHES
+    notes = 2 if _present(chart.inside) else 1
+    place = 4 * form.legend_pt / 100
+    # A name of several lines is as high as its place, at the most.
+    lines = max(name.count("\n") + 1 for name in rows)
+    named = (lines * _LINE_EM * size + 2) / _POINTS_AN_INCH if lines > 1 else 0.0
+    title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
+    return _Layout(
+        left=left,
+        bottom=below + notes * line + EDGE_INCHES,
+        top=form.top_inches(title),
+        map_wide=wide,
+        map_high=max(min(wide, max(0.9, place * len(chart.rows))), named * len(rows)),
+        rows=rows,
+        columns=columns,
+        name_pt=size,
+        degrees=degrees,
+        title=title,
+    )
+
+
+def _step(chart: HeatMap) -> int:
+    return -(-max(len(chart.rows), len(chart.columns)) // _MOST_LABELS)
 
 
 def heat_map_inches(chart: HeatMap, form: Format) -> float:
     """How high its picture is: places are about half as high as wide, where there are few."""
-    top = form.top_inches(form.title(chart.title))
-    return form.map_bottom_inches + _map_high_inches(chart, form) + top
-
-
-def _map_wide_inches(form: Format) -> float:
-    return form.width_inches - form.map_left_inches - form.map_right_inches
-
-
-def _map_high_inches(chart: HeatMap, form: Format) -> float:
-    place = 4 * form.legend_pt / 100
-    return min(_map_wide_inches(form), max(0.9, place * len(chart.rows)))
+    return _layout(chart, form).high
 
 
 def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
     """Draw it into an empty figure of ``heat_map_inches``."""
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    wide, high = form.width_inches, heat_map_inches(chart, form)
-    bottom = form.map_bottom_inches / high
+    at = _layout(chart, form)
+    wide, high = form.width_inches, at.high
     axes = figure.add_axes(
-        (
-            form.map_left_inches / wide,
-            bottom,
-            _map_wide_inches(form) / wide,
-            _map_high_inches(chart, form) / high,
-        )
+        (at.left / wide, at.bottom / high, at.map_wide / wide, at.map_high / high)
     )
-    colours = LinearSegmentedColormap.from_list("netlab", _COLOURS)
+    colours = LinearSegmentedColormap.from_list("netlab", HEAT)
     norm = Normalize(0, max(_present(chart.values)))
     many = max(len(chart.rows), len(chart.columns)) > _MOST_LABELS
-    edge = "none" if many else "white"
+    edge = "none" if many else PAPER
     mesh = axes.pcolormesh(
         _masked(chart.values), cmap=colours, norm=norm, edgecolors=edge, rasterized=many
     )
     _draw_inside(axes, chart, edge)
-    _label(axes, chart, form)
+    _label(axes, chart, at)
     if len(chart.rows) <= form.map_figures:
-        _write_figures(axes, chart, norm.vmax or 1.0, form)
-    bar_high = min(1.2, _map_high_inches(chart, form)) / high
-    bar = figure.add_axes((1 - 0.76 * form.map_right_inches / wide, bottom, 0.02, bar_high))
+        place = at.map_wide / len(chart.columns)
+        _write_figures(axes, chart, lambda value: colours(norm(value)), form, place)
+    bar_high = min(1.2, at.map_high) / high
+    bar = figure.add_axes(
+        (1 - 0.76 * form.map_right_inches / wide, at.bottom / high, 0.02, bar_high)
+    )
     figure.colorbar(mesh, cax=bar)
     bar.set_title(chart.unit, fontsize=form.small_pt, loc="left")
     bar.tick_params(labelsize=form.small_pt)
+    bar.locator_params(nbins=5)
     spell(bar.yaxis, chart.decimal_marker)
-    top = 1 - form.text_pt / 72 / high
-    title = form.title(chart.title)
-    figure.text(0.02, top, title, fontsize=form.title_pt, color=_INK, va="top")
-    if _present(chart.inside):
-        figure.text(0.02, 0.1 / high, chart.inside_label, fontsize=form.small_pt, color=_INK)
+    _name_axes(figure, chart, at, form)
+
+
+def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> None:
+    wide, high = form.width_inches, at.high
+    line = _LINE_EM * form.text_pt / _POINTS_AN_INCH
+    across = (at.left + at.map_wide / 2) / wide
+    up = (at.bottom + at.map_high / 2) / high
+    notes = line if _present(chart.inside) else 0.0
+    figure.text(
+        *(across, (EDGE_INCHES + notes) / high, chart.x_label), ha="center", va="bottom", color=INK
+    )
+    figure.text(
+        *(EDGE_INCHES / wide, up, chart.y_label), rotation=90, ha="left", va="center", color=INK
+    )
+    draw_title(figure, at.title, form)
+    if notes:
+        said = chart.inside_label
+        figure.text(
+            *(EDGE_INCHES / wide, EDGE_INCHES / high, said), fontsize=form.small_pt, color=INK
+        )
 
 
 def _present(values: Sequence[Sequence[float | None]]) -> list[float]:
@@ -100,45 +176,63 @@ def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
     for y, row in enumerate(chart.inside):
         for x, value in enumerate(row):
             if value is not None:
-                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=_INSIDE, edgecolor=edge))
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=INSIDE, edgecolor=edge))
 
 
-def _label(axes: Axes, chart: HeatMap, form: Format) -> None:
+def _label(axes: Axes, chart: HeatMap, at: _Layout) -> None:
     axes.invert_yaxis()
     axes.grid(visible=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    step = -(-max(len(chart.rows), len(chart.columns)) // _MOST_LABELS)
-    size = form.legend_pt if len(chart.rows) <= form.map_figures else 6.0
-    rows, columns = range(0, len(chart.rows), step), range(0, len(chart.columns), step)
-    most = form.map_names
-    axes.set_yticks([at + 0.5 for at in rows], [_short(chart.rows[at], most) for at in rows])
-    servers = [_short(chart.columns[at], most) for at in columns]
-    axes.set_xticks([at + 0.5 for at in columns], servers)
-    axes.tick_params(length=0, labelsize=size)
+    step = _step(chart)
+    axes.set_yticks([0.5 + n for n in range(0, len(chart.rows), step)], at.rows)
+    axes.set_xticks([0.5 + n for n in range(0, len(chart.columns), step)], at.columns)
+    axes.tick_params(length=0, labelsize=at.name_pt)
+    across = "center" if at.degrees == 90 else "top"
     for text in axes.get_xticklabels():
-        text.set(rotation=38, ha="right", rotation_mode="anchor")
-    axes.set_xlabel(chart.x_label, labelpad=2)
-    axes.set_ylabel(chart.y_label, labelpad=4)
+        text.set(rotation=at.degrees, ha="right", rotation_mode="anchor", va=across)
 
 
-def _short(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def _write_figures(axes: Axes, chart: HeatMap, most: float, form: Format) -> None:
+def _write_figures(
+    axes: Axes,
+    chart: HeatMap,
+    colour_of: Callable[[float], Sequence[float]],
+    form: Format,
+    place_inches: float,
+) -> None:
+    """In each place; in none where the widest has no room in a type that can be read."""
+    digits, size_pt = _figures_fit(chart, form, place_inches)
+    if not size_pt:
+        return
     for y, (row, inside) in enumerate(zip(chart.values, chart.inside, strict=True)):
         for x, (value, within) in enumerate(zip(row, inside, strict=True)):
             shown = within if value is None else value
             if shown is None:
                 continue
-            dark = value is not None and value / most >= _DARK_FROM
+            dark = value is not None and _luminance(colour_of(value)) < _WHITE_BELOW
             axes.text(
                 x + 0.5,
                 y + 0.5,
-                words_of(shown, 1).replace(".", chart.decimal_marker),
+                words_of(shown, digits).replace(".", chart.decimal_marker),
                 ha="center",
                 va="center",
-                fontsize=form.small_pt,
-                color="white" if dark else _INK,
+                fontsize=size_pt,
+                color=PAPER if dark else INK,
             )
+
+
+def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int, float]:
+    """(decimals, type) that the widest figure fits its place with; type 0 where none does."""
+    every = [*_present(chart.values), *_present(chart.inside)]
+    for digits in (1, 0):
+        widest = max(width_inches(words_of(each, digits), 1.0) for each in every)
+        size_pt = min(form.small_pt, (place_inches - 2 * _FIGURE_GAP_INCHES) / widest)
+        if size_pt >= _LEAST_PT:
+            return digits, size_pt
+    return 0, 0.0
+
+
+def _luminance(colour: Sequence[float]) -> float:
+    """WCAG 2.2's relative luminance of red, green and blue from 0 to 1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

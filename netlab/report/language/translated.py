@@ -162,8 +162,22 @@ class Translated(Wording):
                     **common,
                 )
             case _:
+                chart_panels = tuple(
+                    replace(
+                        panel,
+                        title=self.text(panel.title),
+                        lines=self._curves(panel.lines),
+                        shares=self._curves(panel.shares),
+                    )
+                    for panel in chart.panels
+                )
                 return replace(
                     chart,
+                    panels=chart_panels,
+                    shares=self._curves(chart.shares),
+                    share_ceilings=self._curves(chart.share_ceilings),
+                    share_label=self.text(chart.share_label),
+                    share_note=self.text(chart.share_note),
                     x_ticks=tuple((x, self.text(label)) for x, label in chart.x_ticks),
                     lines=self._curves(chart.lines),
                     ceilings=self._curves(chart.ceilings),
@@ -186,4 +200,7 @@ class Translated(Wording):
         return replace(line, label=self.text(line.label), places=places)
 
     def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:
-        return tuple(replace(curve, label=self.text(curve.label)) for curve in curves)
+        return tuple(
+            replace(curve, label=self.text(curve.label), words=tuple(map(self.text, curve.words)))
+            for curve in curves
+        )

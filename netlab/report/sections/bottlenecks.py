@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from netlab.experiment.host_counters import HOSTS, PLACES
 from netlab.messages import _, joined
 from netlab.report.sections.pooled import mean_of
+from netlab.report.tables.chart_panels import in_panels
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.readings import Reading
@@ -104,11 +105,11 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
                 for at, size in enumerate(sizes)
             )
             if any(y is not None for _, y in points):
-                label = joined(": ", [group, name_of(key, everyone)])
-                lines.append(Curve(label, len(lines), points))
+                words = (group, name_of(key, everyone))
+                lines.append(Curve(joined(": ", words), len(lines), points, words=words))
     if not lines:
         return None
-    return Chart(
+    drawn = Chart(
         name="rate-without-loss-cpu",
         title=_("Busiest core of each host at that rate"),
         x_label=_("frame size with header and FCS, bytes"),
@@ -119,6 +120,7 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
         unit="%",
         as_bars=True,
     )
+    return in_panels(drawn)
 
 
 def _places(key: str, measured: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:

@@ -11,6 +11,7 @@ from functools import partial
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import server_sends
 from netlab.messages import _, counted, joined
+from netlab.report.tables.chart_panels import in_panels
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn, lay_out
@@ -175,12 +176,12 @@ def _chart(
                 )
                 words = [grid.pairing, FLOWS[flow], load.who]
                 label = joined(", ", [word for word in words if word])
-                lines.append(Curve(label, len(lines), points))
+                lines.append(Curve(label, len(lines), points, words=tuple(words)))
     drawn = tuple(line for line in lines if any(y is not None for _, y in line.points))
     nothing = not any(y for line in drawn for _, y in line.points)
     if len(sizes) < 2 or nothing:
         return None
-    return Chart(
+    chart = Chart(
         name=name,
         title=title,
         x_label=_("message size, bytes"),
@@ -190,6 +191,7 @@ def _chart(
         quantity=_("share of the messages") if loads is _LOST else _("share of one CPU"),
         unit="%",
     )
+    return in_panels(chart)
 
 
 def _lost(flow: str, reading: Reading) -> float | None:

@@ -8,9 +8,10 @@ from functools import reduce
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
+from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.charts import WIRE_CEILING, curve_sizes
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
-from netlab.results.quantities import names_of
+from netlab.results.quantities import names_of, words_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
 
@@ -46,7 +47,7 @@ def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
     if not those:
         return None
     names = names_of(those)
-    charts = _charts(those, names, link)
+    charts = _charts(those, link)
     return Part(
         name="payload",
         title=_("The right payload"),
@@ -144,9 +145,7 @@ def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
     return TableCell(text, value, "byte" if value is not None else "", letters)
 
 
-def _charts(
-    readings: Sequence[Reading], names: dict[str, str], link: Link | None
-) -> tuple[Chart, ...]:
+def _charts(readings: Sequence[Reading], link: Link | None) -> tuple[Chart, ...]:
     """Throughput over message size where it was swept: a chart a protocol and IP version."""
     groups: dict[tuple[str, IpVersion], list[Reading]] = {}
     for reading in readings:
@@ -154,8 +153,7 @@ def _charts(
             version = ip_version_of(reading.settings)
             groups.setdefault((reading.protocol, version), []).append(reading)
     return tuple(
-        _chart(protocol, version, group, names, link)
-        for (protocol, version), group in groups.items()
+        _chart(protocol, version, group, link) for (protocol, version), group in groups.items()
     )
 
 
@@ -163,19 +161,20 @@ def _chart(
     protocol: str,
     ip_version: IpVersion,
     group: Sequence[Reading],
-    names: dict[str, str],
     link: Link | None,
 ) -> Chart:
     lines = []
+    settings = words_of(group, ("protocol", "ip_version"), brief=True)
     for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
         trials = [reading for reading in group if reading.cell == cell]
-        label = joined(" ", [trials[0].pairing, names[cell]])
-        lines.append(Curve(label, index, _points(trials), joined=False))
+        words = (trials[0].pairing, *settings[cell])
+        label = joined(", ", [word for word in words if word])
+        lines.append(Curve(label, index, _points(trials), joined=False, words=words))
     sizes = sorted({round(x) for line in lines for x, _ in line.points})
     payload = group[0].number("payload_bytes")
     marks = [size for size in (payload, 2 * payload if payload else None) if size is not None]
     ticks = sorted({float(sizes[0]), *(x for x in marks if x <= sizes[-1]), float(sizes[-1])})
-    return Chart(
+    chart = Chart(
         name=f"payload-{protocol.lower()}-ipv{ip_version}",
         title=_(
             "{protocol} over IPv{version}: throughput around the payload of one frame",
@@ -189,6 +188,7 @@ def _chart(
         ceilings=_ceilings(protocol, ip_version, group, sizes, link),
         from_zero=False,
     )
+    return with_shares(in_panels(chart))
 
 
 def _points(trials: Sequence[Reading]) -> tuple[tuple[float, float | None], ...]:

@@ -9,12 +9,13 @@ from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
 from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
+from netlab.report.tables.chart_panels import MOST_LINES, in_panels
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.report.tables.tables import FEW_TRIALS
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
 from netlab.results.layout import of_pairing
-from netlab.results.quantities import names_of
+from netlab.results.quantities import names_of, words_of
 from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
@@ -63,7 +64,7 @@ def _part(
             (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, readings, split=bool(splits))
         ),
         sheets=(*sheets, *splits),
-        charts=_curves(test, title, readings, names),
+        charts=_curves(test, title, readings),
     )
 
 
@@ -180,10 +181,8 @@ def _lost(measured: Sequence[Reading], notes: Notes) -> TableCell:
     return TableCell(figure(share), share, "%")
 
 
-def _curves(
-    test: str, title: str, readings: Sequence[Reading], names: dict[str, str]
-) -> tuple[Chart, ...]:
-    """Percentile curves, a chart a protocol; more lines than can be told apart make further ones.
+def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, ...]:
+    """Percentile curves, a chart a protocol; more lines than its panels can take make further ones.
 
     The x axis runs to the last percentile that the values can tell, in equal steps a nine.
     """
@@ -191,24 +190,42 @@ def _curves(
     protocols = dict.fromkeys(reading.protocol for reading in readings)
     for protocol in protocols:
         those = [reading for reading in readings if reading.protocol == protocol]
-        places = dict.fromkeys((reading.pairing, reading.cell) for reading in those)
-        several = len({pairing for pairing, _ in places}) > 1
-        curves = []
-        for index, (pairing, cell) in enumerate(places):
-            measured = [r for r in those if r.cell == cell and r.status == "ok"]
-            histogram = pooled(measured)
-            if histogram is not None and histogram.count > 1:
-                label = joined(" ", [pairing, names[cell]]) if several else names[cell]
-                curves.append(Curve(label, index, _points(histogram)))
-        for start in range(0, len(curves), _MAX_CURVES):
-            number = start // _MAX_CURVES + 1
-            words = joined(", ", [title, protocol])
-            if len(curves) > _MAX_CURVES:
-                words = _("{title} ({number})", title=words, number=number)
-            name = f"{test.replace('_', '-')}-{protocol.lower()}-{number}"
-            lines = tuple(curves[start : start + _MAX_CURVES])
-            charts.append(_curve_chart(name, words, _SHARE_OF[test], lines))
+        curves = _lines(those)
+        if not curves:
+            continue
+        head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]
+        name = f"{test.replace('_', '-')}-{protocol.lower()}"
+        whole = in_panels(_curve_chart(f"{name}-1", head, x_label, curves))
+        if len(curves) <= _MAX_CURVES or _is_readable(whole):
+            charts.append(whole)
+            continue
+        for number, start in enumerate(range(0, len(curves), _MAX_CURVES), start=1):
+            words = _("{title} ({number})", title=head, number=number)
+            lines = curves[start : start + _MAX_CURVES]
+            charts.append(in_panels(_curve_chart(f"{name}-{number}", words, x_label, lines)))
     return tuple(charts)
+
+
+def _lines(readings: Sequence[Reading]) -> tuple[Curve, ...]:
+    """A line a pairing and cell, of readings of one protocol."""
+    names = names_of(readings)
+    settings = words_of(readings, ("protocol", "message_bytes"), brief=True)
+    places = {(reading.pairing, reading.cell): reading.message_bytes for reading in readings}
+    several = len({pairing for pairing, _cell in places}) > 1
+    curves = []
+    for index, ((pairing, cell), size) in enumerate(places.items()):
+        measured = [r for r in readings if r.cell == cell and r.status == "ok"]
+        histogram = pooled(measured)
+        if histogram is not None and histogram.count > 1:
+            label = joined(" ", [pairing, names[cell]]) if several else names[cell]
+            told = "" if size is None else _("{size} bytes", size=size)
+            words = (pairing, told, *settings[cell])
+            curves.append(Curve(label, index, _points(histogram), words=words))
+    return tuple(curves)
+
+
+def _is_readable(chart: Chart) -> bool:
+    return bool(chart.panels) and max(len(each.lines) for each in chart.panels) <= MOST_LINES
 
 
 def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:

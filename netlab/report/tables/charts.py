@@ -10,6 +10,7 @@ from itertools import pairwise
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
+from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import setting_name, setting_value
@@ -33,7 +34,8 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
 
     For each combination of settings: mean throughput over message size, a chart a protocol; then
     throughput over the rows' setting, a chart a column. One with a single place on its x axis, or
-    without any figure, is none.
+    without any figure, is none. Many lines are in panels, and what is near the ceiling is shown as
+    shares of it besides.
     """
     found: dict[str, Chart] = {}
     for chart in _all(layout, link):
@@ -41,7 +43,7 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
             name = chart.name
             while name in found:
                 name += "-2"
-            found[name] = replace(chart, name=name)
+            found[name] = replace(with_shares(in_panels(chart)), name=name)
     return tuple(found.values())[:MAX_CHARTS], max(0, len(found) - MAX_CHARTS)
 
 
@@ -189,7 +191,7 @@ def _line(
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
     known = half_widths if any(half is not None for half in half_widths) else ()
     label = joined(", ", [word for word in words if word])
-    return Curve(label, place, tuple(points), half_widths=tuple(known))
+    return Curve(label, place, tuple(points), half_widths=tuple(known), words=tuple(words))
 
 
 def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:

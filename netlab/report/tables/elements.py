@@ -143,6 +143,19 @@ class Curve:
     """Whether a line joins the points."""
     half_widths: tuple[float | None, ...] = ()
     """± of each point, in the chart's unit, ``None`` where no interval is known; or none at all."""
+    words: tuple[str, ...] = ()
+    """What it is of, a word a dimension, the same dimensions for all lines of a chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPanel:
+    """One of several small diagrams with the same axes: the lines that have its title in common."""
+
+    title: str
+    lines: tuple[Curve, ...]
+    """Labelled by what the title leaves open; equal labels look the same in every panel."""
+    shares: tuple[Curve, ...] = ()
+    """Its lines in per cent of the wire ceiling, where the chart has such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +177,15 @@ class Chart:
     decimal_marker: str = "."
     as_bars: bool = False
     """Bars side by side at each tick of the axis, which are a whole number apart."""
+    panels: tuple[ChartPanel, ...] = ()
+    """The same lines in small diagrams, where one diagram would have too many; or none."""
+    shares: tuple[Curve, ...] = ()
+    """Lines that lie on each other at the wire ceiling, in per cent of it; or none."""
+    share_ceilings: tuple[Curve, ...] = ()
+    """The ceilings in per cent of the first of them."""
+    share_label: str = _("% of the wire ceiling")
+    share_note: str = ""
+    """Which lines the shares leave out."""
     told: str = ""
     """``alt`` in the report's language."""
 
@@ -180,8 +202,18 @@ class Chart:
                 "{number} line: {lines}.", "{number} lines: {lines}.", len(self.lines), lines=lines
             ),
         ]
+        if self.panels:
+            names = joined("; ", [panel.title for panel in self.panels])
+            panels = len(self.panels)
+            said.append(
+                counted(
+                    "{number} panel: {names}.", "{number} panels: {names}.", panels, names=names
+                )
+            )
         if self.ceilings:
             said.append(_("The wire ceiling is drawn beside them."))
+        if self.shares:
+            said.append(_("Below, the same as shares of the wire ceiling."))
         if self.has_bars:
             said.append(_("Bars are the 95 % interval of each mean."))
         return self.told or joined(" ", [*said, _("The tables hold the same figures.")])

@@ -1,12 +1,23 @@
-"""The map's colours: told apart by who sees all colours, and by who does not see one of three."""
+"""The palette: told apart by who sees all colours, and by who does not see one of three.
+
+The colours are read where they stand: in the style sheet of the page, and in what draws pictures.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import TypeAlias
 
 import pytest
 from folders import ROOT
+
+from netlab.report.draw.palette import DASHES, HATCHES, HEAT, LOOKS, MARKERS, PAPER
+from netlab.report.first_picture.scene import LOOKS as LOOKS_OF_THE_PAGE
+
+Colour: TypeAlias = tuple[float, float, float]
+"""Red, green and blue from 0 to 1, or CIELAB."""
 
 SIGHTS = {
     "all colours": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -27,16 +38,40 @@ SIGHTS = {
     ),
 }
 """Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB."""
-LEAST_APART = 8.0
-"""CIE 1976 colour difference; 2.3 can just be seen."""
+STEP_APART = 8.0
+"""CIE 1976 colour difference of neighbours on a scale; 2.3 can just be seen."""
+LINES_APART = 15.0
+"""CIEDE2000 of any two lines; 1 can just be seen, and from about 10 on at a glance."""
+CONTRAST = 3.0
+"""WCAG 2.2, 1.4.11: of graphics with what is beside them."""
+
+STYLE = (ROOT / "netlab" / "report" / "page" / "page.css").read_text("utf-8")
 
 
-def linear(colour: str) -> list[float]:
-    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+def scheme(name: str, index: int) -> str:
+    """A colour of the style sheet in its light (0) or dark (1) scheme, as ``#rrggbb``."""
+    (pair,) = re.findall(rf"--{name}: light-dark\((#\w+), (#\w+)\)", STYLE)
+    digits = pair[index][1:]
+    return "#" + (digits if len(digits) == 6 else "".join(2 * each for each in digits))
 
 
-def lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
+LIGHT, DARK = (
+    tuple(scheme(f"look-{number}", index) for number in range(LOOKS_OF_THE_PAGE))
+    for index in (0, 1)
+)
+
+
+def rgb(colour: str) -> Colour:
+    red, green, blue = (int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5))
+    return red, green, blue
+
+
+def linear(colour: Colour) -> Colour:
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour)
+    return red, green, blue
+
+
+def lab(colour: Colour, sight: tuple[Colour, ...]) -> Colour:
     seen = [sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in sight]
     r, g, b = (min(1.0, max(0.0, each)) for each in seen)
     whole = (
@@ -48,13 +83,118 @@ def lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
+def ciede2000(one: Colour, other: Colour) -> float:
+    """Sharma, Wu and Dalal 2005."""
+    chroma = (math.hypot(*one[1:]) + math.hypot(*other[1:])) / 2
+    grey = 0.5 * (1 - math.sqrt(chroma**7 / (chroma**7 + 25**7)))
+    a1, a2 = one[1] * (1 + grey), other[1] * (1 + grey)
+    c1, c2 = math.hypot(a1, one[2]), math.hypot(a2, other[2])
+    h1 = math.degrees(math.atan2(one[2], a1)) % 360
+    h2 = math.degrees(math.atan2(other[2], a2)) % 360
+    turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0.0
+    hue = h1 + h2 if not c1 * c2 else (h1 + turn / 2) % 360
+    light, strong = (one[0] + other[0]) / 2, (c1 + c2) / 2
+    weight = (
+        1
+        - 0.17 * math.cos(math.radians(hue - 30))
+        + 0.24 * math.cos(math.radians(2 * hue))
+        + 0.32 * math.cos(math.radians(3 * hue + 6))
+        - 0.20 * math.cos(math.radians(4 * hue - 63))
+    )
+    by_light = (other[0] - one[0]) / (
+        1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2)
+    )
+    by_chroma = (c2 - c1) / (1 + 0.045 * strong)
+    by_hue = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2))
+    by_hue /= 1 + 0.015 * strong * weight
+    rotation = -2 * math.sqrt(strong**7 / (strong**7 + 25**7))
+    rotation *= math.sin(math.radians(60 * math.exp(-(((hue - 275) / 25) ** 2))))
+    return math.sqrt(by_light**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue)
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    """WCAG 2.2's, from 1 to 21."""
+    light = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other)))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [
+        ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
+        ((50.0, 2.49, -0.001), (50.0, -2.49, 0.0011), 7.2195),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+        ((22.7233, 20.0904, -46.6940), (23.0331, 14.9730, -42.5619), 2.0373),
+        ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
+    ],
+)
+def test_the_distance_is_that_of_the_published_pairs(
+    one: Colour, other: Colour, distance: float
+) -> None:
+    assert ciede2000(one, other) == pytest.approx(distance, abs=1e-4)
+    assert ciede2000(other, one) == pytest.approx(distance, abs=1e-4)
+
+
+def test_pictures_and_the_light_page_have_the_same_colours() -> None:
+    assert LIGHT == LOOKS
+    assert tuple(re.findall(r"\.heat-\d \{ fill: (#\w{6});", STYLE)) == HEAT
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_any_two_lines_are_told_apart(palette: tuple[str, ...], sight: str) -> None:
+    assert len(palette) == 6
+    seen = {colour: lab(rgb(colour), SIGHTS[sight]) for colour in palette}
+    for one, other in combinations(palette, 2):
+        assert ciede2000(seen[one], seen[other]) >= LINES_APART, (one, other)
+
+
+def test_every_line_stands_out_from_its_ground() -> None:
+    assert scheme("paper", 0) == PAPER
+    for palette, index in ((LIGHT, 0), (DARK, 1)):
+        ground = rgb(scheme("paper", index))
+        for colour in palette:
+            assert contrast(rgb(colour), ground) >= CONTRAST, colour
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_pictures_turned_over_for_dark_pages_keep_their_lines_apart(sight: str) -> None:
+    filters = set(re.findall(r"figure img \{ filter: (invert[^;]+);", STYLE))
+    assert filters == {"invert(.9) hue-rotate(180deg)"}
+    seen = {colour: turned(rgb(colour)) for colour in LOOKS}
+    ground = turned(rgb(PAPER))
+    for one, other in combinations(LOOKS, 2):
+        apart = ciede2000(lab(seen[one], SIGHTS[sight]), lab(seen[other], SIGHTS[sight]))
+        assert apart >= STEP_APART, (one, other)
+    for colour, shown in seen.items():
+        assert contrast(shown, ground) >= CONTRAST, colour
+
+
+def turned(colour: Colour) -> Colour:
+    """``invert(.9) hue-rotate(180deg)`` of Filter Effects 1, on sRGB, clipped after each."""
+    r, g, b = (0.9 - 0.8 * each for each in colour)
+    weights = (0.213, 0.715, 0.072)
+    # The matrix of hueRotate with cos = -1 and sin = 0.
+    grey = 2 * sum(w * c for w, c in zip(weights, (r, g, b), strict=True))
+    red, green, blue = (min(1.0, max(0.0, grey - each)) for each in (r, g, b))
+    return red, green, blue
+
+
+def test_lines_and_bars_differ_in_more_than_colour() -> None:
+    for looks in ((DASHES, MARKERS), (HATCHES,)):
+        assert all(len(set(each)) == len(each) for each in looks)
+        kinds = {tuple(each[n % len(each)] for each in looks) for n in range(len(LOOKS))}
+        assert len(kinds) == len(LOOKS)
+    rules = re.findall(
+        r"\.look-\d \{ --look: var\(--look-\d\);(?: (stroke-dasharray: [\d ]+);)?", STYLE
+    )
+    assert len(rules) == len(set(rules)) == len(LIGHT)
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_neighbours_on_the_map_s_scale_are_told_apart_and_darker_is_more(sight: str) -> None:
-    style = (ROOT / "netlab" / "report" / "page" / "page.css").read_text("utf-8")
-    colours = re.findall(r"\.heat-\d \{ fill: (#\w{6});", style)
-    assert len(colours) == 8
-    seen = [lab(colour, SIGHTS[sight]) for colour in colours]
+    seen = [lab(rgb(colour), SIGHTS[sight]) for colour in HEAT]
     for one, other in pairwise(seen):
         apart = sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5
-        assert apart >= LEAST_APART
+        assert apart >= STEP_APART
         assert one[0] > other[0]

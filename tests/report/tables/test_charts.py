@@ -34,7 +34,8 @@ def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., 
     values = {"to_server_throughput_bit_per_s": 40e6, "to_client_throughput_bit_per_s": 30e6}
     run = make(cells, [result(cell, values=values) for cell in cells])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
-    assert [line.label for line in chart.lines] == ["LL, to client", "LL, to server"]
+    assert [line.label for line in chart.lines] == ["to client", "to server"]
+    assert chart.title.endswith("(LL)")
     assert "they are not added" in read_page(run).text
 
 

@@ -1,0 +1,86 @@
+"""Curves, drawn into axes: lines with markers, intervals, ceilings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netlab.report.draw.palette import CEILING_DASHES, DASHES, LOOKS, MARKERS, PAPER, QUIET
+from netlab.report.draw.sizes import Format
+from netlab.report.tables.elements import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FEW_POINTS = 40
+"""A line of more points has markers at the ticks of the axis only."""
+
+
+def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
+    """Straight from one measured point to the next; nothing is drawn where one is missing."""
+    look, many = line.place, len(line.points) > _FEW_POINTS
+    marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
+    axes.plot(
+        [x for x, _ in line.points],
+        [float("nan") if y is None else y for _, y in line.points],
+        label=line.label,
+        color=LOOKS[look % len(LOOKS)],
+        linestyle=DASHES[look % len(DASHES)] if line.joined else "none",
+        marker=MARKERS[look % len(MARKERS)],
+        linewidth=form.line_pt,
+        markersize=form.marker_pt,
+        markerfacecolor=PAPER if look % 2 else None,
+        markeredgewidth=1.1,
+        markevery=marked if many and line.joined else None,
+        clip_on=False,
+        zorder=3,
+    )
+    _draw_intervals(axes, line)
+
+
+def _draw_intervals(axes: Axes, line: Curve) -> None:
+    """The interval of each point's mean, where it is known."""
+    known = [
+        (x, y, half)
+        for (x, y), half in zip(line.points, line.half_widths, strict=False)
+        if y is not None and half is not None
+    ]
+    if known:
+        places, values, halves = zip(*known, strict=True)
+        axes.errorbar(
+            places,
+            values,
+            yerr=halves,
+            fmt="none",
+            ecolor=LOOKS[line.place % len(LOOKS)],
+            elinewidth=0.9,
+            capsize=2.4,
+            zorder=3,
+        )
+
+
+def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
+    """A thin grey line; a curve has a short thick tick at each place of the axis."""
+    axes.plot(
+        [x for x, _ in ceiling.points],
+        [float("nan") if y is None else y for _, y in ceiling.points],
+        label=ceiling.label,
+        color=QUIET,
+        linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],
+        linewidth=0.9,
+        zorder=2,
+    )
+    levels = {y for _, y in ceiling.points}
+    if len(levels) > 1:
+        at = dict(ceiling.points)
+        known = [(x, y) for x in ticks if (y := at.get(x)) is not None]
+        axes.plot(
+            [x for x, _ in known],
+            [y for _, y in known],
+            color=QUIET,
+            linestyle="none",
+            marker="_",
+            markersize=13,
+            markeredgewidth=1.6,
+            zorder=2,
+        )

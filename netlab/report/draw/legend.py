@@ -1,0 +1,86 @@
+"""The legend of a diagram: labels in lines and columns that fit below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from netlab.report.draw.lettering import lines_of, width_inches
+from netlab.report.draw.sizes import Format
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_Number = TypeVar("_Number", int, float)
+
+_HANDLE_EM, _HANDLE_GAP_EM, _COLUMN_GAP_EM = 3.0, 0.6, 1.4
+_LINE_EM, _BETWEEN_EM = 1.25, 0.45
+_EDGE_INCHES = 0.04
+_POINTS_AN_INCH = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """Labels as they stand below a diagram."""
+
+    labels: tuple[str, ...]
+    """In lines."""
+    columns: int
+    high_inches: float
+    """0 where there is nothing to be told apart."""
+
+
+def legend_of(labels: Sequence[str], form: Format) -> Legend:
+    """In as many columns as fit beside each other; a label wider than its picture gets lines."""
+    if not labels:
+        return Legend((), 0, 0.0)
+    em = form.legend_pt / _POINTS_AN_INCH
+    room = form.width_inches - 4 * _EDGE_INCHES
+    handle = (_HANDLE_EM + _HANDLE_GAP_EM) * em
+    told = tuple(lines_of(label, form.legend_pt, room - handle) for label in labels)
+    widths = [handle + width_inches(label, form.legend_pt) for label in told]
+    columns = len(told)
+    while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
+        columns -= 1
+    # As many lines, evenly filled: no label stands alone.
+    columns = -(-len(told) // -(-len(told) // columns))
+    lines = [label.count("\n") + 1 for label in told]
+    most = max(
+        _LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
+        for column in _columns(lines, columns)
+    )
+    return Legend(told, columns, most * em)
+
+
+def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Format) -> None:
+    """At the lower edge; ``handles`` are matplotlib's, one a label."""
+    if not legend.labels:
+        return
+    high = figure.get_figheight()
+    figure.legend(
+        handles=list(handles),
+        labels=list(legend.labels),
+        loc="lower center",
+        bbox_to_anchor=(0.5, _EDGE_INCHES / high),
+        ncols=legend.columns,
+        handlelength=_HANDLE_EM,
+        handletextpad=_HANDLE_GAP_EM,
+        columnspacing=_COLUMN_GAP_EM,
+        labelspacing=_BETWEEN_EM,
+        fontsize=form.legend_pt,
+        borderpad=0,
+        borderaxespad=0,
+    )
+
+
+def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
+    return sum(max(column) for column in _columns(widths, columns)) + gap * (columns - 1)
+
+
+def _columns(each: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
+    """As matplotlib fills them: from top to bottom, the first ones with one more."""
+    least, more = divmod(len(each), columns)
+    starts = [least * at + min(at, more) for at in range(columns + 1)]
+    return [each[start:end] for start, end in pairwise(starts)]
