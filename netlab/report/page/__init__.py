@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
+_KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
+"""Files of the run itself: they are there wherever the run is."""
 SCRIPTS = ("base.js", "tables.js", "cell_charts.js", "cell.js", "page.js")
 """Files of the page's one script, in their order: one function, so that nothing of it is global."""
 
@@ -109,6 +111,7 @@ def _first(contents: Contents) -> dict[str, Any]:
         "first_pictures": first.pictures,
         "facts": strip(run, contents.readings),
         "downloads": downloads(run, contents.files),
+        "kept": _KEPT,
     }
 
 
