@@ -35,6 +35,7 @@ PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
 PROSE = re.compile(r"[A-Za-z’]{2,}[.:,;]? [A-Za-z]+|^[A-Z][a-z]+$")
 CODE = {
+    "nav a",
     *("use strict", "tbody tr", "td, th", "line look-", "dot trial look-"),
     *(
         "table button[data-cell]",

@@ -185,6 +185,7 @@ NEEDS = {
     "setpriv": Need(_program("setpriv"), "setpriv: apt-get install util-linux"),
     "chromium": Need(_chromium, "Chromium: apt-get install chromium-headless-shell"),
     "axe": Need(AXE.exists, "axe-core: npm install --prefix .venv/axe axe-core"),
+    "pdftotext": Need(_program("pdftotext"), "pdftotext: apt-get install poppler-utils"),
     "pdflatex": Need(
         _program("pdflatex"), "pdflatex: apt-get install texlive-latex-recommended texlive-science"
     ),

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 _HERE = Path(__file__).parent
+_KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
+"""Files of the run itself: they are there wherever the run is."""
 STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
 """Files of the page's one style, in their order."""
 SCRIPTS = (
@@ -122,6 +124,7 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         "first_pictures": first.pictures,
         "facts": strip(run, contents.readings, hosts),
         "downloads": downloads(run, contents.files),
+        "kept": _KEPT,
     }
 
 

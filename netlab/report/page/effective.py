@@ -10,7 +10,7 @@ from netlab.experiment.records import FLOWS, server_sends
 from netlab.messages import Message, _, joined
 from netlab.results.labels import setting_name, setting_value
 
-_Values = Mapping[str, Any]
+_RecordValues = Mapping[str, Any]
 
 _ENDS: Mapping[str, str] = {
     "sender": _("sender"),
@@ -35,7 +35,7 @@ class EffectiveSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _EndValue:
     """One value that one end says, in one trial."""
 
     end: str
@@ -45,7 +45,7 @@ class _Said:
 
 
 def effective_settings(
-    settings: Mapping[str, Any], trials: Sequence[_Values]
+    settings: Mapping[str, Any], trials: Sequence[_RecordValues]
 ) -> tuple[EffectiveSetting, ...]:
     """Every setting of a cell, in the records' order, and then what is effective unasked.
 
@@ -73,7 +73,7 @@ def effective_settings(
     return tuple(found)
 
 
-def _said(name: str, settings: Mapping[str, Any], values: _Values) -> Iterator[_Said]:
+def _said(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
     """What the ends say of one setting."""
     asked = settings.get(name)
     if name == "socket_buffer_bytes":
@@ -91,10 +91,10 @@ def _said(name: str, settings: Mapping[str, Any], values: _Values) -> Iterator[_
             value = values.get(f"{prefix}{end}_{ending}")
             if value is not None:
                 told = form(value)
-                yield _Said(prefix + end, _label(prefix, end), told, told == asked)
+                yield _EndValue(prefix + end, _label(prefix, end), told, told == asked)
 
 
-def _buffers(asked: Any, values: _Values) -> Iterator[_Said]:
+def _buffers(asked: Any, values: _RecordValues) -> Iterator[_EndValue]:
     """The buffers of both directions at both ends, each against what was asked of it."""
     for prefix in FLOWS:
         for end, words in _ENDS.items():
@@ -103,10 +103,10 @@ def _buffers(asked: Any, values: _Values) -> Iterator[_Said]:
                 if value is None:
                     continue
                 whose = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
-                yield _Said(f"{prefix}{end}_{way}", whose, value, value == asked)
+                yield _EndValue(f"{prefix}{end}_{way}", whose, value, value == asked)
 
 
-def _pinned(name: str, settings: Mapping[str, Any], values: _Values) -> Iterator[_Said]:
+def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
     """The CPU of one side, which sends in one flow and receives in another."""
     side = name.removesuffix("_cpu")
     for prefix in FLOWS:
@@ -114,14 +114,14 @@ def _pinned(name: str, settings: Mapping[str, Any], values: _Values) -> Iterator
         for end in (side, "sender" if sends else "receiver"):
             cpu = values.get(f"{prefix}{end}_cpu")
             if cpu is not None:
-                yield _Said(prefix + end, _label(prefix, end), cpu, cpu == settings.get(name))
+                yield _EndValue(prefix + end, _label(prefix, end), cpu, cpu == settings.get(name))
 
 
-def _of_flows(values: _Values, name: str) -> Iterator[_Said]:
+def _of_flows(values: _RecordValues, name: str) -> Iterator[_EndValue]:
     for prefix, words in FLOWS.items():
         if (value := values.get(prefix + name)) is not None:
             said = _ENDS.get(value, value) if isinstance(value, str) else value
-            yield _Said(prefix, words, said, as_asked=True)
+            yield _EndValue(prefix, words, said, as_asked=True)
 
 
 def _label(prefix: str, end: str) -> str:
@@ -130,7 +130,7 @@ def _label(prefix: str, end: str) -> str:
     return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix])
 
 
-def _in_words(name: str, said: Sequence[_Said]) -> str:
+def _in_words(name: str, said: Sequence[_EndValue]) -> str:
     """One value where all ends say the same, else each end's own."""
     if not said:
         return ""

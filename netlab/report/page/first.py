@@ -138,7 +138,7 @@ def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
     found = [
         ("tables.csv", _("tables, CSV")),
         ("figures.csv", _("figures, CSV")),
-        ("journal.jsonl", _("records, JSON")),
+        ("journal.jsonl", _("records, JSON lines with check sums")),
         ("charts/", _("charts, PDF")),
         ("tables.tex", _("LaTeX")),
         ("matrix.yaml", _("matrix")),

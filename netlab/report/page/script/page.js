@@ -6,6 +6,38 @@ function turn() {
   root.classList.toggle("light", dark);
 }
 
+/* On paper what a report needs is not folded: nobody clicks there. Afterwards it is as it was. */
+const ON_PAPER = "details.about, :is([aria-labelledby=hosts], [aria-labelledby=settings]) details";
+let unfolded = [];
+
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll(ON_PAPER)].filter((each) => !each.open);
+  for (const each of unfolded) each.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const each of unfolded) each.open = false;
+  unfolded = [];
+});
+
+/* The contents name the section that is read: the last one that begins above the upper third. */
+const CONTENTS = [...document.querySelectorAll("nav a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
+let looking = false;
+
+function markPresent() {
+  looking = false;
+  const above = CONTENTS.filter(([, head]) => head?.getBoundingClientRect().top < innerHeight / 3);
+  const present = above.at(-1)?.[0];
+  for (const [link] of CONTENTS) {
+    if (link === present) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+document.addEventListener("scroll", () => {
+  if (!looking) requestAnimationFrame(markPresent);
+  looking = true;
+}, { passive: true });
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button, .drawing [data-cell]");
   if (button?.dataset.scheme !== undefined) turn();

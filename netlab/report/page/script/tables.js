@@ -24,7 +24,9 @@ function stopAt(button) {
 
 /* Rows in the order of a column: figures by size, words by the alphabet, blanks last. */
 function value(row, column) {
-  const text = row.cells[column]?.textContent.trim() ?? "";
+  const cell = row.cells[column];
+  if (!cell || cell.classList.contains("blank")) return ""; // it may have a footnote's letter
+  const text = cell.textContent.trim();
   const number = text.replace(LANGUAGE === "en" ? /,/g : /\./g, "").replace(",", ".").match(/^[−-]?[\d.]+/);
   return number ? Number(number[0].replace("−", "-")) : text;
 }

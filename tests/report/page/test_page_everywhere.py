@@ -1,0 +1,188 @@
+"""The pages of all recorded runs as they are met: few words, a phone, paper, contents beside."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, Tab, a_browser
+from folders import REPORTS
+
+from netlab.findings.analysis import load
+from netlab.report import write_report
+
+pytestmark = pytest.mark.needs("chromium")
+
+RUNS = sorted(path.parent.name for path in REPORTS.glob("*/run.json"))
+DESK, PHONE = (1400, 900), (390, 844)
+MOST_WORDS = 300
+
+WORDS = """
+(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let words = 0;
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (element.closest("table, svg, script, style, dialog")) continue;
+    if (!element.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    if (range.getBoundingClientRect().top < 2 * innerHeight)
+      words += (walker.currentNode.textContent.match(/[\\p{L}\\p{N}][^\\s]*/gu) ?? []).length;
+  }
+  return words;
+})()
+"""
+"""Words on the first two screens, bare numbers counted, without those of tables and pictures."""
+
+UNSEEN = """
+(() => {
+  document.querySelectorAll("main details").forEach((each) => (each.open = true));
+  const figure = (cell) => /\\d/.test(cell.textContent) && !cell.classList.contains("long");
+  return [...document.querySelectorAll("main table.figures")].map((table) => {
+    const rows = [...table.tBodies[0].rows];
+    const column = rows[0]?.cells.length > 1 && [...rows[0].cells].findIndex(
+      (_, place) => place && rows.some((row) => row.cells[place] && figure(row.cells[place])));
+    if (!column || column < 0) return "";
+    const cell = rows.map((row) => row.cells[column]).find((each) => each && figure(each));
+    cell.scrollIntoView({block: "center", inline: "nearest"});
+    table.parentElement.scrollLeft = 0;
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const box = range.getBoundingClientRect();
+    return box.right <= innerWidth && box.left >= 0 ? "" :
+      `${table.caption.textContent}: ${cell.textContent.trim()} ends at ${box.right}`;
+  }).filter(Boolean);
+})()
+"""
+"""Tables of which the first column with a figure is not on the screen before it is scrolled."""
+
+TOO_WIDE = """
+[...document.querySelectorAll("main table, main figure, main pre")]
+  .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > 689)
+  .map((each) => `${each.getBoundingClientRect().right}: ${each.outerHTML.slice(0, 100)}`)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Run → its page, made now, beside nothing but the run."""
+    found = {}
+    for name in RUNS:
+        copy = tmp_path_factory.mktemp(name) / "run"
+        copy.mkdir()
+        for part in ("run.json", "matrix.yaml", "journal.jsonl"):
+            if (REPORTS / name / part).exists():
+                shutil.copy(REPORTS / name / part, copy)
+        found[name] = write_report(load(copy))
+    return found
+
+
+def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "light") -> Tab:
+    tab = browser.tab(*size, scheme=scheme)
+    tab.open(page)
+    return tab
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_first_two_screens_have_300_words_at_most_numbers_counted(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    assert 50 < opened(browser, pages[name], DESK).run(WORDS) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_on_a_phone_the_first_figures_of_every_table_are_on_the_screen(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    tab = opened(browser, pages[name], PHONE)
+    assert tab.run("document.querySelectorAll('main table.figures').length") > 0
+    assert tab.run(UNSEEN) == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_contents_stand_beside_the_page_where_there_is_room_and_cover_nothing(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    tab = opened(browser, pages[name], DESK)
+    right = "document.querySelector('nav').getBoundingClientRect().right"
+    left = "document.querySelector('main section').getBoundingClientRect().left"
+    assert 0 < tab.run(right) <= tab.run(left)
+    tab.run("scrollTo(0, 2000)")
+    assert 0 <= tab.run("document.querySelector('nav').getBoundingClientRect().top") < 100
+    tab.resize(1920, 1080)
+    assert 0 < tab.run(right) <= tab.run(left)
+    tab.resize(*PHONE)
+    assert tab.run("getComputedStyle(document.querySelector('nav')).position") == "static"
+
+
+def test_the_contents_mark_the_section_that_is_read(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    tab = opened(browser, pages["lab-report"], DESK)
+    marked = "[...document.querySelectorAll('nav [aria-current]')].map((each) => each.hash)"
+    assert tab.run(marked) == []
+    for name in ("#tables", "#hosts", "#means"):
+        tab.click(f"nav a[href='{name}']")
+        tab.until(f"String({marked}) === '{name}'")
+
+
+@pytest.mark.needs("pdftotext")
+@pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab"])
+def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
+    browser: Browser, pages: dict[str, Path], name: str, tmp_path: Path
+) -> None:
+    tab = opened(browser, pages[name], DESK, scheme="dark")
+    (tmp_path / "page.pdf").write_bytes(tab.printed())
+    said = printed_text(tmp_path / "page.pdf")
+    run = load(pages[name].parent)
+    hosts = {str(note["host"]) for note in run.facts}
+    for host in hosts:
+        assert re.search(rf"{host}: \d+ facts", said)
+    facts = next(note["facts"] for note in run.facts if note.get("facts"))
+    assert str(facts["kernel"]) in said
+    assert f"of {len(run.plan.cells)} cells" in said
+    assert "These figures were printed" in said or "Throughput is the payload" in said
+    for words in ("socket buffer" if name == "lab-report" else "time-out", "Methods", "Settings"):
+        assert words in said
+    for control in ("Show rows with", "Previous", "further table", "beside this page"):
+        assert control not in said
+    assert tab.run("document.querySelectorAll('main details[open]').length") == 0
+    tab.emulate(media="print")
+    tab.resize(688, 1000)  # A4 without the page's margins: 182 mm at 96 pixels an inch
+    assert tab.run(TOO_WIDE) == []
+    assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def printed_text(pdf: Path) -> str:
+    """The words of a PDF with single spaces."""
+    done = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True, check=True)
+    return re.sub(r"\s+", " ", done.stdout)
+
+
+def test_the_strip_offers_as_always_there_what_belongs_to_the_run_alone(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    for name in ("lab-report", "nettest-lab"):
+        tab = opened(browser, pages[name], DESK)
+        tab.click(".strip summary")
+        own, others = tab.run(
+            "[...document.querySelectorAll('.strip .files li')].map((item) =>"
+            " [...item.querySelectorAll('a')].map((link) => link.getAttribute('href')))"
+            ".reduce(([own, others], links) => links.length > 1 ?"
+            " [own, [...others, ...links]] : [[...own, ...links], others], [[], []])"
+        )
+        assert all((pages[name].parent / each).exists() for each in [*own, *others])
+        assert set(own) <= {"journal.jsonl", "matrix.yaml"}
+        assert "journal.jsonl" in own
+        assert {"tables.csv", "figures.csv", "tables.tex"} <= set(others)

@@ -1,0 +1,75 @@
+"""Tables of the page by the keyboard: sorted in German, blanks last, filtered."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, Tab, a_browser
+from folders import REPORTS
+
+from netlab.findings.analysis import load
+from netlab.report import write_report
+from netlab.report.language import wording_in
+
+pytestmark = pytest.mark.needs("chromium")
+
+TABLE = "document.querySelector('#pairing-2 table')"
+COLUMN = f"[...{TABLE}.tBodies[0].rows].map((row) => row.cells[8].textContent.trim())"
+HEAD = f"{TABLE}.querySelectorAll('tr.columns th')[7].querySelector('.sort')"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = tmp_path_factory.mktemp("german") / "run"
+    copy.mkdir()
+    for part in ("run.json", "journal.jsonl"):
+        shutil.copy(REPORTS / "lab-report" / part, copy)
+    return write_report(load(copy), wording_in("de"))
+
+
+def opened(browser: Browser, page: Path) -> Tab:
+    tab = browser.tab(1400, 900)
+    tab.open(page)
+    tab.run(f"{TABLE}.scrollIntoView()")
+    return tab
+
+
+def figures(column: list[str]) -> list[float]:
+    return [float(each.replace(".", "").replace(",", ".")) for each in column if each[:1].isdigit()]
+
+
+def test_enter_on_a_head_sorts_german_figures_by_size_with_blanks_last(
+    browser: Browser, german: Path
+) -> None:
+    tab = opened(browser, german)
+    before = tab.run(COLUMN)
+    assert any("," in each for each in before)
+    blanks = len(before) - len(figures(before))
+    assert blanks == 2
+    for down in (False, True):
+        tab.run(f"{HEAD}.focus()")
+        tab.press("Enter")
+        after = tab.run(COLUMN)
+        assert figures(after) == sorted(figures(before), reverse=down)
+        assert figures(after[-blanks:]) == []
+        order = tab.run(f"{HEAD}.parentElement.getAttribute('aria-sort')")
+        assert order == ("descending" if down else "ascending")
+
+
+def test_what_is_typed_leaves_the_rows_that_have_it(browser: Browser, german: Path) -> None:
+    tab = opened(browser, german)
+    tab.run("document.querySelector('#pairing-2 .filter input').focus()")
+    tab.type("KIB")
+    hidden = f"[...{TABLE}.tBodies[0].rows].filter((row) => row.hidden).length"
+    assert tab.run(hidden) == 0
+    tab.type(" no such row")
+    assert tab.run(hidden) == tab.run(f"{TABLE}.tBodies[0].rows.length") == 13
