@@ -89,12 +89,9 @@ class Report:
         with drawing(map(worded.of_chart, diagrams)) as of_tables:
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
-            # What programs read is the same in every language.
+            # What programs read is the same in every language, and in one unit in every run.
             files = self._for_programs([*means, *_tables(tabled)])
-            shown_tables = self._for_eyes(means, tabled)
-            means = tuple(map(worded.of_table, means))
-            tabled = tuple(map(worded.of_section, tabled))
-            further = tuple(map(worded.of_part, self.parts))
+            means, tabled, further = self._for_eyes(means, tabled)
             with drawing(chart for part in further for chart in part.charts) as of_parts:
                 files |= self._for_people([*means, *_tables(tabled)], further)
                 cells = cells_json(run, self.readings, worded)
@@ -107,7 +104,6 @@ class Report:
         # The page comes last: where it stands, everything beside it is of the same run.
         drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
         first = first_of(run, self.readings, self.layout, drawn)
-        means, tabled, further = shown_tables
         beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
         shown = Contents(
             *(run, self.readings, means, tabled, further, pictures, left_out, cells, first),
@@ -120,7 +116,7 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The page's tables; what a document prints keeps its digits."""
+        """The tables as people read them; what a document prints keeps its digits."""
         from netlab.report.tables.digits import evened, evened_part, evened_section
 
         worded, parts = self.wording, self.parts

@@ -115,7 +115,17 @@ class _Column:
     @cached_property
     def most_characters(self) -> int:
         """How wide it would be with each place on one line."""
+        if self.is_numeric:
+            # siunitx aligns at the decimal marker: the longest on either side need not be of one.
+            return math.ceil(sum(self.digits) + max(cell.behind_characters for cell in self.cells))
         return math.ceil(max(map(_cell_characters, self.cells), default=0))
+
+    @cached_property
+    def digits(self) -> tuple[int, int]:
+        """How many characters its figures have before the decimal marker and from it on."""
+        known = [figure.partition(".") for figure in self.figures if figure is not None]
+        rest = max(len(rest) for _whole, _marker, rest in known)
+        return max(len(whole) for whole, _marker, _rest in known), rest + bool(rest)
 
     @cached_property
     def _body_characters(self) -> int:
