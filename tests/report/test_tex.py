@@ -83,7 +83,7 @@ def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
     )
     tex = document("Lauf", [], [part(sheet)], words=GERMAN)
     assert "64 & 1488095.5 \\\\" in tex
-    assert "output-decimal-marker={{,}}" in tex
+    assert "output-decimal-marker={{{,}}}" in tex
     assert "S[table-format=7.1]" in tex
 
 
@@ -205,8 +205,7 @@ def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: P
     parts = [wording.of_part(each) for each in parts_of(run, found)]
     tex = document(run.plan.title, [*means, *tabled], parts, words=GERMAN)
     log = compiled(tex, tmp_path)
-    wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([0-9.]+)pt", log)]
-    assert [points for points in wide if points > 1] == [], re.findall(r"Overfull.*\n.*", log)
+    assert re.findall(r"Overfull.*\n.*", log) == []
 
 
 @pytest.mark.needs("pdflatex")

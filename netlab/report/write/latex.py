@@ -21,7 +21,7 @@ from netlab.report.write.latex_prose import digits, latex_prose
 CHARTS = "charts"
 """Folder of the charts, beside the document."""
 
-TEXT_WIDTH_PT = 485.0
+TEXT_WIDTH_PT = 480.0
 """Of an A4 page with margins of 19 mm, and a little less."""
 
 
@@ -195,8 +195,9 @@ def document(
 
 def _preamble(words: LatexWords) -> str:
     marker = words.decimal_marker
+    # siunitx takes two pairs of braces off; without one a comma has a space behind it.
     return _PREAMBLE % {
-        "marker": marker if marker == "." else "{" + marker + "}",
+        "marker": marker if marker == "." else "{{" + marker + "}}",
         "table": latex_text(words.table),
         "figure": latex_text(words.figure),
     }
