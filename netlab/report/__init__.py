@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
-    from netlab.report.tables.elements import GridTable, Part
+    from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
     from netlab.results.readings import Reading
@@ -40,6 +40,18 @@ _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
 
 STREAM = "stream"
 """The test whose results are laid out as tables of throughput; others have parts of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """What the files for people are made of, worded, but for the first lines."""
+
+    first: FirstLines
+    means: tuple[GridTable, ...]
+    charts: tuple[Chart | Strip | HeatMap, ...]
+    """Of the tables; parts have their own."""
+    sections: tuple[TableSection, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -94,17 +106,16 @@ class Report:
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         diagrams, left_out = charts(self.layout, link)
-        with drawing(map(worded.of_chart, diagrams)) as of_tables:
+        worded_diagrams = tuple(map(worded.of_chart, diagrams))
+        with drawing(worded_diagrams) as of_tables:
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
-            # What programs read is the same in every language.
+            # What programs read is the same in every language, and in one unit in every run.
             files = self._for_programs([*means, *_tables(tabled)])
-            shown_tables = self._for_eyes(means, tabled)
-            means = tuple(map(worded.of_table, means))
-            tabled = tuple(map(worded.of_section, tabled))
-            further = tuple(map(worded.of_part, self.parts))
+            means, tabled, further = self._for_eyes(means, tabled)
             with drawing(chart for part in further for chart in part.charts) as of_parts:
-                files |= self._for_people([*means, *_tables(tabled)], further)
+                told = _People(self.first_lines, means, worded_diagrams, tabled, further)
+                files |= self._for_people(told)
                 cells = cells_json(run, self.readings, worded)
                 pictures = (*of_tables(), *of_parts())
         for each in pictures:
@@ -114,8 +125,7 @@ class Report:
             write_inside(run.path, name, data, mode=0o644)
         # The page comes last: where it stands, everything beside it is of the same run.
         drawn = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-        first = first_of(self.first_lines, self.readings, self.layout, run.plan.link, drawn)
-        means, tabled, further = shown_tables
+        first = first_of(self.first_lines, self.readings, self.layout, link, drawn)
         beside = frozenset([*files, *([f"{CHARTS}/"] if pictures else [])])
         shown = Contents(
             *(run, self.readings, means, tabled, further, pictures, left_out, cells, first),
@@ -128,7 +138,7 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The page's tables; what a document prints keeps its digits."""
+        """The tables as people read them; what a document prints keeps its digits."""
         from netlab.report.tables.digits import evened, evened_part, evened_section
 
         worded, parts = self.wording, self.parts
@@ -149,19 +159,32 @@ class Report:
             files[FIGURES] = _utf8(text.figures(self.parts))
         return files
 
-    def _for_people(self, tables: Sequence[GridTable], further: Sequence[Part]) -> dict[str, bytes]:
+    def _for_people(self, told: _People) -> dict[str, bytes]:
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
 
         title, worded = self.run.plan.title, self.wording
-        notes = [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))]
+        tables = _tables(told.sections)
+        words = latex.LatexWords(worded.decimal_marker, worded.table, worded.text(_("Figure")))
         set_in_latex = latex.document(
-            *(title, tables, further), decimal_marker=worded.decimal_marker, table=worded.table
+            *(title, tables, told.parts), overviews=told.means, charts=told.charts, words=words
         )
-        return {
-            "tables.md": _utf8(text.markdown(title, tables, notes, further)),
-            "tables.tex": _utf8(set_in_latex),
-        }
+        in_markdown = text.markdown(
+            *(title, tables),
+            [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))],
+            told.parts,
+            first=[
+                (worded.text(heading), [worded.text(line.sentence) for line in lines])
+                for heading, lines in (
+                    (_("Answers"), told.first.answers),
+                    (_("Comparisons"), told.first.comparisons),
+                    (_("Take care"), told.first.warnings),
+                )
+            ],
+            overviews=told.means,
+            charts=told.charts,
+        )
+        return {"tables.md": _utf8(in_markdown), "tables.tex": _utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
         """The means of all pairings for a terminal, under a line that says how much was

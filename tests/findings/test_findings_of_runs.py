@@ -101,7 +101,7 @@ def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: A
 def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> None:
     said = leading(run)
     assert 3 <= len(said) <= 5
-    assert said[0].startswith("WW: nowhere more than 0.24 Mbit/s, 0.253 % of what the link of 100")
+    assert said[0].startswith("WW: nowhere more than 0.24 Mbit/s, 0.25 % of what the link of 100")
     assert said[1].startswith("2 outliers: WL UDP 1500 at 60 KiB, 1.89 Mbit/s where its neighbours")
     assert "mean 84.82 Mbit/s with it, 92.36 Mbit/s without, median 92.38 Mbit/s" in said[1]
     assert "WL UDP 64512 at 24 KiB, 56.31 Mbit/s where" in said[1]

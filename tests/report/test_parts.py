@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from folders import FIXTURES
 from made_parts import BLOCKING_18, SPINNING_18, Make
@@ -37,6 +38,11 @@ def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> N
     markdown = (run.path / "tables.md").read_text("utf-8")
     assert "## Round trips" in markdown
     assert "### LL: time of a round trip" in markdown
+    assert markdown.split("\n")[2] == "## Answers"
+    assert "](charts/round-trip-udp-1.png)" in markdown
+    tex = (run.path / "tables.tex").read_text("utf-8")
+    shown = set(re.findall(r"includegraphics\[.*\]{charts/(.*)\.pdf}", tex))
+    assert shown == {name.removesuffix(".pdf") for name in written if name.endswith(".pdf")}
 
 
 def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) -> None:

@@ -18,6 +18,7 @@ from netlab.findings.finding import Group, Kind, finding
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.said import findings_json, said_findings
+from netlab.report.text.stream_findings import throughput
 
 RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 
@@ -107,3 +108,18 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, words: list[str], 
     done = CliRunner().invoke(cli, ["report", str(run.path), *words])
     assert done.exit_code != 0
     assert said in f"{done.output}{done.exception}"
+
+
+@pytest.mark.parametrize(
+    ("rate_bit_per_s", "said"),
+    [
+        (94.1e6, "94.10 Mbit/s"),
+        (999.994e6, "999.99 Mbit/s"),
+        (999.996e6, "1.000 Gbit/s"),
+        (4554.6e6, "4.555 Gbit/s"),
+    ],
+)
+def test_a_throughput_in_a_sentence_has_the_unit_of_the_tables(
+    rate_bit_per_s: float, said: str
+) -> None:
+    assert throughput(rate_bit_per_s) == said

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import ROOT
+from folders import REPORTS, ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.findings.analysis import load
-from netlab.report import in_tables
+from netlab.report import in_tables, write_report
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import (
+    Chart,
     Part,
     Table,
     TableCell,
@@ -27,12 +30,13 @@ from netlab.report.tables.elements import (
     throughput_cell,
 )
 from netlab.report.tables.tables import overviews, sections
-from netlab.report.write.latex import document
-from netlab.report.write.latex_escape import latex_text
+from netlab.report.write.latex import LatexWords, document
+from netlab.report.write.latex_prose import latex_prose
 from netlab.results.layout import TableColumn, lay_out
 from netlab.results.readings import readings
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
+GERMAN = LatexWords(decimal_marker=",", table="Tabelle", figure="Abbildung")
 OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
 
 
@@ -60,11 +64,16 @@ def test_a_table_has_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> Non
     )
     assert r"S[table-format=2.2, table-space-text-post={\,(13)}]" in tex
     assert (
-        "\n16 KiB & 94.10 & {\\textsuperscript{a}} \\\\\n\\midrule\nmean & 94.00 {\\,(13)}" in tex
+        "\n\\qty{16}{KiB} & 94.10 & {\\textsuperscript{a}} \\\\\n\\midrule\nmean & 94.00 {\\,(13)}"
+        in tex
     )
     assert r"\multicolumn{2}{c}{TCP}" in tex
     assert r"\captionoftable{LL: throughput, Mbit/s}" in tex
-    for command in (r"\toprule", r"\bottomrule", r"\usepackage{array,booktabs,longtable,siunitx}"):
+    for command in (
+        r"\toprule",
+        r"\bottomrule",
+        r"\usepackage{array,booktabs,graphicx,longtable,siunitx}",
+    ):
         assert command in tex
 
 
@@ -72,9 +81,9 @@ def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
     sheet = Table(
         "sizes", "frame", ("frames/s",), (TableLine("64", (TableCell("1.488.095,5", 1488095.5),)),)
     )
-    tex = document("Lauf", [], [part(sheet)], decimal_marker=",", table="Tabelle")
+    tex = document("Lauf", [], [part(sheet)], words=GERMAN)
     assert "64 & 1488095.5 \\\\" in tex
-    assert "output-decimal-marker={{,}}" in tex
+    assert "output-decimal-marker={{{,}}}" in tex
     assert "S[table-format=7.1]" in tex
 
 
@@ -87,7 +96,7 @@ def test_words_and_figures_in_one_column_are_set_as_words() -> None:
     )
     tex = document("run", [], [part(sheet)])
     assert "S[" not in tex
-    assert "a & {device} \\\\\nb & {7} \\\\" in tex
+    assert "a & {device} \\\\\nb & {\\num{7}} \\\\" in tex
 
 
 def test_a_table_too_wide_for_the_page_is_cut_and_loses_no_column() -> None:
@@ -95,14 +104,53 @@ def test_a_table_too_wide_for_the_page_is_cut_and_loses_no_column() -> None:
     tex = document("run", [wide])
     pieces = tex.split(r"\begin{tabular}{@{}l")[1:]
     assert len(pieces) > 1
-    heads = [piece.partition("\n16 KiB")[0].splitlines()[-2] for piece in pieces]
+    heads = [piece.partition("\n\\qty{16}{KiB}")[0].splitlines()[-2] for piece in pieces]
     sizes = [size for head in heads for size in re.findall(r"\{(\d+)\}", head)]
     assert sizes == [str(64 + n) for n in range(40)]
 
 
+@pytest.mark.parametrize(
+    ("text", "tex"),
+    [
+        ("94.10 Mbit/s of payload", r"\qty{94.10}{Mbit/s} of payload"),
+        ("93.27 ± 0.48 Mbit/s", r"\qty{93.27 +- 0.48}{Mbit/s}"),
+        ("99.1 % in 1,448 bytes", r"\qty{99.1}{\percent} in \qty{1448}{bytes}"),
+        ("-12 µs (3 ms)", r"\qty{-12}{\micro\second} (\qty{3}{ms})"),
+        ("1 session, TCP 1448, 5 strange", "1 session, TCP 1448, 5 strange"),
+        ("version 1.2.3 s and host-7 s", "version 1.2.3 s and host-7 s"),
+    ],
+)
+def test_a_number_with_its_unit_is_set_by_siunitx(text: str, tex: str) -> None:
+    assert latex_prose(text) == tex
+
+
+def test_a_number_with_its_unit_is_read_as_its_language_writes_it() -> None:
+    assert latex_prose("1.448,5 Mbit/s, 3 %", ",") == r"\qty{1448.5}{Mbit/s}, \qty{3}{\percent}"
+
+
+def test_a_chart_is_a_figure_below_the_overview_and_one_of_a_part_below_its_sheets() -> None:
+    def chart(name: str) -> Chart:
+        return Chart(name=name, title="TCP, 5 ms", x_label="x", x_ticks=(), log_x=False, lines=())
+
+    further = replace(part(Table("sheet", "c", (), ())), charts=(chart("further-1"),))
+    tex = document(
+        "run",
+        [table([row("16 KiB", 1e6, 2e6)], quantity="each")],
+        [further],
+        overviews=[table([row("LL", 1e6, 2e6)], quantity="means")],
+        charts=[chart("socket-buffer-tcp"), chart("no}name")],
+    )
+    shown = re.findall(r"captionoftable{(?:LL: )?(\w+)}|IfFileExists{charts/(.*?)}", tex)
+    assert [one or other for one, other in shown] == [
+        *("means", "socket-buffer-tcp.pdf", "each", "sheet", "further-1.pdf"),
+    ]
+    assert r"\caption{TCP, \qty{5}{ms}, Mbit/s}" in tex
+    assert "{charts/socket-buffer-tcp.pdf}\n" in tex
+
+
 @given(st.text(max_size=40))
 def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None:
-    tex = latex_text(text)
+    tex = latex_prose(text)
     assert "\n" not in tex
     assert "\x1b" not in tex
     plain = re.sub(r"\\[{}$&#%_]", "", tex)
@@ -112,7 +160,9 @@ def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None
     commands = set(re.findall(r"\\([a-zA-Z]+)", tex))
     known = "textbackslash textasciicircum textasciitilde textless textgreater textbar dots mu"
     more = "varphi circ pm times div cdot rightarrow leftarrow leftrightarrow leq geq neq approx"
-    assert commands <= set(f"{known} {more} infty surd u r H v c allowbreak".split())
+    assert commands <= set(
+        f"{known} {more} infty surd u r H v c allowbreak qty percent micro second".split()
+    )
 
 
 def compiled(tex: str, folder: Path) -> str:
@@ -129,7 +179,7 @@ def compiled(tex: str, folder: Path) -> str:
         ],
         cwd=folder,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     log = (folder / "tables.log").read_text("latin-1")
@@ -153,10 +203,34 @@ def test_the_tables_of_the_shipped_runs_compile_in_german(name: str, tmp_path: P
         for each in section.tables
     ]
     parts = [wording.of_part(each) for each in parts_of(run, found)]
-    tex = document(run.plan.title, [*means, *tabled], parts, decimal_marker=",", table="Tabelle")
+    tex = document(run.plan.title, [*means, *tabled], parts, words=GERMAN)
     log = compiled(tex, tmp_path)
-    wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([0-9.]+)pt", log)]
-    assert [points for points in wide if points > 1] == [], re.findall(r"Overfull.*\n.*", log)
+    assert re.findall(r"Overfull.*\n.*", log) == []
+
+
+@pytest.mark.needs("pdflatex")
+@pytest.mark.parametrize("name", sorted(each.parent.name for each in REPORTS.glob("*/run.json")))
+def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
+    name: str, tmp_path: Path
+) -> None:
+    run = tmp_path / name
+    shutil.copytree(REPORTS / name, run)
+    write_report(load(run))
+    tex = (run / "tables.tex").read_text(encoding="utf-8")
+    log = compiled(tex, run)
+    assert re.findall(r"Overfull \\[hv]box.*", log) == []
+    assert re.findall(r"(?i).*undefined.*", log) == []
+    charts = {each.name for each in (run / "charts").glob("*.pdf")}
+    assert set(re.findall(r"<charts/([^>,]*\.pdf)", log.replace("\n", ""))) == charts
+
+
+@pytest.mark.needs("pdflatex")
+def test_a_figure_whose_file_is_absent_is_left_out(tmp_path: Path) -> None:
+    absent = Chart(name="absent", title="t", x_label="x", x_ticks=(), log_x=False, lines=())
+    tex = document("run", [table([row("16 KiB", 1e6, 2e6)])], charts=[absent])
+    log = compiled(tex, tmp_path)
+    assert "charts/absent" in tex
+    assert "charts/absent" not in log.replace("\n", "")
 
 
 @pytest.mark.needs("pdflatex")

@@ -100,7 +100,13 @@ def part(readings: Sequence[Reading]) -> Part | None:
         else _("Together in a common window"),
         corner=_("at the same time"),
         columns=(
-            *(_("flows"), _("rounds added up"), _("together, Mbit/s"), _("least"), _("most")),
+            *(
+                _("flows"),
+                _("rounds added up"),
+                _("together, {unit}", unit="Mbit/s"),
+                _("least"),
+                _("most"),
+            ),
         ),
         lines=tuple(lines[:MAX_LINES]),
         footnotes=notes.footnotes,

@@ -152,7 +152,9 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
         else _("UDP: offered, sent, received"),
         corner=_("sender → receiver"),
         columns=(
-            *(_("offered, Mbit/s"), _("sent, Mbit/s"), _("received, Mbit/s")),
+            _("offered, {unit}", unit="Mbit/s"),
+            _("sent, {unit}", unit="Mbit/s"),
+            _("received, {unit}", unit="Mbit/s"),
             *(_("lost, %"), _("jitter, µs")),
         ),
         lines=tuple(

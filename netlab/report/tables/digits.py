@@ -1,16 +1,19 @@
-"""Tables as the page shows them: a column has one number of decimals, as many as it bears. Pure.
+"""Tables as people read them: one unit a table, a column with as many decimals as it bears. Pure.
 
-Files keep every figure as it was computed; a document's figures are kept digit for digit.
+Files for programs keep every figure as it was computed; a document's figures are kept digit for
+digit.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from netlab.report.tables.elements import AnyTable, Part, TableCell
+from netlab.messages import Message, joined
+from netlab.report.tables.elements import AnyTable, GridTable, Part, TableCell
+from netlab.report.tables.one_unit import SCALED, in_one_unit, unit_of
 from netlab.report.tables.tables import TableSection
 from netlab.results.labels import figure
 
@@ -18,28 +21,34 @@ _PLAIN = re.compile(r"-?\d+\.\d\d+")
 """A figure of ``labels.figure``: two decimals at least."""
 _AS_THEY_ARE = 12
 _INTERVAL = "±"
+_COUNTING = 4
+"""Digits that count: enough for eyes."""
+
+_Place = tuple[int, str]
+"""Number of a column, or of a line, and the unit of a figure in it."""
 
 
 def evened(table: AnyTable) -> AnyTable:
-    """Fewer decimals where figures are large; by the interval where one stands beside them."""
-    columns = range(len(table.columns))
-    decimals = [_decimals_of(table, at) for at in columns]
-    for at in columns[1:]:
-        if table.columns[at].startswith(_INTERVAL):
-            decimals[at - 1] = decimals[at] = _by_interval(_values(table, at))
-    lines = tuple(
-        replace(
-            line,
-            places=tuple(_shortened(place, decimals[at]) for at, place in enumerate(line.places)),
-        )
-        for line in table.lines
-    )
-    return replace(table, lines=lines)
+    """One unit for all throughputs; fewer decimals where figures are large; by the interval where
+    one stands beside them.
+    """
+    return _evened(in_one_unit(table, unit_of(table)), {})
 
 
 def evened_section(section: TableSection) -> TableSection:
-    """All tables of a section."""
-    return replace(section, tables=tuple(map(evened, section.tables)))
+    """All tables of a section; a table of intervals goes with the one it belongs to."""
+    found: list[GridTable] = []
+    units: dict[object, str] = {}
+    intervals = {each.keys: each for each in section.tables if each.has_half_widths}
+    for table in section.tables:
+        of_its_own = unit_of(table)
+        unit = units.get(table.keys, of_its_own) if table.has_half_widths else of_its_own
+        units.setdefault(table.keys, unit)
+        scaled = in_one_unit(table, unit)
+        half_widths = intervals.get(table.keys)
+        beside = {} if half_widths is None else _decimals_beside(in_one_unit(half_widths, unit))
+        found.append(_evened(scaled, beside))
+    return replace(section, tables=tuple(found))
 
 
 def evened_part(part: Part) -> Part:
@@ -48,15 +57,74 @@ def evened_part(part: Part) -> Part:
     return replace(part, sheets=sheets, details=details)
 
 
-def _values(table: AnyTable, at: int) -> list[float]:
-    places = [line.places[at] for line in table.lines if at < len(line.places)]
-    return [abs(float(place.text)) for place in places if _PLAIN.fullmatch(place.text)]
+def _evened(table: AnyTable, known: dict[_Place, int]) -> AnyTable:
+    """``known``: decimals that something beside the table asks for."""
+    columns = range(len(table.columns))
+    decimals = {
+        (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit)
+        for at in columns
+        for unit in {place.unit for place in _column(table, at)}
+    } | known
+    for at in columns[1:]:
+        if table.columns[at].startswith(_INTERVAL):
+            for unit in {place.unit for place in _column(table, at)}:
+                half_widths = _figures_of(_column(table, at), unit)
+                if unit not in SCALED or any(half_widths):
+                    by = _by_interval(half_widths)
+                    decimals[at - 1, unit] = decimals[at, unit] = by
+    by_line = _has_a_quantity_a_line(table)
+    lines = []
+    for line in table.lines:
+        along = {
+            unit: _decimals_of(_figures_of(line.places, unit), unit)
+            for unit in SCALED
+            if by_line and any(place.unit == unit for place in line.places)
+        }
+        places = (
+            _shortened(place, along.get(place.unit, decimals[at, place.unit]))
+            for at, place in enumerate(line.places)
+        )
+        lines.append(replace(line, places=tuple(places)))
+    return replace(table, lines=tuple(lines))
 
 
-def _decimals_of(table: AnyTable, at: int) -> int:
-    """By the largest figure: four digits that count are enough for eyes."""
-    most = max(_values(table, at), default=0.0)
+def _column(table: AnyTable, at: int) -> list[TableCell]:
+    return [line.places[at] for line in table.lines if at < len(line.places)]
+
+
+def _figures_of(places: Iterable[TableCell], unit: str) -> list[float]:
+    figures = (_figure_of(place) for place in places if place.unit == unit)
+    return [abs(float(each)) for each in figures if _PLAIN.fullmatch(each)]
+
+
+def _figure_of(place: TableCell) -> str:
+    """The figure alone; behind it may be its number or its unit."""
+    return place.text.partition(" ")[0] if place.unit in SCALED else place.text
+
+
+def _has_a_quantity_a_line(table: AnyTable) -> bool:
+    """Whether one column holds figures of several units: then those of a line go together."""
+    units = [{p.unit for p in _column(table, at) if p.text} for at in range(len(table.columns))]
+    return any(len(each - {"", "%"}) > 1 for each in units)
+
+
+def _decimals_of(figures: Sequence[float], unit: str) -> int:
+    """By the largest figure: four digits that count."""
+    most = max(figures, default=0.0)
+    if unit in SCALED and most:
+        rounded = float(f"{most:.{_COUNTING - 1}e}")
+        return max(0, _COUNTING - 1 - math.floor(math.log10(rounded)))
     return 0 if most >= 1000 else 1 if most >= 100 else _AS_THEY_ARE
+
+
+def _decimals_beside(half_widths: GridTable) -> dict[_Place, int]:
+    """What a table's columns bear by their intervals, which another table has."""
+    return {
+        (at, unit): _by_interval(_figures_of(_column(half_widths, at), unit))
+        for at in range(len(half_widths.columns))
+        for unit in {place.unit for place in _column(half_widths, at)}
+        if any(_figures_of(_column(half_widths, at), unit))
+    }
 
 
 def _by_interval(half_widths: Sequence[float]) -> int:
@@ -69,8 +137,15 @@ def _by_interval(half_widths: Sequence[float]) -> int:
 
 def _shortened(place: TableCell, decimals: int) -> TableCell:
     """Never longer than it was, and never nothing where there was something."""
-    if not _PLAIN.fullmatch(place.text) or len(place.text.partition(".")[2]) <= decimals:
+    words = _figure_of(place)
+    if not _PLAIN.fullmatch(words) or len(words.partition(".")[2]) <= decimals:
         return place
-    value = float(place.text)
-    text = figure(value, decimals) if decimals else f"{value:.0f}"
-    return replace(place, text=text) if float(text) or not value else place
+    value = float(words)
+    text: str = f"{value:.{decimals}f}" if place.unit in SCALED else figure(value, decimals)
+    if not decimals:
+        text = f"{value:.0f}"
+    if value and not float(text):
+        text = figure(value) if place.unit in SCALED else words
+    if isinstance(place.text, Message) and words != place.text:
+        text = joined(" ", [text, *list(place.text.values.values())[1:]])
+    return replace(place, text=text)

@@ -10,6 +10,9 @@ from netlab.messages import _, counted, joined, sentence_case
 from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
+MBIT_PER_S = "Mbit/s"
+"""The unit in which tables and charts are made; what people read may have another."""
+
 TableKind = Literal["value", "mean", "median", "ceiling", "efficiency"]
 
 
@@ -79,6 +82,8 @@ class GridTable(Table):
     """What its figures are, with their unit."""
     keys: tuple[TableColumn, ...]
     """What each column is of."""
+    has_half_widths: bool = False
+    """Whether its figures are the ± of those of another table with the same columns."""
 
     @property
     def heads(self) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ from netlab.ethernet import above_tolerance
 from netlab.experiment.matrix import Link
 from netlab.messages import _, joined
 from netlab.report.tables.elements import (
+    MBIT_PER_S,
     GridTable,
     Notes,
     TableCell,
@@ -96,8 +97,8 @@ def _overview(
         for grid in grids:
             label = of_pairing(grid.title, same_host=grid.same_host)
             means = tuple(_mean_of(grid, column, link, notes) for column in columns)
-            rows.append(TableLine(label, means, kind="mean", unit="Mbit/s"))
-    quantity = _("mean throughput, Mbit/s (number of cells)")
+            rows.append(TableLine(label, means, kind="mean", unit=MBIT_PER_S))
+    quantity = _("mean throughput, {unit} (number of cells)", unit=MBIT_PER_S)
     return grid_table(columns, _("pairing"), quantity, rows, notes.footnotes)
 
 
@@ -152,14 +153,18 @@ def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTabl
             return TableCell(n=0, **more)
         return throughput_cell(value, len(figures), **more)
 
-    body = _body(grid, "Mbit/s", notes, entry)
+    body = _body(grid, MBIT_PER_S, notes, entry)
     summary = [
         _summary(_("mean"), "mean", mean, body, notes),
         _summary(_("median"), "median", median, body, notes),
     ]
     if any(ceilings.values()):
         summary += _ceiling_rows(list(ceilings.values()), summary[0], notes)
-    quantity = _("throughput, Mbit/s (number of trials)") if repeated else _("throughput, Mbit/s")
+    quantity = (
+        _("throughput, {unit} (number of trials)", unit=MBIT_PER_S)
+        if repeated
+        else _("throughput, {unit}", unit=MBIT_PER_S)
+    )
     return _table(grid, quantity, [*body, *summary], notes)
 
 
@@ -179,7 +184,7 @@ def _summary(
         else:
             letters = dict.fromkeys(letter for entry in column for letter in entry.notes)
             entries.append(blank(tuple(letters)))
-    return TableLine(label, tuple(entries), kind=kind, unit="Mbit/s")
+    return TableLine(label, tuple(entries), kind=kind, unit=MBIT_PER_S)
 
 
 def _ceiling_rows(
@@ -200,7 +205,7 @@ def _ceiling_rows(
             else _share_cell(100 * entry.value / ceiling.highest_bit_per_s, n=entry.n)
         )
     return [
-        TableLine(_("wire ceiling"), tuple(ceiling_entries), kind="ceiling", unit="Mbit/s"),
+        TableLine(_("wire ceiling"), tuple(ceiling_entries), kind="ceiling", unit=MBIT_PER_S),
         TableLine(_("mean / ceiling, %"), tuple(efficiency_entries), kind="efficiency", unit="%"),
     ]
 
@@ -251,9 +256,11 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
             return throughput_cell(interval(figures).half_width, len(figures), shows_n=True)
         return blank(notes([FEW_TRIALS] if figures else _why(place)))
 
-    rows = _body(grid, "Mbit/s", notes, entry)
-    quantity = _("95 % interval of the mean (Student’s t): ± Mbit/s (number of trials)")
-    return _table(grid, quantity, rows, notes)
+    rows = _body(grid, MBIT_PER_S, notes, entry)
+    quantity = _(
+        "95 % interval of the mean (Student’s t): ± {unit} (number of trials)", unit=MBIT_PER_S
+    )
+    return replace(_table(grid, quantity, rows, notes), has_half_widths=True)
 
 
 def _body(

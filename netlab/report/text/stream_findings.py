@@ -53,8 +53,18 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def throughput(bit_per_s: float) -> str:
-    """Two decimals always: the figure is looked up in a table that has them."""
+    """Two decimals always: the figure is looked up in a table that has them.
+
+    From 1000 Mbit/s on three of Gbit/s, as the tables have it.
+    """
+    if round(abs(bit_per_s) / 1e6, 2) >= 1000:
+        return f"{figure(bit_per_s / 1e9, 3)} Gbit/s"
     return f"{figure(bit_per_s / 1e6)} Mbit/s"
+
+
+def _ceiling_share(share: float) -> str:
+    """Three digits of what is near the ceiling, two of what is far below it."""
+    return format_share(share, 3 if share >= 0.1 else 2)
 
 
 def _time(ns: float) -> str:
@@ -79,12 +89,12 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "step_rate_bit_per_s": format_rate,
     "rate_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
     "window_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
-    "highest_ceiling_bit_per_s": lambda rate: f"{rounded(rate / 1e6, 2)} Mbit/s",
+    "highest_ceiling_bit_per_s": throughput,
     "_bit_per_s": throughput,
     "found_frames_per_s": lambda rate: f"{rate:,.0f}",
     "_per_s": _thousands,
     "_drops": _thousands,
-    "ceiling_share": format_share,
+    "ceiling_share": _ceiling_share,
     "lost_share": lambda share: percent(share, 1),
     "change_share": lambda share: ("+" if share > 0 else "") + format_share(share, 2),
     "cost_share": lambda share: percent(share, 1),

@@ -1,4 +1,4 @@
-"""Tables and sheets → one LaTeX document: booktabs, figures aligned by siunitx. Pure.
+"""Tables, sheets and charts → one LaTeX document: booktabs, figures aligned by siunitx. Pure.
 
 It compiles as it is, and each table of it can be copied by itself. Tables run over pages; one that
 is too wide for the page is set smaller, then cut into several.
@@ -13,10 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from netlab.report.tables.elements import Part, Table, TableCell
+from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, TableCell
 from netlab.report.write.latex_escape import latex_text, shown_characters
+from netlab.report.write.latex_figures import figures
+from netlab.report.write.latex_prose import digits, latex_prose
 
-TEXT_WIDTH_PT = 485.0
+CHARTS = "charts"
+"""Folder of the charts, beside the document."""
+
+TEXT_WIDTH_PT = 480.0
 """Of an A4 page with margins of 19 mm, and a little less."""
 
 
@@ -45,16 +50,18 @@ _RAISED = 0.7
 _HEAD = 11
 """Characters a line of a heading, where its column is not wider."""
 
-_UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, ",.’\u00a0\u202f"), "")
-"""What groups digits in one language or another, or is its decimal marker."""
-
 _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, lualatex or xelatex.
 \documentclass[a4paper]{article}
 \usepackage[margin=19mm]{geometry}
-\usepackage{array,booktabs,longtable,siunitx}
-\IfFileExists{lmodern.sty}{\usepackage[T1]{fontenc}\usepackage{lmodern}}{}
+\usepackage{array,booktabs,graphicx,longtable,siunitx}
+%% Without Latin Modern the upright mu is a bitmap, that of mathematics is not.
+\IfFileExists{lmodern.sty}{\usepackage[T1]{fontenc}\usepackage{lmodern}}
+  {\DeclareSIPrefix{\micro}{\ensuremath{\mu}}{-6}}
 \sisetup{output-decimal-marker={%(marker)s}, group-minimum-digits=5}
+%% Before version 3 of siunitx a quantity is \SI.
+\providecommand{\qty}[2]{\SI{#1}{#2}}
 \renewcommand{\tablename}{%(table)s}
+\renewcommand{\figurename}{%(figure)s}
 \setlength{\LTcapwidth}{\textwidth}
 \setlength{\parindent}{0pt}
 \makeatletter
@@ -115,7 +122,17 @@ class _Column:
     @cached_property
     def most_characters(self) -> int:
         """How wide it would be with each place on one line."""
+        if self.is_numeric:
+            # siunitx aligns at the decimal marker: the longest on either side need not be of one.
+            return math.ceil(sum(self.digits) + max(cell.behind_characters for cell in self.cells))
         return math.ceil(max(map(_cell_characters, self.cells), default=0))
+
+    @cached_property
+    def digits(self) -> tuple[int, int]:
+        """How many characters its figures have before the decimal marker and from it on."""
+        known = [figure.partition(".") for figure in self.figures if figure is not None]
+        rest = max(len(rest) for _whole, _marker, rest in known)
+        return max(len(whole) for whole, _marker, _rest in known), rest + bool(rest)
 
     @cached_property
     def _body_characters(self) -> int:
@@ -132,6 +149,17 @@ class _Grid:
     rules: frozenset[int]
     """Numbers of the rows with a rule above them."""
     footnotes: tuple[tuple[str, str], ...]
+    marker: str
+    """Decimal marker of its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatexWords:
+    """How a language writes figures, and what stands before a number."""
+
+    decimal_marker: str = "."
+    table: str = "Table"
+    figure: str = "Figure"
 
 
 def document(
@@ -139,23 +167,40 @@ def document(
     tables: Iterable[Table],
     parts: Iterable[Part] = (),
     *,
-    decimal_marker: str = ".",
-    table: str = "Table",
+    overviews: Iterable[Table] = (),
+    charts: Iterable[Chart | Strip | HeatMap] = (),
+    words: LatexWords | None = None,
 ) -> str:
-    """All tables and the sheets of all parts, under the run's title.
+    """All tables, the sheets of all parts and the charts, under the run's title.
 
-    ``decimal_marker`` is how the tables write figures; ``table`` stands before a table's number.
+    The charts are those of the tables, and stand below their overviews; a part has its own. They
+    are read from ``charts/`` beside the document.
     """
-    marker = "{" + decimal_marker + "}" if decimal_marker != "." else "."
-    blocks = [_PREAMBLE % {"marker": marker, "table": latex_text(table)}]
-    blocks.append(rf"\section*{{{latex_text(title)}}}" + "\n")
-    blocks += [_block(_of_table(each, decimal_marker)) for each in tables]
+    words = words or LatexWords()
+    marker = words.decimal_marker
+
+    def blocks_of(those: Iterable[Table]) -> list[str]:
+        return [_block(_of_table(each, marker)) for each in those]
+
+    blocks = [_preamble(words), rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
+    blocks += [*blocks_of(overviews), *figures(charts, CHARTS, marker), *blocks_of(tables)]
     for part in parts:
-        sheets = (*part.sheets, *part.details)
-        if sheets:
-            blocks.append(rf"\section*{{{latex_text(part.title)}}}" + "\n")
-            blocks += [_block(_of_table(sheet, decimal_marker)) for sheet in sheets]
+        if part.sheets or part.details or part.charts:
+            blocks.append(rf"\section*{{{latex_prose(part.title, marker)}}}" + "\n")
+            blocks += [rf"{latex_prose(each, marker)}\par\medskip" for each in part.paragraphs]
+            blocks += [*blocks_of(part.sheets), *figures(part.charts, CHARTS, marker)]
+            blocks += blocks_of(part.details)
     return "\n".join([*blocks, "\\end{document}\n"])
+
+
+def _preamble(words: LatexWords) -> str:
+    marker = words.decimal_marker
+    # siunitx takes two pairs of braces off; without one a comma has a space behind it.
+    return _PREAMBLE % {
+        "marker": marker if marker == "." else "{{" + marker + "}}",
+        "table": latex_text(words.table),
+        "figure": latex_text(words.figure),
+    }
 
 
 def _of_table(table: Table, marker: str) -> _Grid:
@@ -175,6 +220,7 @@ def _of_table(table: Table, marker: str) -> _Grid:
             if kinds[at] != kinds[at - 1] and kinds[at - 1] == "value"
         ),
         footnotes=table.footnotes,
+        marker=marker,
     )
 
 
@@ -192,13 +238,7 @@ def _with_marks(text: str, number: str, letters: tuple[str, ...]) -> _LatexCell:
 
 
 def _column(group: str, head: str, cells: tuple[_LatexCell, ...], marker: str) -> _Column:
-    return _Column(group, head, cells, tuple(_digits(cell.text, marker) for cell in cells))
-
-
-def _digits(text: str, marker: str) -> str | None:
-    """``1.488.095,5`` as ``1488095.5``: a figure as siunitx reads it; ``None`` for words."""
-    plain = text.replace("−", "-").translate(_UNGROUPED | {ord(marker): "."})
-    return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
+    return _Column(group, head, cells, tuple(digits(cell.text, marker) for cell in cells))
 
 
 def _block(grid: _Grid) -> str:
@@ -233,16 +273,18 @@ def _table(grid: _Grid, size: _Size) -> str:
     columns = (grid.labels, *grid.columns)
     head = [
         *[r"\toprule", *_group_lines(grid)],
-        *[" & ".join(map(_head, columns)) + r" \\", r"\midrule"],
+        *[" & ".join(_head(each, grid.marker) for each in columns) + r" \\", r"\midrule"],
     ]
     body = []
     for at in range(len(grid.labels.cells)):
         body += [r"\midrule"] if at in grid.rules else []
-        places = [_set(column, at) for column in grid.columns]
-        body.append(" & ".join([latex_text(grid.labels.cells[at].text), *places]) + r" \\")
+        places = [_set(column, at, grid.marker) for column in grid.columns]
+        body.append(
+            " & ".join([latex_prose(grid.labels.cells[at].text, grid.marker), *places]) + r" \\"
+        )
     lines = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
     shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
-    caption = latex_text(grid.caption)
+    caption = latex_prose(grid.caption, grid.marker)
     if _lines(columns) <= _SHORT_TABLE_LINES:
         # A box: its columns are aligned at the first run, and no page break goes through it.
         lines += [r"\begin{minipage}{\textwidth}\centering"]
@@ -255,7 +297,7 @@ def _table(grid: _Grid, size: _Size) -> str:
         lines += [r"\end{longtable}"]
     used = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
     lines += [
-        rf"\textsuperscript{{{letter}}}~{latex_text(sentence)}\par"
+        rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, grid.marker)}\par"
         for letter, sentence in grid.footnotes
         if letter in used
     ]
@@ -284,14 +326,14 @@ def _group_lines(grid: _Grid) -> list[str]:
         name = names[at - 2]
         wide = next((n for n, each in enumerate(names[at - 2 :]) if each != name), None)
         wide = len(names) - at + 2 if wide is None else wide
-        spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_text(name)}}}")
+        spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
         at += wide
     return [" & ".join(["", *spans]) + r" \\", "".join(rules)]
 
 
-def _head(column: _Column) -> str:
-    lines = [latex_text(line) for line in column.head_lines]
+def _head(column: _Column, marker: str) -> str:
+    lines = [latex_prose(line, marker) for line in column.head_lines]
     if len(lines) == 1:
         return f"{{{lines[0]}}}"
     side = "r" if any(figure is not None for figure in column.figures) else "l"
@@ -315,10 +357,11 @@ def _specification(column: _Column, size: _Size) -> str:
     return "r" if any(figure is not None for figure in column.figures) else "l"
 
 
-def _set(column: _Column, at: int) -> str:
+def _set(column: _Column, at: int, marker: str) -> str:
     """One place: a figure for siunitx with what follows it in braces, or words in braces."""
     cell, figure = column.cells[at], column.figures[at]
     if column.is_numeric and figure is not None:
         return f"{figure} {{{cell.behind}}}" if cell.behind else figure
-    text = f"{latex_text(cell.text)}{cell.behind}"
+    words = latex_prose(cell.text, marker) if figure is None else rf"\num{{{figure}}}"
+    text = f"{words}{cell.behind}"
     return f"{{{text}}}" if text else ""

@@ -7,10 +7,23 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from netlab.report.tables.elements import GridTable, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import (
+    Chart,
+    GridTable,
+    HeatMap,
+    Part,
+    Strip,
+    Table,
+    TableCell,
+    TableLine,
+)
 from netlab.spreadsheet import harmless
 from netlab.terminal import printable, table_lines
 
+CHARTS = "charts"
+"""Folder of the charts, beside the document."""
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
@@ -19,16 +32,40 @@ def markdown(
     tables: Iterable[Table],
     notes: Sequence[str] = (),
     parts: Iterable[Part] = (),
+    *,
+    first: Iterable[tuple[str, Sequence[str]]] = (),
+    overviews: Iterable[Table] = (),
+    charts: Iterable[Chart | Strip | HeatMap] = (),
 ) -> str:
-    """All tables and sheets as one Markdown document: GitHub's tables, footnotes below each."""
+    """All tables and sheets as one Markdown document: GitHub's tables, footnotes below each.
+
+    ``first`` are lists of sentences under a heading each, which stand before all else. The charts
+    are those of the tables, and stand below their overviews; a part has its own. They are shown
+    from ``charts/`` beside the document.
+    """
     blocks = [f"# {markdown_text(title)}\n"]
+    for heading, sentences in first:
+        if sentences:
+            listed = [f"- {markdown_text(each)}" for each in sentences]
+            blocks += [f"## {markdown_text(heading)}\n", "\n".join(listed) + "\n"]
     blocks += [f"{markdown_text(note)}\n" for note in notes]
+    blocks += [*map(_markdown_table, overviews), *_images(charts)]
     blocks += [_markdown_table(table) for table in tables]
     for part in parts:
         blocks += [f"## {markdown_text(part.title)}\n"]
         blocks += [f"{markdown_text(paragraph)}\n" for paragraph in part.paragraphs]
-        blocks += [_markdown_table(sheet) for sheet in (*part.sheets, *part.details)]
+        blocks += [*map(_markdown_table, part.sheets), *_images(part.charts)]
+        blocks += [_markdown_table(sheet) for sheet in part.details]
     return "\n".join(blocks)
+
+
+def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
+    """A line a chart; one whose name is no plain word would be no image, and is left out."""
+    return [
+        f"![{markdown_text(each.alt)}]({CHARTS}/{each.name}.png)\n"
+        for each in charts
+        if _SAFE_NAME.fullmatch(each.name)
+    ]
 
 
 def _markdown_table(table: Table) -> str:

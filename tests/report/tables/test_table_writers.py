@@ -8,6 +8,7 @@ import io
 from made_grids import LINK, blank, reading, table_of, tables_of
 
 from netlab.report.page.methods import methods
+from netlab.report.tables.elements import Chart, Part, Table
 from netlab.report.write.text import comma_separated, markdown, plain
 
 
@@ -53,6 +54,33 @@ def test_markdown_is_one_table_a_table_with_footnotes_and_nothing_slips_through(
     assert {line.count("|") for line in lines} == {3}
     assert "- *a* Failed: " in text
     assert "*a*" in lines[2]
+
+
+def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables() -> None:
+    def chart(name: str, title: str = "TCP") -> Chart:
+        return Chart(name=name, title=title, x_label="x", x_ticks=(), log_x=False, lines=())
+
+    overview, each = tables_of(reading(90, pairing="LW"), reading(91, pairing="WL"))
+    sheet = Table("times", "cell", (), ())
+    text = markdown(
+        "run",
+        [each],
+        ["Link: 100 Mbit/s."],
+        [Part(name="further", title="Further", sheets=(sheet,), charts=(chart("further-1"),))],
+        first=[("Answers", ["TCP: *90* Mbit/s", "UDP: <b>"]), ("Take care", [])],
+        overviews=[overview],
+        charts=[chart("means", "a](x) <b>"), chart("no) [name")],
+    )
+    order = [
+        *("# run", "## Answers", "- TCP: \\*90\\* Mbit/s\n- UDP: \\<b\\>\n", "Link: 100 Mbit/s."),
+        *("## LW", "(charts/means.png)", "## WL", "## Further", "### times"),
+        "(charts/further-1.png)",
+    ]
+    found = [text.index(words) for words in order]
+    assert found == sorted(found)
+    assert "![Line chart: a\\](x) \\<b\\>, in Mbit/s" in text
+    assert text.count("![") == 2
+    assert "Take care" not in text
 
 
 def test_a_terminal_gets_no_escape_sequence() -> None:

@@ -1,0 +1,104 @@
+"""A table of throughputs in one unit, by its largest figure: kbit/s, Mbit/s or Gbit/s. Pure.
+
+The rooms of the report make every table in Mbit/s; files that programs read keep that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from netlab.messages import Message, joined
+from netlab.report.tables.elements import MBIT_PER_S, AnyTable, TableCell, TableLine
+from netlab.results.labels import figure
+
+_UNITS = {"kbit/s": 1e3, MBIT_PER_S: 1e6, "Gbit/s": 1e9}
+_SQUARE = "²"
+SCALED = frozenset(unit + power for unit in _UNITS if unit != MBIT_PER_S for power in ("", _SQUARE))
+"""Units of figures that were converted: their text has more digits than they are known to."""
+
+_BASES = {"bit/s": 1.0, MBIT_PER_S: 1e6}
+_DIGITS = 12
+_FIGURE = re.compile(r"-?\d+(?:\.\d+)?(?= |$)")
+
+
+def unit_of(table: AnyTable) -> str:
+    """The unit for its throughputs: Gbit/s from 1000 Mbit/s on, kbit/s below 1 Mbit/s.
+
+    The largest figure decides as it is printed, so that none reads ``1000.00 Mbit/s``. A table
+    without any throughput stays in Mbit/s.
+    """
+    found = (abs(_bit_per_s(place)) for place in _places(table) if place.unit in _BASES)
+    most = round(max(found, default=0.0) / 1e6, 2)
+    return "Gbit/s" if most >= 1000 else "kbit/s" if 0 < most < 1 else MBIT_PER_S
+
+
+def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
+    """All throughputs of a table in ``unit``, and every heading that names theirs.
+
+    The figures have more digits than a reader wants; ``digits.evened`` takes them off.
+    """
+    if unit == MBIT_PER_S:
+        return table
+    return _renamed(
+        replace(table, lines=tuple(_line(line, unit) for line in table.lines)),
+        unit,
+    )
+
+
+def _renamed(table: AnyTable, unit: str) -> AnyTable:
+    names = ("title", "corner", "quantity")
+    texts: dict[str, Any] = {
+        name: _with_unit(getattr(table, name), unit) for name in names if hasattr(table, name)
+    }
+    columns = tuple(_with_unit(column, unit) for column in table.columns)
+    return replace(table, columns=columns, **texts)
+
+
+def _line(line: TableLine, unit: str) -> TableLine:
+    return replace(
+        line,
+        label=_with_unit(line.label, unit),
+        unit=_with_unit(line.unit, unit),
+        places=tuple(_place(place, unit) for place in line.places),
+    )
+
+
+def _place(place: TableCell, unit: str) -> TableCell:
+    """The figure in another unit; what stands behind it (its number, its unit) stays there."""
+    square = place.unit == MBIT_PER_S + _SQUARE
+    if place.value is None or not _FIGURE.match(place.text):
+        return place
+    if square:
+        value = place.value * (1e6 / _UNITS[unit]) ** 2
+    elif place.unit in _BASES:
+        value = _bit_per_s(place) / _UNITS[unit]
+    else:
+        return place
+    text: str = figure(value, _DIGITS)
+    if isinstance(place.text, Message):
+        behind = list(place.text.values.values())[1:]
+        text = joined(" ", [text, *(_with_unit(each, unit) for each in behind)])
+    return replace(place, text=text, value=value, unit=unit + (_SQUARE if square else ""))
+
+
+def _places(table: AnyTable) -> Iterator[TableCell]:
+    for line in table.lines:
+        yield from (place for place in line.places if place.value is not None)
+
+
+def _bit_per_s(place: TableCell) -> float:
+    return (place.value or 0.0) * _BASES[place.unit]
+
+
+def _with_unit(text: str, unit: str) -> str:
+    """A text with its unit replaced, which is a value of its own in what it was made of."""
+    if not isinstance(text, Message):
+        return unit if text == MBIT_PER_S else text
+    values = {
+        name: _with_unit(value, unit) if isinstance(value, str) else value
+        for name, value in text.values.items()
+    }
+    return Message(text.id, values, text.many, text.number, begins=text.begins)
