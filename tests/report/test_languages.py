@@ -150,7 +150,7 @@ def test_a_german_report_has_commas_for_people_and_the_same_csv_for_programs(
     assert "48,56 (1)" in markdown
     assert "48.56" not in markdown
     tex = (folder / "tables.tex").read_text("utf-8")
-    assert "output-decimal-marker={{,}}" in tex
+    assert "output-decimal-marker={{{,}}}" in tex
     assert r"\renewcommand{\tablename}{Tabelle}" in tex
     for words in ("Übertragungsrate", "Puffergröße", "Obergrenze der Leitung", "48,56"):
         assert words in page

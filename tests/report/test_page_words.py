@@ -48,7 +48,9 @@ CODE = {
 
 
 def script_text() -> str:
-    return "\n".join((PAGE / "script" / name).read_text("utf-8") for name in SCRIPTS)
+    """What of it is netlab's own."""
+    own = [name for name in SCRIPTS if name.startswith("script/")]
+    return "\n".join((PAGE / name).read_text("utf-8") for name in own)
 
 
 def pseudo() -> Translated:

@@ -45,7 +45,7 @@ STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
 SCRIPTS = (
     "script/base.js",
     "vendor/uPlot.iife.min.js",
-    *(f"script/{name}.js" for name in ("tables", "cell_charts", "cell", "charts", "page")),
+    *(f"script/{name}.js" for name in ("tables", "cell_charts", "cell", "charts", "heat", "page")),
 )
 """Files of the page's one script, in their order: one function, so that nothing of it is global."""
 

@@ -1,7 +1,7 @@
 """Charts → what the page's script draws of them, packed. Pure.
 
-The same nouns as the drawn pictures are made of, so that both show the same figures. Bars and maps
-stay as they are drawn.
+The same nouns as the drawn pictures are made of, so that both show the same figures. Bars, and
+lines that turn back, stay as they are drawn.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import base64
 import gzip
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
-from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Chart, Curve, HeatMap, Strip
 
 DIGITS = 6
 """That count, of a coordinate: more than a screen shows, and than a figure is known to."""
@@ -29,11 +30,27 @@ def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
 
 
 def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
-    if isinstance(chart, Strip):
-        panels = [_panel(each) for each in chart.panels]
-        return {"title": chart.title, "x": chart.x_label, "ticks": [], "panels": panels}
-    if isinstance(chart, HeatMap) or chart.as_bars or not chart.lines:
-        return None
+    match chart:
+        case HeatMap():
+            return _map(chart)
+        case Strip():
+            lines = [line for panel in chart.panels for line in panel.lines]
+            return _strip(chart) if _can_be_explored(lines) else None
+        case _:
+            can = not chart.as_bars and _can_be_explored([*chart.lines, *chart.ceilings])
+            return _diagram(chart) if can else None
+
+
+def _can_be_explored(curves: Sequence[Curve]) -> bool:
+    """Whether there is any figure, and each line goes from left to right."""
+    return any(y is not None for curve in curves for _x, y in curve.points) and all(
+        before < after for curve in curves for (before, _), (after, _) in pairwise(curve.points)
+    )
+
+
+def _diagram(chart: Chart) -> dict[str, Any]:
+    panels = [(each.title, each.lines) for each in chart.panels] or [("", chart.lines)]
+    ceilings = _lines(chart.ceilings)
     return {
         "title": chart.title,
         "x": chart.x_label,
@@ -41,29 +58,20 @@ def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
         "logX": chart.log_x,
         "logY": chart.log_y,
         "fromZero": chart.from_zero,
-        "panels": [_of_chart(chart)],
+        "panels": [
+            {**_panel(title, chart.unit, lines), "quantity": chart.quantity, "ceilings": ceilings}
+            for title, lines in panels
+        ],
     }
 
 
-def _of_chart(chart: Chart) -> dict[str, Any]:
-    return {
-        "title": "",
-        "unit": chart.unit,
-        "quantity": chart.quantity,
-        "lines": _lines(chart.lines),
-        "ceilings": _lines(chart.ceilings),
-    }
+def _strip(strip: Strip) -> dict[str, Any]:
+    panels = [_panel(each.title, each.unit, each.lines) for each in strip.panels]
+    return {"title": strip.title, "x": strip.x_label, "ticks": [], "panels": panels}
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    lines = _lines(panel.lines)
-    return {
-        "title": panel.title,
-        "unit": panel.unit,
-        "quantity": "",
-        "lines": lines,
-        "ceilings": [],
-    }
+def _panel(title: str, unit: str, lines: Sequence[Curve]) -> dict[str, Any]:
+    return {"title": title, "unit": unit, "quantity": "", "lines": _lines(lines), "ceilings": []}
 
 
 def _lines(curves: Sequence[Curve]) -> list[dict[str, Any]]:
@@ -73,11 +81,29 @@ def _lines(curves: Sequence[Curve]) -> list[dict[str, Any]]:
             "place": curve.place,
             "joined": curve.joined,
             "x": [_short(x) for x, _y in curve.points],
-            "y": [None if y is None else _short(y) for _x, y in curve.points],
-            "half": [None if half is None else _short(half) for half in curve.half_widths],
+            "y": _places(y for _x, y in curve.points),
+            "half": _places(curve.half_widths),
         }
         for curve in curves
     ]
+
+
+def _map(chart: HeatMap) -> dict[str, Any]:
+    return {
+        "title": chart.title,
+        "unit": chart.unit,
+        "x": chart.x_label,
+        "y": chart.y_label,
+        "rows": chart.rows,
+        "columns": chart.columns,
+        "values": [_places(row) for row in chart.values],
+        "inside": [_places(row) for row in chart.inside],
+        "insideLabel": chart.inside_label,
+    }
+
+
+def _places(values: Iterable[float | None]) -> list[float | None]:
+    return [None if each is None else _short(each) for each in values]
 
 
 def _short(value: float) -> float:

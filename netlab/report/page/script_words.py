@@ -48,6 +48,9 @@ _WORDS: Mapping[str, Message] = {
         "Left and right go from point to point, up and down from line to line, plus and minus "
         "zoom, 0 goes back."
     ),
+    "explore_map_keys": _("The arrow keys go from place to place."),
+    "spot": _("{row}, {column}: {value} {unit}"),
+    "spot_blank": _("{row}, {column}: no figure"),
     "whole": _("whole"),
     "share": _("share of the ceiling"),
     "logarithmic": _("logarithmic"),

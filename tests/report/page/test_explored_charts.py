@@ -22,7 +22,7 @@ from netlab.findings.analysis import load
 from netlab.report import write_report
 from netlab.report.language import wording_in
 from netlab.report.page.chart_data import packed_charts
-from netlab.report.tables.elements import Chart, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 
 AXE = ROOT / ".venv/axe/node_modules/axe-core/axe.min.js"
 VENDOR = ROOT / "netlab" / "report" / "page" / "vendor"
@@ -67,21 +67,32 @@ def test_the_data_of_a_chart_are_its_figures() -> None:
     ]
 
 
-def test_a_strip_is_explored_panel_by_panel_and_bars_and_maps_stay_as_they_are() -> None:
+SQUARE = HeatMap(
+    name="h",
+    title="H",
+    unit="Mbit/s",
+    rows=("a", "b"),
+    columns=("a", "b"),
+    values=((None, 94.1), (26.3, None)),
+    inside=((1e4, None), (None, None)),
+)
+
+
+def test_strips_and_maps_are_explored_and_bars_and_lines_that_turn_back_are_not() -> None:
     strip = Strip("s", "S", "minutes", (Panel("LL", "%", (Curve("", 0, ((0.0, 1.0),)),)),))
-    square = HeatMap(
-        name="h",
-        title="H",
-        unit="u",
-        rows=("a",),
-        columns=("a",),
-        values=((1.0,),),
-        inside=((None,),),
-    )
-    data = unpacked(packed_charts([strip, square, chart_of(as_bars=True)]))
-    assert [*data] == ["s"]
+    back = chart_of(name="back", lines=(Curve("", 0, ((2.0, 1.0), (1.0, 1.0))),))
+    data = unpacked(packed_charts([strip, SQUARE, back, chart_of(as_bars=True)]))
+    assert [*data] == ["s", "h"]
     assert data["s"]["panels"][0]["title"] == "LL"
-    assert packed_charts([square]) == ""
+    assert data["h"]["values"] == [[None, 94.1], [26.3, None]]
+    assert packed_charts([back]) == ""
+
+
+def test_small_panels_are_those_that_are_drawn() -> None:
+    lines = (Curve("1 stream", 0, ((64.0, 1.0),)),)
+    panels = (ChartPanel("LL", lines), ChartPanel("WL", lines))
+    (found,) = unpacked(packed_charts([chart_of(panels=panels)])).values()
+    assert [each["title"] for each in found["panels"]] == ["LL", "WL"]
 
 
 @pytest.fixture(scope="module")
@@ -294,6 +305,31 @@ def test_axe_finds_nothing_to_complain_of(browser: Browser, made: Path, scheme: 
         " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))"
     )
     assert found == []
+
+
+@needs_browser
+def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_path: Path) -> None:
+    for part in ("run.json", "matrix.yaml", "journal.jsonl"):
+        if (REPORTS / "connection-kinds" / part).exists():
+            shutil.copy(REPORTS / "connection-kinds" / part, tmp_path)
+    tab = browser.tab(*DESK)
+    tab.open(write_report(load(tmp_path)))
+    data = unpacked(tab.run("document.getElementById('charts-data').textContent"))
+    (name, square), *_ = [(name, each) for name, each in data.items() if "rows" in each]
+    figure = f"document.getElementById('chart-{name}')"
+    told = f"{figure}.querySelector('.told').textContent"
+    tab.run(f"{figure}.scrollIntoView({{block: 'center'}})")
+    tab.until(f"{figure}.querySelector('.heat-live')")
+    tab.run(f"{figure}.querySelector('.plots').focus()")
+    for row, column, key in ((0, 0, ""), (0, 1, "ArrowRight"), (1, 1, "ArrowDown")):
+        if key:
+            tab.press(key)
+        value = square["values"][row][column] or square["inside"][row][column]
+        said = tab.run(told)
+        assert square["rows"][row] in said
+        assert square["columns"][column] in said
+        assert ("no figure" if value is None else f"{value:g}") in said
+    assert tab.complaints == []
 
 
 @needs_browser

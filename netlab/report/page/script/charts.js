@@ -13,7 +13,15 @@ async function unpackCharts() {
     for (const { target, isIntersecting } of seen) {
       if (!isIntersecting || alive.has(target)) continue;
       watcher.unobserve(target);
-      alive.set(target, explore(target, charts[target.id.slice("chart-".length)]));
+      const data = charts[target.id.slice("chart-".length)];
+      try {
+        if (data.panels) alive.set(target, explore(target, data));
+        else exploreMap(target, data);
+      } catch (error) { // its picture is still there
+        target.querySelector(".live-chart")?.remove();
+        target.classList.remove("explored");
+        console.error(error);
+      }
     }
   }, { rootMargin: "300px" });
   for (const figure of document.querySelectorAll(".charts > figure"))
@@ -120,9 +128,10 @@ function explore(figure, chart) {
     for (const plot of plots) plot.chart.setScale("x", { min: range[0], max: range[1] });
   }
 
-  function closer(factor) {
+  /* The part that is seen, a factor larger, around a place: what is looked at, else the middle. */
+  function closer(factor, around = at) {
     const level = chart.logX ? Math.log : (value) => value, back = chart.logX ? Math.exp : (value) => value;
-    const [low, high] = range.map(level), middle = at === null ? (low + high) / 2 : level(at);
+    const [low, high] = range.map(level), middle = around === null ? (low + high) / 2 : level(around);
     zoom([back(middle - (middle - low) / factor), back(middle + (high - middle) / factor)]);
   }
 
@@ -196,7 +205,7 @@ function explore(figure, chart) {
       hooks: {
         draw: [(now) => {
           lines.forEach((each, place) => whiskers(now, each, looks[place]));
-          if (at !== null) mark(now, marker);
+          mark(now, marker, lines);
         }],
         setSelect: [(now) => {
           if (now.select.width > 4)
@@ -212,19 +221,51 @@ function explore(figure, chart) {
       },
     }, data, box);
     made.over.append(marker);
-    made.over.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "mouse") return;
-      const x = nearest(made, event.clientX - made.over.getBoundingClientRect().left);
-      if (x !== null) tell(x);
-    });
+    byFingers(made);
     area.append(box);
-    return { chart: made, mark: () => mark(made, marker) };
+    return { chart: made, mark: () => mark(made, marker, lines) };
   }
 
-  /* Where the figures are of that are told; the plot knows its places once it is drawn. */
-  function mark(now, marker) {
-    marker.style.display = at >= range[0] && at <= range[1] ? "block" : "none";
-    marker.style.left = `${now.valToPos(at, "x")}px`;
+  /* One finger is told figures, two zoom. */
+  function byFingers(plot) {
+    const fingers = new Map();
+    let apart = 0;
+    const left = (clientX) => clientX - plot.over.getBoundingClientRect().left;
+    const moved = (event) => {
+      fingers.set(event.pointerId, event.clientX);
+      const [one, two] = [...fingers.values()];
+      if (two === undefined) {
+        const x = nearest(plot, left(one));
+        if (x !== null) tell(x);
+        return;
+      }
+      const now = Math.max(20, Math.abs(one - two));
+      if (apart) closer(now / apart, plot.posToVal(left((one + two) / 2), "x"));
+      apart = now;
+    };
+    plot.over.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "mouse") return;
+      apart = 0;
+      moved(event);
+    });
+    plot.over.addEventListener("pointermove", (event) => { if (fingers.has(event.pointerId)) moved(event); });
+    for (const name of ["pointerup", "pointercancel"])
+      plot.over.addEventListener(name, (event) => { fingers.delete(event.pointerId); apart = 0; });
+  }
+
+  /* The place whose figures are told, and a dot on each line; the plot knows its places once it is
+     drawn. */
+  function mark(now, marker, lines) {
+    const inside = at !== null && at >= range[0] && at <= range[1];
+    marker.style.display = inside ? "block" : "none";
+    marker.style.left = `${now.valToPos(at ?? 0, "x")}px`;
+    marker.replaceChildren(...lines.flatMap((each) => {
+      const y = each.y[each.x.indexOf(at)] ?? null;
+      if (y === null) return [];
+      const dot = make("span", { class: `spot look-${each.place % LOOKS_OF_LINES}` });
+      dot.style.top = `${now.valToPos(y, "y")}px`;
+      return [dot];
+    }));
   }
 
   /* Intervals of the means: a bar with feet. */
