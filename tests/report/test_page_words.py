@@ -36,7 +36,8 @@ CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
 PROSE = re.compile(r"[A-Za-z’]{2,}[.:,;]? [A-Za-z]+|^[A-Z][a-z]+$")
 CODE = {
     "nav a",
-    *("use strict", "tbody tr", "td, th", "line look-", "dot trial look-"),
+    *("use strict", "tbody tr", "td, th", "line look-", "dot trial look-", "spot look-"),
+    *("middle on-", "heat-live drawing", "Escape"),
     *(
         "table button[data-cell]",
         "tr.columns th",

@@ -67,7 +67,7 @@ def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
 def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: Analysis) -> None:
     page = page_of(several)
     assert page.all("html") == [{"lang": "en"}]
-    assert page.all("script") == SCRIPTS
+    assert page.all("script") == [SCRIPTS[0], {**SCRIPTS[0], "id": "charts-data"}, *SCRIPTS[1:]]
     assert not page.all("link")
     identifiers = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert Counter(identifiers).most_common(1)[0][1] == 1
@@ -75,12 +75,12 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: A
     assert {each[1:] for each in targets if each.startswith("#")} <= {*identifiers}
     beside = [each for each in targets if not each.startswith("#")]
     assert beside == [
+        "journal.jsonl",
+        "matrix.yaml",
         "tables.csv",
         "figures.csv",
-        "journal.jsonl",
         "charts/",
         "tables.tex",
-        "matrix.yaml",
     ]
     assert all((several.path / each).exists() for each in beside)
     images = page.all("img")

@@ -80,14 +80,17 @@ def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML, in a language. Everything that a host, a person or a file said is
     escaped."""
     hosts = coverage.hosts(contents.run)
-    script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, SCRIPTS)))
+    charts = packed_charts(picture.chart for picture in contents.pictures)
+    # What draws charts is of use where there are some.
+    scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
+    script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, scripts)))
     return (
         environment(_HERE, wording)
         .get_template("page.html.j2")
         .render(
             language=wording.language,
             words=script_words(wording),
-            charts=packed_charts(picture.chart for picture in contents.pictures),
+            charts=charts,
             licence=_text("vendor/LICENSE"),
             style="".join(map(_text, STYLES)),
             script=script,

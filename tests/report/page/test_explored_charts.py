@@ -328,7 +328,7 @@ def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_
         said = tab.run(told)
         assert square["rows"][row] in said
         assert square["columns"][column] in said
-        assert ("no figure" if value is None else f"{value:g}") in said
+        assert ("no figure" if value is None else f"{float(f'{value:.4g}'):,g}") in said
     assert tab.complaints == []
 
 

@@ -313,7 +313,7 @@ def test_what_hosts_and_files_say_is_shown_and_never_run(browser: Browser, hosti
         tab.until(f"!{OPEN}")
     assert tab.run("document.title") == HOSTILE
     assert tab.run("document.querySelectorAll('img[src=x]').length") == 0
-    assert tab.run("document.scripts.length") == 2
+    assert tab.run("document.scripts.length") == 3
     assert tab.asked_for == [hostile.resolve().as_uri()]
     assert tab.complaints == []
 
