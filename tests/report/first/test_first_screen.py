@@ -16,7 +16,10 @@ from netlab.report import write_report
 
 pytestmark = pytest.mark.needs("chromium")
 
-RUNS = ("lab-report", "connection-kinds", "nettest-lab", "payload-lab", "udp-mirror-lab")
+RUNS = (
+    *("lab-report", "lab-report-lab", "connection-kinds", "connection-kinds-lab"),
+    *("nettest-lab", "payload-lab", "udp-mirror-lab"),
+)
 DESK, PHONE = (1400, 900), (390, 844)
 MOST_WORDS = 300
 MOST_CLICKS = 2
@@ -157,7 +160,7 @@ def test_a_question_is_answered_by_looking_and_two_clicks_at_most(
 
 def test_there_are_ten_questions_about_five_runs() -> None:
     assert len(QUESTIONS) == 10
-    assert {question.run for question in QUESTIONS} == {*RUNS}
+    assert len({question.run for question in QUESTIONS}) == 5
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
@@ -187,9 +190,12 @@ def test_the_first_two_screens_are_no_wall_of_text(
     assert 50 < words <= MOST_WORDS
 
 
-def test_a_page_of_416_cells_has_one_and_a_half_megabytes_at_most(pages: dict[str, Path]) -> None:
-    assert len(load(pages["lab-report"].parent).plan.cells) == 416
-    assert pages["lab-report"].stat().st_size <= 1_500_000
+@pytest.mark.parametrize("name", ["lab-report", "lab-report-lab"])
+def test_a_page_of_416_cells_has_one_and_a_half_megabytes_at_most(
+    pages: dict[str, Path], name: str
+) -> None:
+    assert len(load(pages[name].parent).plan.cells) == 416
+    assert pages[name].stat().st_size <= 1_500_000
 
 
 @pytest.mark.parametrize("name", RUNS)
