@@ -94,9 +94,10 @@ RECORDINGS = (
         False,
     ),
     # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
+    Recording("udp-mirror-lab", "udp-mirror", RATE_BIT_PER_S, CHECKSUMS, ("repeats=20",)),
     Recording(
-        "udp-mirror-lab",
-        "udp-mirror-lab.yaml",
+        "udp-mirror-lab-pinned",
+        "udp-mirror-lab-pinned.yaml",
         RATE_BIT_PER_S,
         CHECKSUMS,
         is_scaled=False,
