@@ -1,7 +1,7 @@
 """How long the page takes to open, and a cell of it: `make benchmark-page`.
 
 In headless Chromium, from disk: the page of the lab report's 416 cells as they were measured in the
-lab, and that of a run of 10,000 that is made up here, with everything that a probe says of a stream.
+lab, and that of a run of 10,000 that is made up here, with all that a probe says of a stream.
 ``--pictures DIR`` takes the pictures of the documentation instead: on the desk, of a cell, on a
 phone, on paper.
 """

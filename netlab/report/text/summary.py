@@ -23,6 +23,8 @@ NAME = "findings"
 MOST_LEADING = 5
 MOST_TOGETHER = 3
 """Findings of a kind that a leading sentence puts with their figures; of others it says where."""
+MOST_NAMED, MOST_BRIEFLY = 8, 3
+"""Cells that such a sentence names; on the first screen."""
 MOST_LISTED = 200
 """Of a run with more findings the table says how many are left out."""
 
@@ -39,7 +41,10 @@ def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(sentence, cells) of each kind of warning, the most important first."""
     index = RunIndex(run)
     return tuple(
-        (_in_turn(those, index), tuple(dict.fromkeys(c for each in those for c in each.cells)))
+        (
+            _in_turn(those, index, MOST_BRIEFLY),
+            tuple(dict.fromkeys(cell for each in those for cell in each.cells)),
+        )
         for kind, those in _by_kind(run)
         if kind.severity == "warning"
     )
@@ -147,8 +152,9 @@ def _together(kind: Kind, found: Sequence[Finding], index: RunIndex) -> Message:
     return _TOGETHER.get(kind, _in_turn)(found, index)
 
 
-def _in_turn(found: Sequence[Finding], index: RunIndex) -> Message:
-    """The first with its figures; those that say the same of others with it, the rest by name."""
+def _in_turn(found: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
+    """The first with its figures; those that say the same of others with it, the rest by name, and
+    ``most`` of either."""
     where, said = of_what(found[0].group), statement(found[0], index)
     same: list[str] = [where]
     others: list[str] = []
@@ -157,10 +163,10 @@ def _in_turn(found: Sequence[Finding], index: RunIndex) -> Message:
         (same if alike else others).append(of_what(each.group))
     head = sentence(found[0], index)
     if len(same) > 1:
-        head = _("{where}: {statement}.", where=_named(same), statement=said)
+        head = _("{where}: {statement}.", where=_named(same, most), statement=said)
     if not any(others):
         return head
-    likewise = _("Likewise, with other figures: {others}.", others=_named(others))
+    likewise = _("Likewise, with other figures: {others}.", others=_named(others, most))
     return joined(" ", (head, likewise))
 
 
@@ -236,14 +242,12 @@ def _apart(finding: Finding) -> float:
     return max(abs(finding.evidence[name] - 1) for name in ("least_ratio", "most_ratio"))
 
 
-def _named(names: Iterable[str]) -> Message:
+def _named(names: Iterable[str], most: int) -> Message:
     kept = [name for name in names if name]
-    shown = joined(", ", kept[:_MOST_NAMED])
-    more = len(kept) - _MOST_NAMED
+    shown = joined(", ", kept[:most])
+    more = len(kept) - most
     return shown if more <= 0 else _("{names} and {number} more", names=shown, number=more)
 
-
-_MOST_NAMED = 8
 
 _TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {
     Kind.OUTLIER: _outliers,
