@@ -21,13 +21,21 @@ DRAWN_WITH = "3.11.2"
 RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))]
 
 
+SCALED = ("nettest", "udp-mirror")
+"""Experiments with counts, of which the lab measured a tenth."""
+
+
 def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_programs() -> None:
-    experiments = {name.partition("-lab")[0] for name in RECORDED}
-    assert experiments == {"nettest", "payload", "udp-mirror"}
-    shaped = {name for name in RECORDED if "unshaped" not in name and "windows" not in name}
-    assert {name.partition("-lab")[0] for name in shaped} == experiments
+    experiments = {"nettest", "payload", "udp-mirror"}
+    assert {f"{each}-lab" for each in (*experiments, "lab-report", "connection-kinds")} <= {
+        *RECORDED
+    }
     assert {f"{each}-lab-unshaped" for each in experiments} <= set(RECORDED)
-    assert pairings_of("udp-mirror-lab-windows") == {"LL", "WL", "LW", "WW"}
+    for name in ("udp-mirror-lab-windows", "lab-report-lab"):
+        assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
+    assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
+    assert {each for each in pairings_of("connection-kinds-lab") if "@second" in each}
+    assert pairings_of("udp-mirror-lab-pinned") == {"LL", "XL"}
 
 
 def pairings_of(name: str) -> set[str]:
@@ -40,7 +48,8 @@ def test_every_trial_is_ok_or_impossible_with_its_reason_and_the_scale_is_told(n
     assert set(frame["status"]) <= {"ok", "impossible"}
     assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
-    assert content.get("scale") == (None if name.startswith("payload") else 0.1)
+    is_scaled = name.startswith(SCALED) and not name.endswith("pinned")
+    assert content.get("scale") == (0.1 if is_scaled else None)
 
 
 @pytest.fixture(scope="module", params=RECORDED)
