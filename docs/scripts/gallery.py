@@ -15,13 +15,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "docs" / "pictures" / "gallery"
 CHARTS = {
+    "lab-report-lab": "message-size-udp",
+    "connection-kinds-lab": "every-host-with-every-other-1",
     "nettest-lab": "round-trip-tcp-1",
     "nettest-lab-unshaped": "round-trip-tcp-1",
     "payload-lab": "payload-udp-ipv4",
     "payload-lab-unshaped": "payload-udp-ipv4",
     "udp-mirror-lab": "round-trip-udp-1",
+    "udp-mirror-lab-pinned": "round-trip-udp-1",
     "udp-mirror-lab-unshaped": "round-trip-udp-1",
-    "udp-mirror-lab-windows": "round-trip-udp-3",
+    "udp-mirror-lab-windows": "round-trip-udp-1",
 }
 """Recorded run → the chart of it that is shown."""
 

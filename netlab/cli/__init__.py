@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from netlab.cli.compare import check, compare
-from netlab.cli.completion import chosen_words
 from netlab.cli.imports import import_
 from netlab.cli.init import init
 from netlab.cli.lab import lab
@@ -25,6 +24,7 @@ from netlab.cli.options import (
     MATRIX,
     ONLY,
     QUIET,
+    REDO,
     REPORT,
     RUN,
     SET,
@@ -136,13 +136,7 @@ def cli() -> None:
     show_default=True,
     help="How often a trial that failed is tried again.",
 )
-@click.option(
-    "--redo",
-    multiple=True,
-    metavar="WORDS",
-    shell_complete=chosen_words,
-    help="Measure these cells again: keys, pairings, tests, or `failed`; the old records stay.",
-)
+@REDO
 @click.option(
     "--wait",
     type=Duration(),
@@ -223,19 +217,17 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
 @cli.command()
 @RUN
 @hosts_option("the one that the run was begun with")
-@click.option(
-    "--redo",
-    multiple=True,
-    metavar="WORDS",
-    help="Measure these cells again, and nothing else: keys, pairings or tests.",
-)
+@REDO
 @JSON
 @REPORT
 @loudness_options
 def resume(
     folder: Path, hosts: Path | None, redo: tuple[str, ...], as_json: bool, with_report: bool
 ) -> None:
-    """Go on with RUN, by its own matrix and all that was asked of it."""
+    """Go on with RUN, by its own matrix and all that was asked of it.
+
+    With --redo nothing else is measured.
+    """
     from netlab.runner.asked import options_to_resume
 
     _measure(options_to_resume(folder, hosts, redo), as_json=as_json, with_report=with_report)

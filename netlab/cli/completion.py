@@ -24,8 +24,8 @@ def host_names(context: click.Context, _parameter: click.Parameter, begun: str) 
 
 
 def chosen_words(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Pairings and kinds of test of the matrix on the command line; for ``--redo`` its cells and
-    ``failed`` as well.
+    """Pairings and kinds of test of the matrix, or of the run, on the command line; for ``--redo``
+    its cells and ``failed`` as well.
     """
     from netlab.config.matrix_file import load_matrix
     from netlab.config.shipped import matrix_file
@@ -34,12 +34,16 @@ def chosen_words(context: click.Context, parameter: click.Parameter, begun: str)
 
     # An option whose value is still being written leaves the arguments unread.
     unread = (word for word in context.args if not word.startswith("-"))
-    matrix = context.params.get("matrix") or next(unread, None)
-    if matrix is None:
+    known = (context.params.get(name) for name in ("matrix", "folder"))
+    given = next(filter(None, known), None) or next(unread, None)
+    if given is None:
         return []
+    matrix = Path(given)
+    if matrix.is_dir():
+        matrix /= "matrix.yaml"
     try:
         hosts = context.params.get("hosts")
-        cells = expand(load_matrix(matrix_file(Path(matrix)), None, hosts))
+        cells = expand(load_matrix(matrix_file(matrix), None, hosts))
     except NetlabError:
         return []
     words = [word for cell in cells for word in (cell.pairing, cell.test)]

@@ -122,6 +122,13 @@ ONLY = click.option(
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON in place of text; of a run a line a record."
 )
+REDO = click.option(
+    "--redo",
+    multiple=True,
+    metavar="WORDS",
+    shell_complete=chosen_words,
+    help="Measure these cells again: keys, pairings, tests, or `failed`; the old records stay.",
+)
 REPORT = click.option(
     "--report/--no-report", "with_report", default=True, help="Make the report at the end."
 )

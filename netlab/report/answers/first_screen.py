@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from netlab.results.readings import Reading
 
 MOST_WARNINGS = 3
+MOST_BESIDE = 4
+"""Comparisons and warnings together, but for one warning, which stands there whatever else does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,14 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
         *payloads.answers(of("payload_search"), run.findings),
         *searches.answers(of("throughput_search")),
     )
-    return FirstLines(found, comparisons.answers(judged), _warnings(run), judged)
+    compared = comparisons.answers(judged)
+    most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - len(compared)))
+    return FirstLines(found, compared, _warnings(run, most_warnings), judged)
 
 
-def _warnings(run: Analysis) -> tuple[AnswerLine, ...]:
+def _warnings(run: Analysis, most: int) -> tuple[AnswerLine, ...]:
+    """The most important; the section of findings has all."""
     return tuple(
         AnswerLine(sentence, cells, summary.NAME)
-        for sentence, cells in summary.leading_warnings(run)[:MOST_WARNINGS]
+        for sentence, cells in summary.leading_warnings(run)[:most]
     )
