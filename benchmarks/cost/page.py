@@ -31,7 +31,7 @@ MOST_LARGE_SEEN_S, MOST_OPEN_S = 2.0, 0.5
 CELLS_OPENED = 20
 FIRST_SCREENS = (
     *("lab-report", "lab-report-lab", "connection-kinds", "connection-kinds-lab"),
-    *("nettest-lab", "payload-lab", "udp-mirror-lab", "udp-mirror-lab-pinned"),
+    *("nettest-lab", "payload-lab", "udp-mirror-lab"),
 )
 """Recorded runs whose first screens are shown, on the desk and on a phone."""
 

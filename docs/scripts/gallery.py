@@ -22,7 +22,6 @@ CHARTS = {
     "payload-lab": "payload-udp-ipv4",
     "payload-lab-unshaped": "payload-udp-ipv4",
     "udp-mirror-lab": "round-trip-udp-1",
-    "udp-mirror-lab-pinned": "round-trip-udp-1",
     "udp-mirror-lab-unshaped": "round-trip-udp-1",
     "udp-mirror-lab-windows": "round-trip-udp-1",
 }

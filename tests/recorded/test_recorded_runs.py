@@ -35,7 +35,6 @@ def test_each_experiment_is_recorded_shaped_and_unshaped_and_with_windows_progra
         assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
     assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
     assert {each for each in pairings_of("connection-kinds-lab") if "@second" in each}
-    assert pairings_of("udp-mirror-lab-pinned") == {"LL", "XL"}
 
 
 def pairings_of(name: str) -> set[str]:
@@ -48,8 +47,7 @@ def test_every_trial_is_ok_or_impossible_with_its_reason_and_the_scale_is_told(n
     assert set(frame["status"]) <= {"ok", "impossible"}
     assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
-    is_scaled = name.startswith(SCALED) and not name.endswith("pinned")
-    assert content.get("scale") == (0.1 if is_scaled else None)
+    assert content.get("scale") == (0.1 if name.startswith(SCALED) else None)
 
 
 @pytest.fixture(scope="module", params=RECORDED)

@@ -23,7 +23,7 @@ NAME = "findings"
 MOST_LEADING = 5
 MOST_TOGETHER = 3
 """Findings of a kind that a leading sentence puts with their figures; of others it says where."""
-MOST_NAMED, MOST_BRIEFLY = 8, 3
+MOST_NAMED, MOST_BRIEFLY = 8, 1
 """Cells that such a sentence names; on the first screen."""
 MOST_LISTED = 200
 """Of a run with more findings the table says how many are left out."""
@@ -166,7 +166,12 @@ def _in_turn(found: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) 
         head = _("{where}: {statement}.", where=_named(same, most), statement=said)
     if not any(others):
         return head
-    likewise = _("Likewise, with other figures: {others}.", others=_named(others, most))
+    named = _named(others, most)
+    likewise = (
+        _("Likewise, with other figures: {others}.", others=named)
+        if most > MOST_BRIEFLY
+        else _("Likewise: {others}.", others=named)
+    )
     return joined(" ", (head, likewise))
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs("chromium")
 
 RUNS = (
     *("lab-report", "lab-report-lab", "connection-kinds", "connection-kinds-lab"),
-    *("nettest-lab", "payload-lab", "udp-mirror-lab", "udp-mirror-lab-pinned"),
+    *("nettest-lab", "payload-lab", "udp-mirror-lab"),
 )
 DESK, PHONE = (1400, 900), (390, 844)
 MOST_WORDS = 300
