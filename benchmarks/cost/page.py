@@ -29,10 +29,7 @@ from browser import Browser, Tab, a_browser
 MOST_LOAD_S, MOST_SEEN_S, MOST_BYTES = 1.0, 0.3, 1_500_000
 MOST_LARGE_SEEN_S, MOST_OPEN_S = 2.0, 0.5
 CELLS_OPENED = 20
-FIRST_SCREENS = (
-    *("lab-report", "lab-report-lab", "connection-kinds", "connection-kinds-lab"),
-    *("nettest-lab", "payload-lab", "udp-mirror-lab"),
-)
+FIRST_SCREENS = tuple(sorted(run.parent.name for run in ROOT.glob("reports/*/run.json")))
 """Recorded runs whose first screens are shown, on the desk and on a phone."""
 
 _LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1e3"

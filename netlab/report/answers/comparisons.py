@@ -9,7 +9,7 @@ from netlab.experiment.comparisons import Comparison
 from netlab.messages import _, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.comparisons import NAME, in_words, ratio_words
-from netlab.report.text.phrases import spanned
+from netlab.report.text.phrases import listed, spanned
 from netlab.results.quantities import Quantity
 
 
@@ -19,11 +19,13 @@ def answers(judged: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[Answ
 
 
 def _answer(asked: Comparison, rows: Sequence[Judged]) -> AnswerLine:
-    quantities = dict.fromkeys(each.aligned.quantity for each in rows)
+    by_difference: dict[str, list[str]] = {}
+    for quantity in dict.fromkeys(each.aligned.quantity for each in rows):
+        for difference in _differences(quantity, rows):
+            by_difference.setdefault(difference, []).append(quantity.name)
     said = [
-        _("{quantity} {difference}", quantity=quantity.name, difference=difference)
-        for quantity in quantities
-        for difference in _differences(quantity, rows)
+        _("{quantity} {difference}", quantity=listed(names), difference=difference)
+        for difference, names in by_difference.items()
     ]
     different = [each for each in rows if each.verdict.verdict == "different"]
     cells = [cell for each in (*different, *rows) for cell in each.aligned.cells[::-1]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from netlab.experiment.pairings import labels_of
 from netlab.messages import Message, _, counted
 from netlab.report.answers.answer import AnswerLine
+from netlab.report.text.phrases import rate_unit
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
@@ -44,15 +45,16 @@ def _answer(
     others = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
     server, client = labels_of(worst)
     slowest = _("{client} to {server}", client=client, server=server)
+    unit, spell = _unit_of(quantity, max(means.values()))
     sentence = _(
         "{title}: {least} to {most} {unit} between {pairs}; slowest {slowest}: {worst} {unit}",
         title=title,
-        least=figure(min(others), 1),
-        most=figure(max(others), 1),
-        unit=quantity.unit,
+        least=spell(min(others)),
+        most=spell(max(others)),
+        unit=unit,
         pairs=counted("{number} pair", "{number} pairs", len(others)),
         slowest=slowest,
-        worst=figure(means[worst], 1),
+        worst=spell(means[worst]),
     )
     cells = [pairs[worst][0].cell, *(trials[0].cell for trials in pairs.values())]
     return AnswerLine(
@@ -64,13 +66,19 @@ def _answer(
 
 
 def _alone(title: str, slowest: str, value: float, quantity: Quantity) -> Message:
+    unit, spell = _unit_of(quantity, value)
     return _(
-        "{title}: {value} {unit}, {pair}",
-        title=title,
-        value=figure(value, 1),
-        unit=quantity.unit,
-        pair=slowest,
+        "{title}: {value} {unit}, {pair}", title=title, value=spell(value), unit=unit, pair=slowest
     )
+
+
+def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], str]]:
+    """The unit of a line's figures, and how one is written; throughputs from 1000 on in Gbit/s."""
+    if quantity.unit != "Mbit/s":
+        return quantity.unit, lambda value: figure(value, 1)
+    unit, scale = rate_unit(most * quantity.scale)
+    decimals = 1 if scale == quantity.scale else 3
+    return unit, lambda value: figure(value * quantity.scale / scale, decimals)
 
 
 def _mean(trials: Sequence[Reading], quantity: Quantity) -> float:

@@ -10,9 +10,14 @@ from netlab.experiment.matrix import Link
 from netlab.findings.sample import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.text.phrases import listed, share_words, spanned, with_interval
+from netlab.report.text.phrases import (
+    listed,
+    share_words,
+    spanned,
+    throughput,
+    throughput_with_interval,
+)
 from netlab.results.ceilings import ceiling_of
-from netlab.results.labels import figure
 from netlab.results.layout import Bin, Layout, TableColumn
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
@@ -113,10 +118,10 @@ def _of_one(found: PairingSize) -> Message:
     middle = mean(trials)
     half = interval(trials).half_width if len(trials) >= MIN_TRIALS else None
     said = _(
-        "{protocol}, {size} bytes: {rate} Mbit/s of payload ({trials})",
+        "{protocol}, {size} bytes: {rate} of payload ({trials})",
         protocol=found.column.protocol,
         size=found.column.label,
-        rate=figure(middle / 1e6) if half is None else with_interval(middle / 1e6, half / 1e6),
+        rate=throughput(middle) if half is None else throughput_with_interval(middle, half),
         trials=counted("{number} trial", "{number} trials", len(trials)),
     )
     ceiling = found.ceiling_bit_per_s
@@ -135,8 +140,8 @@ def _unshared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -
 
 def _rate_of(found: PairingSize) -> Message:
     return _(
-        "{rate} Mbit/s ({pairing}, {size} bytes)",
-        rate=figure(found.middle_bit_per_s / 1e6),
+        "{rate} ({pairing}, {size} bytes)",
+        rate=throughput(found.middle_bit_per_s),
         pairing=found.pairing,
         size=found.column.label,
     )
@@ -168,8 +173,8 @@ def _shared(protocol: str, those: Sequence[PairingSize], least: PairingSize) -> 
     if (least.share or 0) >= LINK_FULL:
         return said
     worst = _(
-        "least {rate} Mbit/s, {share} % of it, in {pairing} with {size} bytes",
-        rate=figure(least.middle_bit_per_s / 1e6),
+        "least {rate}, {share} % of it, in {pairing} with {size} bytes",
+        rate=throughput(least.middle_bit_per_s),
         share=f"{100 * (least.share or 0):.1f}",
         pairing=least.pairing,
         size=least.column.label,

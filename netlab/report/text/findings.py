@@ -8,9 +8,9 @@ from netlab.experiment.records import REASONS
 from netlab.findings.finding import Finding, Group
 from netlab.findings.kinds.kind import Templates
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report.text.phrases import spanned
+from netlab.report.text.phrases import spanned, throughput
 from netlab.report.text.run_index import RunIndex
-from netlab.report.text.stream_findings import filled, throughput, value_of
+from netlab.report.text.stream_findings import filled, value_of
 from netlab.report.text.trip_findings import parts
 from netlab.results.labels import setting
 from netlab.stats import rounded

@@ -12,6 +12,7 @@ from netlab.units import format_rate, format_seconds
 
 TRIP_SHARES = (0.5, 0.9, 0.99)
 """Percentiles of the round trips that are told."""
+_GIGABIT = 1e9
 
 
 def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Message:
@@ -22,6 +23,28 @@ def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Messag
         share=f"{100 * share:.1f}",
         ceiling=format_rate(ceiling_bit_per_s),
     )
+
+
+def throughput(bit_per_s: float) -> str:
+    """Two decimals always: the figure is looked up in a table that has them.
+
+    From 1000 Mbit/s on three of Gbit/s, as the tables have it.
+    """
+    unit, scale = rate_unit(bit_per_s)
+    return f"{figure(bit_per_s / scale, 3 if scale == _GIGABIT else 2)} {unit}"
+
+
+def throughput_with_interval(bit_per_s: float, half_width_bit_per_s: float) -> Message:
+    """``93.27 ± 0.48 Mbit/s``, in Gbit/s as ``throughput`` is."""
+    unit, scale = rate_unit(bit_per_s)
+    return joined(" ", [with_interval(bit_per_s / scale, half_width_bit_per_s / scale), unit])
+
+
+def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
+    """Gbit/s for figures up to 1000 Mbit/s and more as they are printed, else Mbit/s; its bit/s."""
+    if round(abs(most_bit_per_s) / 1e6, 2) >= 1000:
+        return "Gbit/s", _GIGABIT
+    return "Mbit/s", 1e6
 
 
 def percentile_words(

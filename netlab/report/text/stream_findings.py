@@ -9,7 +9,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.kinds.kind import Templates
 from netlab.findings.streams.host_limits import STARVED
 from netlab.messages import Message, _, counted
-from netlab.results.labels import figure
+from netlab.report.text.phrases import throughput
 from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
@@ -50,16 +50,6 @@ def value_of(name: str, evidence: Figures) -> str | None:
 def percent(share: float, digits: int = 0) -> str:
     """``8 %``."""
     return f"{rounded(100 * share, digits)} %"
-
-
-def throughput(bit_per_s: float) -> str:
-    """Two decimals always: the figure is looked up in a table that has them.
-
-    From 1000 Mbit/s on three of Gbit/s, as the tables have it.
-    """
-    if round(abs(bit_per_s) / 1e6, 2) >= 1000:
-        return f"{figure(bit_per_s / 1e9, 3)} Gbit/s"
-    return f"{figure(bit_per_s / 1e6)} Mbit/s"
 
 
 def _ceiling_share(share: float) -> str:

@@ -16,10 +16,7 @@ from netlab.report import write_report
 
 pytestmark = pytest.mark.needs("chromium")
 
-RUNS = (
-    *("lab-report", "lab-report-lab", "connection-kinds", "connection-kinds-lab"),
-    *("nettest-lab", "payload-lab", "udp-mirror-lab"),
-)
+RUNS = tuple(sorted(run.parent.name for run in REPORTS.glob("*/run.json")))
 DESK, PHONE = (1400, 900), (390, 844)
 MOST_WORDS = 300
 MOST_CLICKS = 2
