@@ -132,6 +132,8 @@ class DropWatch:
     setup: Stream
     before: Mapping[str, Pending]
     """``client`` or ``server`` → its first reading."""
+    after: Mapping[str, Pending] = field(default_factory=dict)
+    """And its last one."""
 
     @classmethod
     def begin(cls, ends: Ends, setup: Stream) -> DropWatch:
@@ -140,13 +142,16 @@ class DropWatch:
         watch.before = watch._asked()
         return watch
 
+    def ask_again(self) -> None:
+        """Ask both hosts a last time; waits for nothing."""
+        self.after = self._asked()
+
     def end(self) -> dict[str, Value]:
         """``client_queue_dropped_frames``, ``server_pause_frames_sent`` …: what is counted."""
-        after = self._asked()
         agents = [self.ends.agent_of(whose) for whose in WHOSE]
         several = not self.ends.same_host and share_a_machine(agents)
         values: dict[str, Value] = {}
-        for whose, reading in after.items():
+        for whose, reading in self.after.items():
             try:
                 facts = [each.record(ANSWER_S) for each in (self.before[whose], reading)]
             except (HostGone, ProbeError):

@@ -45,10 +45,11 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
     watch = DropWatch.begin(ends, stream)
     drive(flows, deadline_s(stream), on_progress)
-    values: dict[str, Value] = watch.end()
-    for flow in flows:
-        values |= _values(flow, stream, ends.connects(stream.protocol))
-    return values | _of_all_flows(flows, window, ends)
+    watch.ask_again()
+    of_flows: dict[str, Value] = {}
+    for flow in flows:  # while the hosts answer
+        of_flows |= _values(flow, stream, ends.connects(stream.protocol))
+    return watch.end() | of_flows | _of_all_flows(flows, window, ends)
 
 
 def _flows(stream: Stream, ends: Ends, window: CommonWindow | None) -> list[Flow]:
