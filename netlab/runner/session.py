@@ -249,6 +249,7 @@ class Session:
             hosts_of=self.pool.hosts_of,
             parallel=self.matrix.parallel,
             meeting_of=self.pool.meeting_of,
+            common=self.matrix.common_window,
         )
 
     def _records(
@@ -309,6 +310,8 @@ class Session:
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One window for the trials of a round, where there are several and one can cut them."""
+        if not self.matrix.common_window:
+            return None
         found = {trial: self.pool.agents_of(trial.cell) for trial in trials}
         setups = [trial.cell.setup for trial, agents in found.items() if agents]
         if len(setups) < 2 or not is_common(setups):

@@ -18,6 +18,7 @@ from netlab.errors import StoreError
 from netlab.experiment.cells import Cell
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.runner import session as room
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import read
 
@@ -167,6 +168,21 @@ def test_what_was_measured_is_kept_whatever_ends_the_session(
     assert {(each.cell, each.status) for each in kept} == {
         (trial.cell.key, Status.OK) for trial in pool.measured
     }
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_a_matrix_may_have_what_runs_at_the_same_time_wait_for_nobody(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, common: bool
+) -> None:
+    bench.text = MATRIX + "parallel: true\ndefaults: {duration: 1s}\n"
+    bench.text += "" if common else "common_window: false\n"
+    windows: list[int] = []
+    with_agents = FakePool()
+    monkeypatch.setattr(with_agents, "agents_of", lambda _cell: (object(), object()))
+    monkeypatch.setattr(room, "common_window", lambda streams, *_: windows.append(len(streams)))
+    bench.run(with_agents)
+    assert (set(windows) == {2}) is common
+    assert common or not windows
 
 
 def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
