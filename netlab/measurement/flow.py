@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ class Flow(Conversation):
     """Messages one way, between a listening and a connecting side."""
 
     stopped: bool = False
+    on_end: Callable[[], None] = lambda: None
+    """Called once both ends are told that it is over."""
 
     @property
     def sender(self) -> ConversationEnd:
@@ -47,6 +49,7 @@ class Flow(Conversation):
                 self.stop(self.sender)
         elif kind == "result" and side is self.sender and not self.receiver.ended:
             self.stop(self.receiver, sent=record.get("sent_messages", 0))
+            self.on_end()
 
 
 _KEYS = (

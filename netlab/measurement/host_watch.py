@@ -143,8 +143,8 @@ class DropWatch:
         return watch
 
     def ask_again(self) -> None:
-        """Ask both hosts a last time; waits for nothing."""
-        self.after = self._asked()
+        """Ask both hosts a last time, unless they were; waits for nothing."""
+        self.after = self.after or self._asked()
 
     def end(self) -> dict[str, Value]:
         """``client_queue_dropped_frames``, ``server_pause_frames_sent`` …: what is counted."""
