@@ -27,8 +27,8 @@ class Flow(Conversation):
     """Messages one way, between a listening and a connecting side."""
 
     stopped: bool = False
-    on_end: Callable[[], None] = lambda: None
-    """Called once both ends are told that it is over."""
+    on_stop: Callable[[], None] = lambda: None
+    """Called once the sender is told that it is over."""
 
     @property
     def sender(self) -> ConversationEnd:
@@ -47,9 +47,9 @@ class Flow(Conversation):
             if not self.stopped and not self.sender.ended:
                 self.stopped = True
                 self.stop(self.sender)
+                self.on_stop()
         elif kind == "result" and side is self.sender and not self.receiver.ended:
             self.stop(self.receiver, sent=record.get("sent_messages", 0))
-            self.on_end()
 
 
 _KEYS = (

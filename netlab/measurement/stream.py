@@ -43,11 +43,11 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
             flow = next(each.name for each in flows if side in each.sides)
             live(trial.cell, so_far(record, flow))
 
-    watch = DropWatch.begin(ends, stream)
+    watch = DropWatch(ends, stream)
     if stream.protocol == "TCP" and len(flows) == 1:
-        # What its reset takes back from the queues is nobody's loss: nothing is waited for.
-        flows[0].on_end = watch.ask_again
-    drive(flows, deadline_s(stream), on_progress)
+        # Its sender ends by a reset: what that takes back from the queues is nobody's loss.
+        flows[0].on_stop = watch.ask_again
+    drive(flows, deadline_s(stream), on_progress, watch.ask)
     watch.ask_again()
     of_flows: dict[str, Value] = {}
     for flow in flows:  # while the hosts answer

@@ -47,7 +47,8 @@ class Agent:
 
 def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, Any]:
     ends = Ends(server=cast(Any, server), client=cast(Any, client), same_host=False)
-    watch = DropWatch.begin(ends, setup)
+    watch = DropWatch(ends, setup)
+    watch.ask()
     watch.ask_again()
     return watch.end()
 
