@@ -21,7 +21,7 @@ NETLAB = [sys.executable, "-m", "netlab"]
 @contextmanager
 def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabState]:
     """A lab of this benchmark's own, taken down whatever happens; ``wish`` as in ``LabOptions``."""
-    options = lab.LabOptions(name=f"bench-{os.getpid()}", rate=rate_bit_per_s, **wish)
+    options = lab.LabOptions(**{"name": f"bench-{os.getpid()}", "rate": rate_bit_per_s} | wish)
     try:
         yield lab.up(options)
     finally:

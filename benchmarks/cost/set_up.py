@@ -1,8 +1,9 @@
 """What a cell costs beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
 
-Cost of a cell = time from the record before it to its own record, both on disk (fsync), less the
-warm-up and the seconds that were asked for, less the receiver's drain, which is shown apart. The
-first cell has no record before it and is left out: it pays for the connections.
+Cost of a cell = time from the record before it to its own record, both written, less the warm-up
+and the seconds that were asked for, less the receiver's drain, which is shown apart. The first cell
+has no record before it and is left out: it pays for the connections. The hosts' clock is this
+machine's: so the parts are told by times of the record.
 Beside it, in the same lab, what people do otherwise: `ssh host iperf3 -c …` once a cell over a
 connection that ssh keeps (ControlMaster), with the iperf3 server running all the time.
 """
@@ -10,6 +11,7 @@ connection that ssh keeps (ControlMaster), with the iperf3 server running all th
 from __future__ import annotations
 
 import argparse
+import datetime
 import itertools
 import json
 import statistics
@@ -19,13 +21,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import netlab
 from benchmarks.stage import NETLAB, ROOT, Verdict, a_lab, finish, run_words, table
+from netlab.experiment.records import Record
 from netlab.lab import LabState
 
-MOST_MS = 10.0
+MOST_MS = 2.0
 DURATION_S = 0.5
 WARM_UP_S = 0.1
 MATRIX = """\
@@ -46,6 +50,15 @@ tests:
 """
 
 
+PARTS = (
+    "record to the next cell's begin",
+    "to its first message",
+    "window beyond what was asked",
+    "window's or drain's end to record",
+)
+DRAIN_PARTS = ("until the sender has ended", "the queue, and its end noticed")
+
+
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--repeats", type=int, default=8, help="of 8 cells")
@@ -53,14 +66,17 @@ def main() -> int:
     asked = words.parse_args()
     with a_lab(100e6) as lab, tempfile.TemporaryDirectory() as scratch:
         before = iperf3_costs_ms(lab, asked.iperf3 // 2)
-        costs_ms, drains_ms, setups_ms = netlab_costs_ms(lab, Path(scratch), asked.repeats)
+        costs = netlab_costs(lab, Path(scratch), asked.repeats)
         iperf3_ms = before + iperf3_costs_ms(lab, asked.iperf3 - asked.iperf3 // 2)
-    rows = [
-        spread("netlab, a cell", costs_ms),
-        spread("  of it: request to streams open", setups_ms),
-        spread("netlab, drain (not in it)", drains_ms),
-        spread("ssh host iperf3, ControlMaster", iperf3_ms),
-    ]
+    costs_ms = [each.cost_ms for each in costs]
+    drains = [each for each in costs if each.drains_ms]
+    rows = [spread("netlab, a cell", costs_ms)]
+    for number, part in enumerate(PARTS):
+        rows.append(spread(f"  {part}", [each.parts_ms[number] for each in costs]))
+    rows.append(spread("netlab, drain of UDP (not in it)", [sum(d.drains_ms) for d in drains]))
+    for number, part in enumerate(DRAIN_PARTS):
+        rows.append(spread(f"  {part}", [each.drains_ms[number] for each in drains]))
+    rows.append(spread("ssh host iperf3, ControlMaster", iperf3_ms))
     print(table(["ms", "cells", "least", "median", "90 %", "most"], rows))
     median = statistics.median(costs_ms)
     met = Verdict(
@@ -68,21 +84,33 @@ def main() -> int:
     )
     return finish(
         [met],
-        f"set-up: median {median:.1f} ms a cell over {len(costs_ms)} cells (drain "
-        f"{statistics.median(drains_ms):.1f} ms apart); ssh iperf3 over ControlMaster "
+        f"set-up: median {median:.1f} ms a cell over {len(costs_ms)} cells (drain of UDP "
+        f"{statistics.median(sum(each.drains_ms) for each in drains):.1f} ms apart); ssh iperf3 "
+        f"over ControlMaster "
         f"{statistics.median(iperf3_ms):.1f} ms",
     )
 
 
-def netlab_costs_ms(
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one cell cost."""
+
+    cost_ms: float
+    parts_ms: tuple[float, ...]
+    """As ``PARTS`` has them; their sum is the cost."""
+    drains_ms: tuple[float, ...]
+    """As ``DRAIN_PARTS`` has them; empty for TCP, which is closed by reset and has no drain."""
+
+
+def netlab_costs(
     lab: LabState,
     scratch: Path,
     repeats: int,
     pairings: str = "[LL]",
     *,
     duration_s: float = DURATION_S,
-) -> tuple[list[float], list[float], list[float]]:
-    """Cost, drain and set-up of every cell but the first."""
+) -> list[Cost]:
+    """Of every cell but the first."""
     matrix, into = scratch / "set-up.yaml", scratch / "set-up"
     text = MATRIX
     for word, value in (
@@ -93,34 +121,62 @@ def netlab_costs_ms(
     ):
         text = text.replace(word, value)
     matrix.write_text(text)
-    arrivals: list[tuple[float, str, int]] = []
-    with subprocess.Popen(
-        [*NETLAB, *run_words(matrix, lab.hosts_file, into, "--json")],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as run:
+    wall_ns = time.time_ns() - time.monotonic_ns()
+    arrivals = list(_arrivals(matrix, lab, into))
+    records = {(each.cell, each.trial): each for each in netlab.load(into).stored.records}
+    began = {trial: _ns_of(each.started_at) - wall_ns for trial, each in records.items()}
+    measured_ns = round((WARM_UP_S + duration_s) * 1e9)
+    return [
+        _cost(before_ns, began[trial], records[trial], end_ns, measured_ns)
+        for (before_ns, _), (end_ns, trial) in itertools.pairwise(arrivals)
+    ]
+
+
+def _arrivals(matrix: Path, lab: LabState, into: Path) -> Iterator[tuple[int, tuple[str, int]]]:
+    """When each record of a run was written, by the monotonic clock, and of which trial it is."""
+    words = [*NETLAB, *run_words(matrix, lab.hosts_file, into, "--json")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as run:
         assert run.stdout is not None and run.stderr is not None
         for line in run.stdout:
-            now, event = time.monotonic(), json.loads(line)
+            now_ns, event = time.monotonic_ns(), json.loads(line)
             if event["status"] != "ok":
                 raise SystemExit(f"a cell is not ok: {line}")
-            arrivals.append((now, event["cell"], event["trial"]))
+            yield now_ns, (event["cell"], event["trial"])
         if run.wait():
             raise SystemExit(run.stderr.read())
-    trials = {
-        (row["cell"], row["trial"]): row for row in netlab.load(into).frame.to_dict("records")
-    }
-    costs, drains, setups = [], [], []
-    for (begin, *_), (end, cell, trial) in itertools.pairwise(arrivals):
-        values = trials[cell, trial]
-        # TCP is closed by reset and has no drain.
-        drain_ms = 0.0 if values["protocol"] == "TCP" else float(values["drain_ns"]) / 1e6
-        costs.append((end - begin - WARM_UP_S - duration_s) * 1e3 - drain_ms)
-        drains.append(drain_ms)
-        setups.append(float(values["setup_ns"]) / 1e6)
-    return costs, drains, setups
+
+
+def _cost(before_ns: int, began_ns: int, record: Record, end_ns: int, measured_ns: int) -> Cost:
+    """Of a cell, from the record before it, and its own beginning, to its own record."""
+    number = {name: int(str(record.values[name])) for name in _TIMES}
+    sends_ns = number["sender_first_send_ns"]
+    closes_ns = number["receiver_window_open_ns"] + number["receiver_elapsed_ns"]
+    has_drain = record.settings["protocol"] == "UDP"
+    drain_ns = number["receiver_drain_ns"] if has_drain else 0
+    parts = (
+        began_ns - before_ns,
+        sends_ns - began_ns,
+        closes_ns - sends_ns - measured_ns,
+        end_ns - closes_ns - drain_ns,
+    )
+    told_ns = min(drain_ns, max(0, number["sender_last_send_ns"] - closes_ns))
+    drains = (told_ns, drain_ns - told_ns) if has_drain else ()
+    in_ms = [tuple(each / 1e6 for each in those) for those in (parts, drains)]
+    return Cost(sum(in_ms[0]), *in_ms)
+
+
+_TIMES = (
+    "sender_first_send_ns",
+    "sender_last_send_ns",
+    "receiver_window_open_ns",
+    "receiver_elapsed_ns",
+    "receiver_drain_ns",
+)
+
+
+def _ns_of(wall_clock: str) -> int:
+    return round(datetime.datetime.fromisoformat(wall_clock).timestamp() * 1e9)
 
 
 def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:

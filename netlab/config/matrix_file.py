@@ -45,10 +45,10 @@ def load_matrix(
     findings that there are, which ``expect`` may forbid; without them any may be named.
 
     An override is a setting of the tests; or ``pairings`` as a list, ``repeats``, ``until``,
-    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``; or ``scale``, which every ``count`` is
-    taken times (at least 1). Its value is written as in the file, axes included. Raises
-    MatrixError with every fault of the file, UsageError for a file that cannot be read and for
-    overrides that make no sense.
+    ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``, ``common_window``; or ``scale``, which
+    every ``count`` is taken times (at least 1). Its value is written as in the file, axes included.
+    Raises MatrixError with every fault of the file, UsageError for a file that cannot be read and
+    for overrides that make no sense.
     """
     faults: list[Fault] = []
     document = read_document(path, faults)
@@ -138,6 +138,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         order=model.order,
         seed=model.seed,
         parallel=model.parallel,
+        common_window=model.common_window,
         observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=comparisons_of(model),

@@ -265,6 +265,11 @@ class Running(Section):
     parallel: bool = Field(
         default=False, description="Whether pairings that share no host run at the same time."
     )
+    common_window: bool = Field(
+        default=True,
+        description="Whether streams that run at the same time start together, and one window "
+        "cuts them all.",
+    )
 
 
 Test: Any = Annotated[Union[tuple(TESTS.values())], Field(discriminator="test")]  # noqa: UP007

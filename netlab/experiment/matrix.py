@@ -81,6 +81,8 @@ class Matrix:
     """Whether the file has a ``hosts:`` section."""
     own_repeats: Mapping[Cell, int] = field(repr=False)
     """Trials of the cells whose test has ``repeats`` of its own."""
+    common_window: bool = True
+    """Whether streams that run at the same time start together and are cut by one window."""
 
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the most of them where it has an ``until``."""

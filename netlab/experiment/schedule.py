@@ -8,7 +8,7 @@ lab touches every cell alike.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +44,7 @@ def rounds(
     hosts_of: Callable[[Cell], frozenset[str]],
     parallel: bool,
     meeting_of: Callable[[str], Match] | None = None,
+    common: bool = True,
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
@@ -53,7 +54,7 @@ def rounds(
     are still free; ``hosts_of`` names the machines that a cell keeps busy. Pairings by name, of
     which ``meeting_of`` tells what they need, are drawn as a tournament instead: each of its rounds
     is as many rounds here as there are different setups, so that what runs at the same time has
-    one length.
+    one length. Where it needs nothing in ``common`` they are taken as those by letters are.
     """
     made: list[Round] = []
 
@@ -68,6 +69,9 @@ def rounds(
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
             by_letter = [trial for trial in ordered if not is_by_name(trial.cell.pairing)]
             made += map(Round, earliest_fit(by_letter, needs))
+            if not common:
+                made += _apart(ordered, meeting_of)
+                by_name = [trial for trial in by_name if is_together(trial.cell.setup)]
             drawn = _drawn(by_name, meeting_of)
             if order == "shuffled":
                 drawn.sort(key=lambda each: min(_rank(seed, trial) for trial in each.trials))
@@ -100,6 +104,18 @@ def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 def _rank(seed: int, trial: Trial) -> bytes:
     return hashlib.sha256(f"{seed} {trial.number} {trial.cell.key}".encode()).digest()
+
+
+def _apart(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> Iterator[Round]:
+    """The trials between hosts by name, but for those that search together: each in the earliest
+    round in which its hosts are free.
+    """
+    alone = [
+        trial
+        for trial in block
+        if is_by_name(trial.cell.pairing) and not is_together(trial.cell.setup)
+    ]
+    return map(Round, earliest_fit(alone, lambda each: meeting_of(each.cell.pairing).needs))
 
 
 def _drawn(block: Sequence[Trial], meeting_of: Callable[[str], Match]) -> list[Round]:

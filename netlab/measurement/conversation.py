@@ -148,15 +148,21 @@ OnProgress = Callable[[ConversationEnd, Mapping[str, Any]], None]
 
 
 def drive(
-    conversations: Sequence[Conversation], deadline_s: float, on_progress: OnProgress
+    conversations: Sequence[Conversation],
+    deadline_s: float,
+    on_progress: OnProgress,
+    on_begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Lead conversations that run at the same time to their ends.
 
     Raises ProbeError where one of them has no result, HostGone when a host is lost.
-    ``deadline_s``: how long the probes let their tests live.
+    ``deadline_s``: how long the probes let their tests live. ``on_begun`` is called once the
+    listening sides are asked: what it asks takes no time of theirs, and nobody sends yet.
     """
     drive = _Drive(conversations)
     try:
+        drive.begin()
+        on_begun()
         drive.lead(deadline_s + CONTROLLER_SLACK_S, on_progress)
     except Exception:
         drive.end()
@@ -173,10 +179,13 @@ class _Drive:
         default_factory=queue.SimpleQueue
     )
 
-    def lead(self, within_s: float, on_progress: OnProgress) -> None:
-        """Begin, and do what follows from each record, until every end has ended."""
+    def begin(self) -> None:
+        """Ask the listening sides."""
         for each in self.conversations:
             each.begin(self._inbox)
+
+    def lead(self, within_s: float, on_progress: OnProgress) -> None:
+        """Do what follows from each record, until every end has ended."""
         give_up = time.monotonic() + within_s
         while not self.ended:
             try:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ class Flow(Conversation):
     """Messages one way, between a listening and a connecting side."""
 
     stopped: bool = False
+    on_stop: Callable[[], None] = lambda: None
+    """Called once the sender is told that it is over."""
 
     @property
     def sender(self) -> ConversationEnd:
@@ -45,6 +47,7 @@ class Flow(Conversation):
             if not self.stopped and not self.sender.ended:
                 self.stopped = True
                 self.stop(self.sender)
+                self.on_stop()
         elif kind == "result" and side is self.sender and not self.receiver.ended:
             self.stop(self.receiver, sent=record.get("sent_messages", 0))
 

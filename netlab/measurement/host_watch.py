@@ -121,7 +121,7 @@ class Watch:
 @dataclass(slots=True)
 class DropWatch:
     """What both hosts of a stream dropped on its way, and their interfaces' pause frames, from
-    before it was opened to after its end.
+    before it was opened to after its end; of TCP, until its sender is told that it is over.
 
     The requests go out together with the stream's own, so that they take no time of it. What
     cannot be told is left out: another device than the one the stream is bound to, counters of a
@@ -130,23 +130,25 @@ class DropWatch:
 
     ends: Ends
     setup: Stream
-    before: Mapping[str, Pending]
+    before: Mapping[str, Pending] = field(default_factory=dict)
     """``client`` or ``server`` → its first reading."""
+    after: Mapping[str, Pending] = field(default_factory=dict)
+    """And its last one."""
 
-    @classmethod
-    def begin(cls, ends: Ends, setup: Stream) -> DropWatch:
-        """Ask both hosts; waits for nothing."""
-        watch = cls(ends, setup, {})
-        watch.before = watch._asked()
-        return watch
+    def ask(self) -> None:
+        """Ask both hosts for the first time; waits for nothing."""
+        self.before = self._asked()
+
+    def ask_again(self) -> None:
+        """Ask both hosts a last time, unless they were; waits for nothing."""
+        self.after = self.after or self._asked()
 
     def end(self) -> dict[str, Value]:
         """``client_queue_dropped_frames``, ``server_pause_frames_sent`` …: what is counted."""
-        after = self._asked()
         agents = [self.ends.agent_of(whose) for whose in WHOSE]
         several = not self.ends.same_host and share_a_machine(agents)
         values: dict[str, Value] = {}
-        for whose, reading in after.items():
+        for whose, reading in self.after.items():
             try:
                 facts = [each.record(ANSWER_S) for each in (self.before[whose], reading)]
             except (HostGone, ProbeError):

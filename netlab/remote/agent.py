@@ -112,7 +112,7 @@ class Agent:
         try:
             refusals: list[str] = []
             for place in places(host, transport, on_event, refusals):
-                process = transport.start(place.argv)
+                process = place.process or transport.start(place.argv)
                 agent = cls(host, transport, process, silence_s=silence_s)
                 agent.probe_path = place.path
                 try:

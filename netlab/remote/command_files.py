@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netlab.errors import HostError
@@ -18,9 +19,11 @@ COMMAND_S = 60.0
 NOISE_MOST_BYTES = 1 << 20
 """Of what a login may print beside an answer."""
 
-# `ls -ldn`: type and permissions, perhaps a sign of access lists, links, owner, group, size.
+# `ls -ldn`: type and permissions, perhaps a sign of access lists, links, owner, group, size, time,
+# name.
 _LISTED = re.compile(
-    r"^([-dlbcps])([-rwxsStT]{9})[.+@]?\s+\d+\s+(\d+)\s+\d+\s+(\d+)\s", re.MULTILINE
+    r"^([-dlbcps])([-rwxsStT]{9})[.+@]?[ \t]+\d+[ \t]+(\d+)[ \t]+\d+[ \t]+(\d+)[ \t](.*)$",
+    re.MULTILINE,
 )
 _TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
 
@@ -40,11 +43,10 @@ class CommandFiles:
     def seen(self, path: str) -> FileSeen:
         """As HostFiles has it."""
         said = self._run("ls", "-ldn", path).text
-        found = _LISTED.findall(said)
+        found = list(files_listed(said))
         if not found:
             raise OSError(f"`ls -ldn {path}` says {said[-200:]!r}")
-        kind, permissions, uid, size = found[-1]
-        return FileSeen(_TYPES.get(kind, 0) | _mode(permissions), int(uid), int(size))
+        return found[-1][1]
 
     def make_folder(self, path: str) -> None:
         """As HostFiles has it."""
@@ -99,6 +101,13 @@ class CommandFiles:
             words = answer.stderr.splitlines() or [f"`{' '.join(argv)}` ends with {answer.status}"]
             raise OSError(excerpt(words[-1], 200))
         return answer
+
+
+def files_listed(said: str) -> Iterator[tuple[str, FileSeen]]:
+    """The last word of each line of `ls -ldn`, the path of what is no link, and the file."""
+    for kind, permissions, uid, size, rest in _LISTED.findall(said):
+        mode = _TYPES.get(kind, 0) | _mode(permissions)
+        yield rest.split()[-1] if rest.split() else "", FileSeen(mode, int(uid), int(size))
 
 
 def _mode(permissions: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from netlab.experiment.hosts import Host
 from netlab.remote.connections import Connections
+from netlab.remote.late_invoke import import_paramiko
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Transport
 
@@ -25,6 +26,7 @@ def connect(
         if connections is not None:
             connections.add(here)
         return here
+    import_paramiko()
     from netlab.remote.ssh import SshTransport
 
     there = SshTransport(host)

@@ -16,9 +16,10 @@ from netlab.build.local import OnEvent, local_probe, probe_for
 from netlab.errors import HostError, HostGone, HostRefused, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.command_files import CommandFiles
+from netlab.remote.first_look import FirstLook, first_look
 from netlab.remote.host_files import HostFiles
 from netlab.remote.system import Platform, Shell, ask, user_id
-from netlab.remote.transport import Transport
+from netlab.remote.transport import Process, Transport
 
 if TYPE_CHECKING:
     from netlab.remote.sftp import Sftp
@@ -47,6 +48,8 @@ class ProbePlace:
     """What lies there."""
     path: str
     """The file as the host's own system names it, for sentences."""
+    process: Process | None = None
+    """Its agent, where that is started already."""
 
 
 def places(
@@ -66,14 +69,17 @@ def places(
     from netlab.remote.ssh import SshTransport
 
     assert isinstance(transport, SshTransport)  # noqa: S101  (told to the type checker)
-    target = ask(host, transport)
+    look = first_look(host, transport, CACHE, UPLOAD_DAYS)
+    target = ask(host, transport) if look is None else look.platform
     binary = _binary_for(host, target, on_event)
     name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
     if target.os == "W":
         yield from _windows_places(transport, target.shell, f"{name}.exe", binary, refusals)
         return
+    if look is not None:
+        yield from _found_at_first(look, f"{CACHE}/{name}", binary)
     files = _Files(host.name, transport, on_event)
-    uid = files.user_id()
+    uid = files.user_id() if look is None else look.user_id
     for directory in (CACHE, *(f"{each}/netlab-{uid}" for each in FALLBACKS)):
         try:
             files.use(lambda each, at=directory: _put(each, at, name, binary, uid))  # type: ignore[misc]
@@ -82,6 +88,16 @@ def places(
             continue
         path = f"{directory}/{name}"
         yield ProbePlace((path, "agent"), binary, path)
+
+
+def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[ProbePlace]:
+    """The probe that lies there from an earlier run."""
+    if not look.holds(path, binary):
+        look.end()
+        return
+    process = look.become_agent(path)
+    if process is not None:
+        yield ProbePlace((path, "agent"), binary, path, process)
 
 
 class _Files:

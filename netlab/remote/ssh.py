@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -305,6 +306,25 @@ class SshProcess:
                 break
             answer += part
         return answer
+
+    def read_until(self, mark: str, most_bytes: int, timeout_s: float) -> bytes:
+        """What comes before a line that ends with ``mark``, which is read as well.
+
+        TimeoutError where it takes longer, OSError where it does not come at all.
+        """
+        give_up = time.monotonic() + timeout_s
+        found = re.compile(re.escape(mark.encode("ascii")) + rb"\r?\n")
+        said = b""
+        try:
+            while (end := found.search(said)) is None:
+                self._channel.settimeout(max(0.001, give_up - time.monotonic()))
+                part = self.read()
+                said += part
+                if not part or len(said) > most_bytes:
+                    raise OSError(f"it says something else: {said[-200:]!r}")
+        finally:
+            self._channel.settimeout(None)
+        return said[: end.start()]
 
     def stderr_tail(self) -> str:
         """The last of what it said on standard error."""

@@ -102,14 +102,24 @@ def user_id(transport: SshTransport) -> int | None:
         answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
     except TimeoutError:
         return None
-    found = _NUMBER.findall(answer.text)
+    return user_in(answer.text)
+
+
+def user_in(answer: str) -> int | None:
+    """The number in what `id -u` answers, with what else was printed."""
+    found = _NUMBER.findall(answer)
     return int(found[-1]) if found else None
+
+
+def posix_platform(answer: str) -> Platform | None:
+    """The platform in what `uname -s -m` answers, with what else was printed."""
+    found = next((each for pattern in _POSIX if (each := pattern.findall(answer))), None)
+    return None if found is None else Platform(SYSTEMS[found[-1][0]], machine(found[-1][1]))
 
 
 def _read(command: Sequence[str], answer: str) -> Platform | None:
     if command == UNAME:
-        found = next((each for pattern in _POSIX if (each := pattern.findall(answer))), None)
-        return None if found is None else Platform(SYSTEMS[found[-1][0]], machine(found[-1][1]))
+        return posix_platform(answer)
     for shell, pattern in _WINDOWS.items():
         architectures = pattern.findall(answer)
         if architectures:

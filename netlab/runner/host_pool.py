@@ -11,9 +11,8 @@ from typing import Any, Self
 from netlab.errors import HostError, HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, kept_busy
-from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import Record, Status
-from netlab.experiment.round_robin import Match, rounds_of
+from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
@@ -23,7 +22,7 @@ from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import described, peers_of, routes_of
-from netlab.runner.hosts.ways import Ways
+from netlab.runner.hosts.ways import Ways, tried_together
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
 from netlab.runner.skip_reasons import (
@@ -375,10 +374,8 @@ class HostPool:
         return "; ".join(sentences) or self._inventory.why_not(pairing)
 
     def _try_pairs(self) -> None:
-        by_letter = [(pairing,) for pairing in self._pairs if not is_by_name(pairing)]
-        by_name = rounds_of([self.meeting_of(each) for each in self._pairs if is_by_name(each)])
-        # Pairs that share no machine are tried at the same time: there may be thousands.
-        together = [*by_letter, *(tuple(match.pairing for match in one) for one in by_name)]
+        # There may be thousands.
+        together = tried_together(self._pairs, self.meeting_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [each for each in warnings if each not in self.warnings]
         lost = any(agent.gone for agent in self._hosts.agents.values())

@@ -167,7 +167,7 @@ class Progress:
         self._draw(self._words(cell.key), now=figure_of(cell, steps.values()))
 
     def record(self, record: Record) -> None:
-        """A record is on disk."""
+        """A record is written."""
         key = (record.cell, record.trial)
         is_expected = key in self._windows_s
         window_s = self._windows_s.pop(key, 0.0)

@@ -1,4 +1,6 @@
-"""One session of a run: block after block, round after round, each record on disk before the next.
+"""One session of a run: block after block, round after round, each record written before the next
+trial begins. Only its sync goes on meanwhile: a record that is lost with the machine is measured
+again.
 
 What a block holds is asked of the folder when the block begins: of a cell that is measured until it
 is tight there is another trial only where the records so far ask for it.
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from netlab.errors import HostGone, Interrupted, NetlabError, StoreError
 from netlab.experiment.cells import Cell
@@ -72,6 +75,8 @@ class Session:
     _losses: Counter[Trial] = field(default_factory=Counter)
     _under_way: dict[Trial, int] = field(default_factory=dict)
     """Trials without a record yet → their attempt."""
+    _syncs: list[Future[None]] = field(default_factory=list)
+    """What makes the records written last durable."""
 
     def measure(self) -> None:
         """Every trial that is to be measured, once (and its retries), until none is left."""
@@ -108,12 +113,13 @@ class Session:
     # Records
 
     def _keep(self, record: Record) -> None:
-        """Onto the disk; a signal waits meanwhile: no result is lost, and none is there twice."""
+        """Write it; a signal waits meanwhile: no result is lost, and none is there twice."""
         with shielded():
             if self._is_in_vain(record):
                 self._note_in_vain(record)
                 return
             record = append(self.folder, record, self.progress.warn)
+            self._syncs[:] = [self.folder.sync_soon()]
         self.progress.record(record)
 
     def _is_in_vain(self, record: Record) -> bool:
@@ -243,6 +249,7 @@ class Session:
             hosts_of=self.pool.hosts_of,
             parallel=self.matrix.parallel,
             meeting_of=self.pool.meeting_of,
+            common=self.matrix.common_window,
         )
 
     def _records(
@@ -262,7 +269,7 @@ class Session:
                 future = executor.submit(self._trial, *each, window, teams.get(each[0]))
                 futures[future] = each[0]
             waiting = []
-            for future in as_completed(list(futures)):
+            for future in self._completed(futures):
                 trial, record = futures[future], future.result()
                 paused.after(record)
                 if self._is_lost(trial, record, tries_left):
@@ -273,6 +280,15 @@ class Session:
                 with shielded():
                     del futures[future]
                     self._under_way.pop(trial, None)
+
+    def _completed(self, futures: dict[Future[Record], Trial]) -> Iterator[Future[Record]]:
+        """Each as it is done; StoreError as soon as the disk refuses what was written before."""
+        under_way: list[Future[Any]] = [*futures, *self._syncs]
+        for future in as_completed(under_way):
+            if future in futures:
+                yield future
+            else:
+                future.result()
 
     def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
         """Whether a trial is measured again when its host, or the way to it, is back."""
@@ -294,6 +310,8 @@ class Session:
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One window for the trials of a round, where there are several and one can cut them."""
+        if not self.matrix.common_window:
+            return None
         found = {trial: self.pool.agents_of(trial.cell) for trial in trials}
         setups = [trial.cell.setup for trial, agents in found.items() if agents]
         if len(setups) < 2 or not is_common(setups):

@@ -58,25 +58,25 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
 
 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
-    """Write a record, and return it as it was written.
+    """Write a record, and return it as it was written; it is durable with the folder's next sync.
 
     A host may say what no journal holds: then its record is a failure without values. If that
     cannot be written either, netlab has a defect: a record says so, or else a warning.
     """
     try:
-        folder.append(record)
+        folder.append(record, durable=False)
         return record
     except ValueError as error:
         detail = str(error)[:SENTENCE_CHARACTERS]
     failed = replace(record, status=Status.FAILED, reason="bad-answer", detail=detail, values={})
     try:
-        folder.append(failed)
+        folder.append(failed, durable=False)
         return failed
     except ValueError as error:
         detail = keep_traceback(error, folder.path, f"record-{record.cell}")
     defect = replace(failed, reason="internal", detail=detail, settings={})
     try:
-        folder.append(defect)
+        folder.append(defect, durable=False)
     except ValueError:
         warn([f"{record.cell}: {detail}"])
     return defect

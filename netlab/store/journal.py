@@ -18,6 +18,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +26,7 @@ from typing import IO, Any
 from netlab.errors import StoreError
 from netlab.experiment.records import refuse_constant
 from netlab.messages import _, counted
+from netlab.store.background_sync import BackgroundSync
 from netlab.store.files import open_inside, refused, sync_folder, write_all
 from netlab.store.system import open_file, read_at
 
@@ -185,7 +187,8 @@ def _describe(piece: bytes, salvaged: int, torn: bool) -> str:
 
 
 class Journal:
-    """The one writer of a journal. Each line is one write; a durable one is fsynced as well.
+    """The one writer of a journal. Each line is one write; a durable one is fsynced as well, and
+    ``sync_soon`` has the others fsynced by a thread of its own.
 
     Threads may share it. After the disk refused once, nothing more is written: what a failed
     fsync left behind is not known, and only reading the file again tells.
@@ -199,6 +202,7 @@ class Journal:
         self._broken = False
         self._closed = False
         self._turn = threading.Lock()
+        self._beside = BackgroundSync(self._sync)
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -220,8 +224,8 @@ class Journal:
     def append(self, json_text: str, *, durable: bool = True) -> None:
         """Write one line; with ``durable`` it is on the disk when this returns.
 
-        A line that is not durable gets there with the next durable one, or with ``close``.
-        Raises StoreError, and then for every later line as well.
+        A line that is not durable gets there with the next durable one, with ``sync_soon``, or
+        with ``close``. Raises StoreError, and then for every later line as well.
         """
         line = encode_line(json_text)
         with self._turn:
@@ -229,14 +233,28 @@ class Journal:
                 why = "is closed" if self._closed else "was refused by the disk before"
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
-                write_all(self._descriptor, line if self._fresh else b"\n" + line)
+                self._beside.check()
+                self._write(line if self._fresh else b"\n" + line)
                 self._fresh = True
                 if durable:
-                    os.fsync(self._descriptor)
-            except OSError as error:
+                    # The system tells a descriptor once that a sync failed, whoever asked for it.
+                    self._beside.wait()
+                    self._sync()
+            except StoreError:
                 self._broken = True
-                raise refused(error, self._path, "write a record") from None
+                raise
             self._unsynced = not durable
+
+    def sync_soon(self) -> Future[None]:
+        """Have all that is written by now made durable while the caller goes on.
+
+        Where the disk refuses, the future has the StoreError, and the next call of ``append`` or
+        ``close`` raises it.
+        """
+        with self._turn:
+            if self._closed:
+                raise StoreError(f"{self._path}: cannot be made durable: the journal is closed")
+            return self._beside.ask()
 
     def close(self) -> None:
         """Make the last lines durable and close; a second call does nothing."""
@@ -245,13 +263,35 @@ class Journal:
                 return
             self._closed = True
             try:
-                if self._unsynced and not self._broken:
-                    os.fsync(self._descriptor)
-            except OSError as error:
-                raise refused(error, self._path, "make the journal durable") from None
+                self._settle()
             finally:
+                self._beside.end()
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
+
+    def _settle(self) -> None:
+        """Whatever is written, durable. What was raised before is not raised again."""
+        try:
+            self._beside.wait()
+            if self._unsynced and not self._broken:
+                os.fsync(self._descriptor)
+        except StoreError:
+            if not self._broken:
+                raise
+        except OSError as error:
+            raise refused(error, self._path, "make the journal durable") from None
+
+    def _write(self, data: bytes) -> None:
+        try:
+            write_all(self._descriptor, data)
+        except OSError as error:
+            raise refused(error, self._path, "write a record") from None
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise refused(error, self._path, "write a record") from None
 
 
 def _is_fresh(path: Path, descriptor: int) -> bool:

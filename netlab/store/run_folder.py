@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -205,6 +206,14 @@ class RunFolder:
         self._journal.append(_note_text(kind, at, data), durable=durable)
         plain = json.loads(json.dumps(data, default=_plain))
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
+
+    def sync_soon(self) -> Future[None]:
+        """Have all that is written by now made durable meanwhile, by a thread.
+
+        The future has the StoreError of a disk that refuses; what is written next, and ``close``,
+        raise it as well.
+        """
+        return self._journal.sync_soon()
 
     def discard_if_unused(self) -> None:
         """Take the folder away again, where this opening made it and no session has begun in it."""

@@ -27,6 +27,7 @@ def test_the_same_experiment_written_differently_has_the_same_content(load: Any)
     other = """\
 # The same, otherwise.
 parallel: true
+common_window: false
 seed: 99
 order: shuffled
 tests:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Order, Round, Trial, rounds, with_partners
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
@@ -120,3 +121,43 @@ def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed(
     together = [[t.cell.pairing for t in each.trials] for each in planned(trials, parallel=True)]
     assert together == [["LL", "WW"], ["WL"], ["LL"]]
     assert [len(each.trials) for each in planned(trials)] == [1, 1, 1, 1]
+
+
+def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() -> None:
+    """The rest of a block in which one pair has had enough of what the other still needs."""
+
+    def meeting_of(pairing: str) -> Match:
+        server, client = pairing.split("+")
+        return Match(pairing, server, client)
+
+    def drawn(cells: list[Cell], *, common: bool) -> list[tuple[tuple[str, object], ...]]:
+        made = rounds(
+            trials_of(cells, 1),
+            order="as-written",
+            seed=1,
+            hosts_of=lambda each: frozenset(each.pairing.split("+")),
+            parallel=True,
+            meeting_of=meeting_of,
+            common=common,
+        )
+        return [
+            tuple((trial.cell.pairing, trial.cell.setup) for trial in round_.trials)
+            for round_ in made
+        ]
+
+    one = [cell("b+a", size) for size in (64, 576)]
+    other = [cell("d+c", size) for size in (1472, 8192)]
+    back = [cell("a+b", 64)]
+    assert [len(each) for each in drawn([*one, *other, *back], common=True)] == [1] * 5
+    apart = drawn([*one, *other, *back], common=False)
+    assert [[pairing for pairing, _ in each] for each in apart] == [
+        ["b+a", "d+c"],
+        ["b+a", "d+c"],
+        ["a+b"],
+    ]
+    # Those that search together are no less together.
+    ports = [search(pairing, 64, True) for pairing in ("b+a", "d+c")]
+    assert [[pairing for pairing, _ in each] for each in drawn([*ports, *back], common=False)] == [
+        ["a+b"],
+        ["b+a", "d+c"],
+    ]

@@ -49,6 +49,10 @@ class Recorder:
     acknowledged: list[int] = field(default_factory=list)
     """After how many operations each record was acknowledged."""
 
+    def acknowledge(self, _synced: object = None) -> None:
+        """A record is acknowledged, with all that was done by now."""
+        self.acknowledged.append(len(self.operations))
+
     def install(self, patch: pytest.MonkeyPatch) -> None:
         """Take the place of the calls that change a disk."""
         self._wrap(patch, "open", self._opened)

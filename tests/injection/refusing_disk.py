@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +40,39 @@ def refusing(
         yield lambda: calls
 
 
-def write_a_run(path: Path, acknowledged: list[str]) -> None:
-    """Everything that a run does with its folder; adds each record that was acknowledged."""
+def write_a_run(path: Path, acknowledged: list[str], *, beside: bool = False) -> None:
+    """Everything that a run does with its folder; adds each record that was acknowledged.
+
+    ``beside``: records are synced while the next ones are written, as a session has it.
+    """
     with open_folder(path) as folder:
         folder.note("session")
         for key, trial in folder.outstanding():
             cell = next(cell for cell in folder.plan.cells if cell.key == key)
             folder.note("attempt", durable=False, cell=key, trial=trial)
-            folder.append(made_record(cell, trial))
-            acknowledged.append(f"{key}/{trial}")
+            folder.append(made_record(cell, trial), durable=not beside)
+            if beside:
+                folder.sync_soon().add_done_callback(
+                    partial(_acknowledge, acknowledged, key, trial)
+                )
+            else:
+                acknowledged.append(f"{key}/{trial}")
         folder.note("session-end")
         write_file(folder.path / "averages.csv", b"a,b\n1,2\n")
 
 
+def _acknowledge(acknowledged: list[str], key: str, trial: int, synced: Future[None]) -> None:
+    if synced.exception() is None:
+        acknowledged.append(f"{key}/{trial}")
+
+
 def refusals(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, number: int
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    number: int,
+    *,
+    beside: bool = False,
 ) -> Iterator[Path]:
     """A run for every call that os.NAME may refuse in it, resumed on the disk that is well again.
 
@@ -64,7 +84,7 @@ def refusals(
         refused = None
         with refusing(monkeypatch, name, nth, number) as calls:
             try:
-                write_a_run(path, acknowledged)
+                write_a_run(path, acknowledged, beside=beside)
             except StoreError as error:
                 refused = error
         if refused is None:

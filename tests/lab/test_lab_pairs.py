@@ -103,6 +103,21 @@ def test_every_ordered_pair_is_measured_over_each_kind_of_connection(found: list
     assert {str(record.status) for record in found} == {"ok"}
 
 
+def test_pairs_that_wait_for_nobody_send_at_the_same_time_in_windows_of_their_own(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    two_pairs = WAYS.replace(
+        "{between: [linux-a@test, linux-a@second, linux-b]}", "[linux-b+linux-a, linux-d+linux-c]"
+    )
+    one, other = records(star, tmp_path, two_pairs + "common_window: false\n")
+    assert "common_window" not in one.values.keys() | other.values.keys()
+    begins, ends = (
+        [int(str(each.values[f"sender_{edge}_send_ns"])) for each in (one, other)]
+        for edge in ("first", "last")
+    )
+    assert max(begins) < min(ends)
+
+
 def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
     found: list[Record],
 ) -> None:

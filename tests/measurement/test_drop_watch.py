@@ -47,7 +47,10 @@ class Agent:
 
 def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, Any]:
     ends = Ends(server=cast(Any, server), client=cast(Any, client), same_host=False)
-    return DropWatch.begin(ends, setup).end()
+    watch = DropWatch(ends, setup)
+    watch.ask()
+    watch.ask_again()
+    return watch.end()
 
 
 def test_what_grew_is_told_by_host_and_place() -> None:

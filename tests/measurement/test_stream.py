@@ -230,3 +230,29 @@ def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_
     flow.abort()
     flow.handle(listener, {"type": "ready", "port": 40001}, lambda _pending, _record: None)
     assert [verb for _, verb, _ in asked] == ["receive", "stop"]
+
+
+def test_who_waits_for_the_end_hears_of_it_once_the_sender_is_told() -> None:
+    asked: list[Asked] = []
+    listener, connector = (
+        ConversationEnd(cast(Agent, Fake(name, asked)), verb, "10.0.0.1", {})
+        for name, verb in (("server", "receive"), ("client", "send"))
+    )
+    told: list[list[str]] = []
+    flow = Flow(
+        name="",
+        listener=listener,
+        connector=connector,
+        on_stop=lambda: told.append([name for name, verb, _ in asked if verb == "stop"]),
+    )
+
+    def hear(_pending: object, _record: object) -> None:
+        """What the ends say is handed on below."""
+
+    flow.begin(hear)
+    flow.handle(listener, {"type": "ready", "port": 40001}, hear)
+    assert told == []
+    for _ in range(2):
+        flow.handle(listener, {"type": "window"}, hear)
+    flow.handle(connector, {"type": "result", "sent_messages": 7}, hear)
+    assert told == [["client"]]

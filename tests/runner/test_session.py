@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
+import os
 import re
 import threading
 import time
@@ -11,9 +14,11 @@ from pathlib import Path
 import pytest
 from made_sessions import MATRIX, Bench, FakePool, bench, scattered
 
+from netlab.errors import StoreError
 from netlab.experiment.cells import Cell
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.runner import session as room
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import read
 
@@ -165,6 +170,21 @@ def test_what_was_measured_is_kept_whatever_ends_the_session(
     }
 
 
+@pytest.mark.parametrize("common", [True, False])
+def test_a_matrix_may_have_what_runs_at_the_same_time_wait_for_nobody(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, common: bool
+) -> None:
+    bench.text = MATRIX + "parallel: true\ndefaults: {duration: 1s}\n"
+    bench.text += "" if common else "common_window: false\n"
+    windows: list[int] = []
+    with_agents = FakePool()
+    monkeypatch.setattr(with_agents, "agents_of", lambda _cell: (object(), object()))
+    monkeypatch.setattr(room, "common_window", lambda streams, *_: windows.append(len(streams)))
+    bench.run(with_agents)
+    assert (set(windows) == {2}) is common
+    assert common or not windows
+
+
 def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,3 +193,62 @@ def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     first = capsys.readouterr().err.splitlines()[0]
     assert ": 36 trials to measure, up to 9 a cell until it is tight, about " in first
     assert first.endswith("1 ms between trials")
+
+
+def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk takes no sync before the next trial has begun: nobody waits for it."""
+    true, begun = os.fsync, threading.Semaphore(0)
+    written: list[int] = []
+
+    def slow(descriptor: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            assert begun.acquire(timeout=10)
+        true(descriptor)
+
+    def value(cell: Cell, number: int) -> float:
+        written.append(len(read(bench.path / "run").records))
+        begun.release()
+        return scattered(cell, number)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    pool = FakePool(value=value)
+    begun.release()  # for the sync of the last record
+    measured = bench.run(pool)
+    # Trials of a round that share no host are there at the same time.
+    assert all(count >= before for before, count in itertools.pairwise(written))
+    assert written[-1] >= len(measured) - 2
+    assert bench.counted == {"ok": len(measured)}
+
+
+def test_where_a_sync_fails_the_run_ends_and_the_trial_under_way_with_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = os.fsync
+    closed = threading.Event()
+
+    def refuse(descriptor: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        true(descriptor)
+
+    class Waits(FakePool):
+        """Whose third trial ends only with its hosts."""
+
+        def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
+            if len(self.measured) >= 3:
+                assert closed.wait(10)
+            return super().measure(trial, ends, attempt, live)
+
+        def close(self) -> None:
+            closed.set()
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(StoreError, match=r"cannot write a record: .*\(EIO\); the disk may"):
+        bench.run(Waits())
+    assert closed.is_set()
+    assert 0 < len(read(bench.path / "run").records) <= 4
+    monkeypatch.setattr(os, "fsync", true)
+    bench.run(FakePool())
+    assert set(bench.counted) == {"ok"}

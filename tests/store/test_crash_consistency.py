@@ -26,8 +26,12 @@ def plan_of(records: int) -> Plan:
     return made_plan(cells=cells, repeats=1)
 
 
-def recorded(root: Path, plan: Plan, patch: pytest.MonkeyPatch) -> Recorder:
-    """A run of so many records into ``root/run``, with every operation on the disk."""
+def recorded(
+    root: Path, plan: Plan, patch: pytest.MonkeyPatch, *, beside: bool = False
+) -> Recorder:
+    """A run of so many records into ``root/run``, with every operation on the disk; ``beside``:
+    each record is synced while the next one is written.
+    """
     recorder = Recorder(root)
     (root / "run").mkdir()
     with patch.context() as hooks:
@@ -35,8 +39,11 @@ def recorded(root: Path, plan: Plan, patch: pytest.MonkeyPatch) -> Recorder:
         with RunFolder.open_for_writing(root / "run", plan, clock=ticking()) as folder:
             for cell in plan.cells:
                 folder.note("attempt", durable=False, cell=cell.key, trial=1, attempt=1)
-                folder.append(made_record(cell))
-                recorder.acknowledged.append(len(recorder.operations))
+                folder.append(made_record(cell), durable=not beside)
+                if beside:
+                    folder.sync_soon().add_done_callback(recorder.acknowledge)
+                else:
+                    recorder.acknowledge()
             folder.note("session-end")
             write_file(folder.path / "averages.csv", b"a,b\n")
     return recorder
@@ -51,11 +58,12 @@ def laid_out(path: Path, files: Files) -> Path:
     return path / "run"
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["one by one", "synced beside"])
 def test_every_end_of_a_short_run_is_a_folder_that_is_read_and_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
 ) -> None:
     plan = plan_of(6)
-    recorder = recorded(tmp_path, plan, monkeypatch)
+    recorder = recorded(tmp_path, plan, monkeypatch, beside=beside)
     whole = {record.cell: record for record in read(tmp_path / "run").records}
     assert len(whole) == 6
     seen: set[tuple[tuple[str, bytes], ...]] = set()
@@ -71,7 +79,7 @@ def test_every_end_of_a_short_run_is_a_folder_that_is_read_and_resumed(
         folder = laid_out(tmp_path / f"end-{len(seen)}", files)
         stored = read(folder)
         assert stored.plan == plan
-        assert acknowledged <= len(stored.records) <= acknowledged + 1
+        assert acknowledged <= len(stored.records) <= (6 if beside else acknowledged + 1)
         assert all(record == whole[record.cell] for record in stored.records)
         with RunFolder.open_for_writing(folder, plan) as resumed:
             assert len(resumed.outstanding()) == 6 - len(stored.records)

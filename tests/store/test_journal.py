@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -171,6 +172,83 @@ def failing_with(number: int) -> object:
         raise OSError(number, os.strerror(number))
 
     return fail
+
+
+def test_a_sync_beside_makes_durable_what_was_written_and_serves_all_who_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal.open(path)
+    began, goes_on = threading.Event(), threading.Event()
+    synced: list[bytes] = []
+
+    def slow(_descriptor: int) -> None:
+        began.set()
+        goes_on.wait(10)
+        synced.append(path.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", slow)
+    journal.append(text_of(1), durable=False)
+    first = journal.sync_soon()
+    assert began.wait(10)
+    # The disk is busy, and the writer goes on.
+    journal.append(text_of(2), durable=False)
+    second = journal.sync_soon()
+    journal.append(text_of(3), durable=False)
+    third = journal.sync_soon()
+    assert not first.done()
+    goes_on.set()
+    for each in (first, second, third):
+        each.result(10)
+    assert second is third
+    assert len(synced) == 2
+    assert synced[1] == encode_line(text_of(1)) + encode_line(text_of(2)) + encode_line(text_of(3))
+    journal.close()
+
+
+def test_a_line_that_is_to_be_durable_waits_for_the_sync_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system tells a descriptor of a failed sync once, whoever asks first."""
+    journal = Journal.open(tmp_path / "journal.jsonl")
+    calls: list[str] = []
+
+    def fails_once(_descriptor: int) -> None:
+        calls.append("fsync")
+        if len(calls) == 1:
+            time.sleep(0.2)
+            raise OSError(5, os.strerror(5))
+
+    journal.append(text_of(1), durable=False)
+    monkeypatch.setattr(os, "fsync", fails_once)
+    journal.sync_soon()
+    with pytest.raises(StoreError, match=r"cannot write a record: .* \(EIO\); the disk may"):
+        journal.append(text_of(2))
+    assert calls == ["fsync"]
+
+
+@pytest.mark.parametrize("ends", ["append", "close", "future"])
+def test_a_sync_beside_that_the_disk_refuses_is_told_and_ends_all_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    journal = Journal.open(tmp_path / "journal.jsonl")
+    journal.append(text_of(1), durable=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing_with(5))
+        told = journal.sync_soon()
+        sentence = r"journal\.jsonl: cannot write a record: .* \(EIO\); the disk may"
+        if ends == "close":
+            with pytest.raises(StoreError, match=sentence):
+                journal.close()
+            return
+        with pytest.raises(StoreError, match=sentence):
+            told.result(10)
+    if ends == "append":
+        with pytest.raises(StoreError, match=sentence):
+            journal.append(text_of(2), durable=False)
+        with pytest.raises(StoreError, match="was refused by the disk before"):
+            journal.append(text_of(3))
+        journal.close()
 
 
 def test_a_missing_journal_is_damage_of_its_own() -> None:

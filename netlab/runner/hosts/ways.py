@@ -8,8 +8,10 @@ from concurrent.futures import wait
 
 from netlab.errors import HostError, HostGone, ProbeError, UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import HostPair
+from netlab.experiment.hosts import HostPair, kept_busy
+from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import Status, reason_of
+from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 from netlab.measurement.ends import address_of
 from netlab.runner.absence import FIRST_PAUSE_S, Absence
 from netlab.runner.daemon_executor import DaemonExecutor
@@ -253,3 +255,15 @@ def way_of(cell: Cell, pairs: Mapping[str, HostPair]) -> Way | None:
     except UsageError:
         return None
     return (cell.pairing, cell.setup.protocol, *addresses) if pair else None  # type: ignore[return-value]
+
+
+def tried_together(
+    pairs: Mapping[str, HostPair], match_of: Callable[[str], Match]
+) -> list[tuple[str, ...]]:
+    """The pairings in groups, no two of a group with a machine in common."""
+    by_letter = [pairing for pairing in pairs if not is_by_name(pairing)]
+    by_name = rounds_of([match_of(pairing) for pairing in pairs if is_by_name(pairing)])
+    return [
+        *earliest_fit(by_letter, lambda pairing: kept_busy(pairs[pairing])),
+        *(tuple(match.pairing for match in one) for one in by_name),
+    ]

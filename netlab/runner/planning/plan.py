@@ -79,7 +79,8 @@ class Planned:
     def _estimate(self, planned: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
         found = estimate(planned, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
-        return replace(found, time_s=found.time_s + sum(map(_lead_s, planned)))
+        leads_s = (_lead_s(round_, common=self.matrix.common_window) for round_ in planned)
+        return replace(found, time_s=found.time_s + sum(leads_s))
 
     @cached_property
     def time_one_by_one(self) -> Estimate:
@@ -139,6 +140,7 @@ def plan_of(
             hosts_of=lambda cell: busy[cell.pairing],
             parallel=matrix.parallel,
             meeting_of=meeting_of,
+            common=matrix.common_window,
         )
 
     most = drawn(matrix.repeats_of)
@@ -183,10 +185,10 @@ def _feasible(
     return _Feasible(refused | beyond, possible.sentence, notes)
 
 
-def _lead_s(round_: Round) -> float:
+def _lead_s(round_: Round, *, common: bool) -> float:
     """What the common window of a round costs, where it has one."""
     streams = [s for trial in round_.trials if isinstance(s := trial.cell.setup, Stream)]
-    several = len(round_.trials) > 1 or any(s.direction == "both" for s in streams)
+    several = (common and len(round_.trials) > 1) or any(s.direction == "both" for s in streams)
     together = several and is_common([trial.cell.setup for trial in round_.trials])
     return lead_s(streams) if together else 0.0
 

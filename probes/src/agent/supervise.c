@@ -138,9 +138,39 @@ static struct arrivals look_at_arrivals(struct test *test)
     return seen;
 }
 
+/* Whether a sender over UDP has said that it sends no more, on every stream. */
+static bool sender_is_over(const struct test *test)
+{
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        if (!atomic_load(&test->stream[i].marked))
+            return false;
+    return test->settings.udp;
+}
+
+static bool sent_is_known(const struct test *test)
+{
+    return test->told_count || sender_is_over(test);
+}
+
+/* Whether what has not come behind every end marker was dropped by our own sockets: then nothing is
+ * under way any more. */
+static bool dropped_here(struct test *test, const struct arrivals *seen)
+{
+    uint64_t dropped = 0;
+    if (!seen->marked)
+        return false;
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        uint64_t drops;
+        if (!plat_queue_drops(test->stream[i].socket, &drops))
+            return false;
+        dropped += drops;
+    }
+    return seen->messages + dropped >= seen->sent;
+}
+
 /* Until all has arrived, or nothing more comes; where a time is asked for, it and nothing shorter is
  * waited for. Only who knows what was sent can say so: without a word of the peer's the deadline ends
- * the test. */
+ * the test. An end marker comes last of all on a path that keeps the order: it is looked at once. */
 static void drain_udp(struct test *test)
 {
     const uint64_t asked_ns = test->settings.drain_ns;
@@ -157,13 +187,14 @@ static void drain_udp(struct test *test)
             uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns : DRAIN_NS);
             uint64_t quiet_ns = seen.marked ? MARKED_QUIET_NS : QUIET_NS;
             uint64_t since_ns = seen.last_ns > known_ns ? seen.last_ns : known_ns;
-            bool quiet = asked_ns == 0 && now >= since_ns + quiet_ns;
+            bool quiet = asked_ns == 0 && (now >= since_ns + quiet_ns || dropped_here(test, &seen));
             if (seen.messages >= seen.sent || now >= until_ns || quiet)
                 return;
         }
         if (test_failed(test) || now >= await_deadline_ns(test))
             break;
-        await(test, never, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
+        await_event news = seen.marked ? never : seen.sent_known ? sender_is_over : sent_is_known;
+        await(test, news, await_earlier(now + DRAIN_LOOK_NS, await_deadline_ns(test)));
     }
     if (!test_failed(test))
         test_fail(test, test->window.closed_by_silence ? "peer-vanished" : "deadline", 0,
@@ -198,15 +229,6 @@ static void receive_count(struct test *test)
     window_finish(&test->window);
     plat_mutex_unlock(&test->lock);
     record_window(test);
-}
-
-/* Whether a sender over UDP has said that it sends no more, on every stream. */
-static bool sender_is_over(const struct test *test)
-{
-    for (unsigned i = 0; i < test->settings.streams; i++)
-        if (!atomic_load(&test->stream[i].marked))
-            return false;
-    return test->settings.udp;
 }
 
 /* Until a mark closes the window, or silence does. False: the test has failed. */

@@ -32,6 +32,21 @@ def test_the_nth_refusal_loses_nothing_that_was_acknowledged(
     record_property("n", f"every {name}: {tried}")
 
 
+@pytest.mark.parametrize("name", ["fsync", "write"])
+def test_the_same_where_records_are_synced_beside_what_follows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    record_property: Callable[[str, object], None],
+) -> None:
+    tried = 0
+    for path in refusals(monkeypatch, tmp_path, name, errno.EIO, beside=True):
+        tried += 1
+        assert all(each.message for each in read(path).damage)
+    assert tried > 1
+    record_property("n", f"every {name} beside: {tried}")
+
+
 def test_a_derived_file_is_whole_or_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

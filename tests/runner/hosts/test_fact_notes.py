@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, cast
 
 from netlab.errors import HostError
@@ -18,7 +19,8 @@ class Kept:
     def __init__(self) -> None:
         self.notes: list[tuple[str, dict[str, Any]]] = []
 
-    def note(self, kind: str, **data: Any) -> None:
+    def note(self, kind: str, *, durable: bool = True, **data: Any) -> None:
+        del durable
         self.notes.append((kind, data))
 
 
@@ -49,13 +51,16 @@ C = host("c", test="10.0.0.3")
 PAIRS = [(A, B), (A, C), (B, C)]
 
 
-def noted(agents: dict[str, Told]) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
+def noted(
+    agents: dict[str, Told], *, routes: bool = True
+) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
     folder, said = Kept(), list[str]()
     notes = FactNotes(said.append)
     known = cast("dict[str, Agent]", agents)
     peers = peers_of(PAIRS)
     notes.note(cast("RunFolder", folder), known, peers, "before")
-    notes.note_routes(cast("RunFolder", folder), known, routes_of(PAIRS), peers)
+    if routes:
+        notes.note_routes(cast("RunFolder", folder), known, routes_of(PAIRS), peers)
     return folder.notes, said
 
 
@@ -89,3 +94,22 @@ def test_a_route_that_cannot_be_told_is_said_and_the_rest_noted() -> None:
     })  # fmt: skip
     assert [kind for kind, _ in notes] == ["facts", "facts", "route"]
     assert said == ["warning: a: no facts of its way to b: gone"]
+
+
+def test_all_hosts_are_asked_at_the_same_time() -> None:
+    meet = threading.Barrier(3, timeout=10)
+
+    class Met(Told):
+        """One that answers once all are asked."""
+
+        def facts(self, to: str) -> dict[str, Any]:
+            meet.wait()
+            return super().facts(to)
+
+    notes, said = noted({
+        "a": Met({"10.0.0.2": "eth0", "10.0.1.2": "eth0"}),
+        "b": Met({"10.0.0.1": "eth0", "10.0.1.1": "eth0"}),
+        "c": Met({"10.0.0.1": "eth0"}),
+    }, routes=False)  # fmt: skip
+    assert [data["host"] for _, data in notes] == ["a", "b", "c"]
+    assert said == []

@@ -1,0 +1,127 @@
+"""From the command to the first cell's first message, over SSH in the lab: `make benchmark-start`.
+
+Every host has the probe already. Of twenty hosts each is in a lab of four with its own sshd and its
+own cable; they are measured in ten pairs that share none of them. The probes' clock is this
+machine's, so that the time of the first send call is held against that of the command; the parts
+are the times of the journal's notes. `netlab measure` asks the same two hosts one question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import itertools
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import netlab
+from benchmarks.cost.set_up import spread
+from benchmarks.stage import NETLAB, ROOT, Verdict, a_lab, finish, run_words, table
+from netlab.lab import LabState
+
+MOST_S = {2: 1.5, 20: 5.0}
+HOSTS_A_LAB = 4
+MATRIX = """\
+title: The start of a run
+link: {{rate: 100Mbit, mtu: 1500}}
+pairings: [{pairings}]
+parallel: true
+defaults: {{duration: 0.3s, warm_up: 0.1s, congestion: cubic}}
+tests: [{{test: stream, protocol: TCP, message_size: 1448, socket_buffer: 64KiB}}]
+"""
+PARTS = ("command to folder", "to hosts ready", "to facts noted", "to first message")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One run's beginning."""
+
+    whole_s: float
+    parts_s: tuple[float, ...]
+    """As ``PARTS`` has them."""
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("--rounds", type=int, default=7)
+    words.add_argument("--hosts", type=int, nargs="*", default=list(MOST_S), choices=list(MOST_S))
+    asked = words.parse_args()
+    verdicts, figures = [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        for hosts in asked.hosts:
+            with labs(hosts) as those:
+                found = starts(those, Path(scratch), asked.rounds)
+            whole_s = [each.whole_s for each in found]
+            rows = [spread("command to first message", [1e3 * each for each in whole_s])]
+            for number, part in enumerate(PARTS):
+                rows.append(spread(f"  {part}", [1e3 * each.parts_s[number] for each in found]))
+            print(table([f"{hosts} hosts, ms", "runs", "least", "median", "90 %", "most"], rows))
+            median_s = statistics.median(whole_s)
+            criterion = f"first cell of {hosts} hosts, median at most {MOST_S[hosts]:g} s"
+            verdicts.append(Verdict(median_s <= MOST_S[hosts], criterion, f"{median_s:.2f} s"))
+            figures.append(f"{median_s:.2f} s on {hosts} hosts")
+    return finish(verdicts, f"command to the first cell's first message: {', '.join(figures)}")
+
+
+@contextmanager
+def labs(hosts: int) -> Iterator[list[LabState]]:
+    """So many hosts, in labs of four at most."""
+    with ExitStack() as stack:
+        made = []
+        for number in range(-(-hosts // HOSTS_A_LAB)):
+            here = min(HOSTS_A_LAB, hosts)
+            wish: dict[str, Any] = {"name": f"start-{number}", "linux": here}
+            made.append(stack.enter_context(a_lab(100e6, **wish)))
+        yield made
+
+
+def starts(those: Sequence[LabState], scratch: Path, rounds: int) -> list[Start]:
+    """The beginnings of runs; one before them puts the probe there."""
+    inventory, pairings = scratch / "hosts.yaml", []
+    lines = ["hosts:"]
+    for number, lab in enumerate(those):
+        names = [host.name for host in lab.hosts]
+        text = Path(str(lab.hosts_file)).read_text(encoding="utf-8").partition("hosts:\n")[2]
+        for name in names:
+            text = text.replace(f"  {name}:\n", f"  {name}-{number}:\n")
+        lines.append(text.rstrip("\n"))
+        pairs = zip(names[::2], names[1::2], strict=True)
+        pairings += [f"{one}-{number}+{other}-{number}" for one, other in pairs]
+    inventory.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    matrix = scratch / "start.yaml"
+    matrix.write_text(MATRIX.format(pairings=", ".join(pairings)), encoding="utf-8")
+    found = []
+    for number in range(rounds + 1):
+        into = scratch / f"run-{len(those)}-{number}"
+        found.append(start_of(matrix, inventory, into))
+    return found[1:]
+
+
+def start_of(matrix: Path, inventory: Path, into: Path) -> Start:
+    """How long one run took until its first message went out."""
+    wall_s, began_ns = time.time(), time.monotonic_ns()
+    words = [*NETLAB, *run_words(matrix, inventory, into, "--quiet")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    run = netlab.load(into)
+    first_ns = min(int(str(each.values["sender_first_send_ns"])) for each in run.stored.records)
+    whole_s = (first_ns - began_ns) / 1e9
+    noted = {
+        note.kind: datetime.datetime.fromisoformat(note.at).timestamp() - wall_s
+        for note in reversed(run.stored.notes)
+    }
+    times = (0.0, noted["journal"], noted["session"], noted["attempt"], whole_s)
+    return Start(whole_s, tuple(end - begin for begin, end in itertools.pairwise(times)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""One command finds a host's system and the probe that is there, and becomes the agent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import paramiko
+import pytest
+import sshd
+from sshd import Site, Sshd, cached, host_at, site
+
+from netlab.build.local import local_probe
+from netlab.remote import deploy, first_look, system
+from netlab.remote.agent import Agent
+from netlab.remote.first_look import FirstLook
+from netlab.remote.host_files import FileSeen
+
+__all__ = ["site"]
+
+pytestmark = sshd.needs_sshd
+
+SHELLS = {"bash": "bash --posix", "dash": "dash", "busybox": "busybox ash"}
+"""Its program → the command that reads as `sh` does."""
+BINARY = b"a probe"
+FOLDER = ".cache/netlab"
+PATH = f"{FOLDER}/netprobe-{'0' * 16}"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is begun on channels of hosts, in its order."""
+    begun: list[str] = []
+    command, subsystem = paramiko.Channel.exec_command, paramiko.Channel.invoke_subsystem
+
+    def executed(channel: paramiko.Channel, words: str) -> None:
+        begun.append(words)
+        command(channel, words)
+
+    def invoked(channel: paramiko.Channel, name: str) -> None:
+        begun.append(name)
+        subsystem(channel, name)
+
+    monkeypatch.setattr(paramiko.Channel, "exec_command", executed)
+    monkeypatch.setattr(paramiko.Channel, "invoke_subsystem", invoked)
+    return begun
+
+
+def opened(server: Sshd) -> Agent:
+    """An agent there that answers."""
+    agent = Agent.open(host_at(server))
+    assert agent.ask("clock")["type"] == "clock"
+    agent.close()
+    return agent
+
+
+def test_a_host_that_has_the_probe_is_asked_once(site: Site, asked: list[str]) -> None:
+    server = site.server()
+    opened(server)
+    assert len(asked) > 2
+    asked.clear()
+    agent = opened(server)
+    assert asked == ["sh"]
+    assert agent.skipped_lines == 0
+    assert agent.probe_path == f"{FOLDER}/{cached(server).name}"
+
+
+def test_with_noise_before_it_as_well(site: Site, asked: list[str]) -> None:
+    server = site.server()
+    opened(server)
+    (server.home / ".noise").write_bytes(b"Welcome!\r\n\xff" + b"y" * 200_000 + b"\n$ ")
+    asked.clear()
+    opened(server)
+    assert asked == ["sh"]
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+def test_whatever_shell_reads_it(site: Site, asked: list[str], shell: str, tmp_path: Path) -> None:
+    """Some read as much as there is, some one byte at a time: none takes what is the agent's."""
+    server = site.server()
+    opened(server)
+    path = tmp_path / "sh"
+    path.write_text(f'#!/bin/sh\nexec {SHELLS[shell]} "$@"\n')
+    path.chmod(0o755)
+    (server.folder / "login").write_text(
+        f"#!/bin/sh\nHOME={server.home}; export HOME; cd {server.home}\n"
+        f"PATH={tmp_path}:$PATH; export PATH\nexec $SSH_ORIGINAL_COMMAND\n"
+    )
+    asked.clear()
+    for _ in range(3):
+        opened(server)
+    assert asked == ["sh"] * 3
+
+
+@pytest.mark.parametrize(
+    "login",
+    ["exec cat", "echo no shell here; exit 1", "exec sleep 20", "exec head -c 1000 /dev/zero"],
+    ids=["it repeats", "it refuses", "it waits", "it says something else"],
+)
+def test_where_it_is_not_answered_the_host_is_asked_step_by_step(
+    site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch, login: str
+) -> None:
+    monkeypatch.setattr(first_look, "LOOK_S", 0.5)
+    server = site.server()
+    server.says(at_first=f'case "$SSH_ORIGINAL_COMMAND" in sh) {login};; esac')
+    opened(server)
+    assert asked[:2] == ["sh", "uname -s -m"]
+    assert cached(server).read_bytes() == local_probe().read_bytes()
+
+
+def test_a_probe_of_other_days_is_touched_as_before(site: Site, asked: list[str]) -> None:
+    server = site.server()
+    opened(server)
+    os.utime(cached(server), (1e9, 1e9))
+    asked.clear()
+    opened(server)
+    assert "sftp" in asked
+    assert abs(cached(server).stat().st_mtime - time.time()) < 60
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(site: Site) -> None:
+    server = site.server()
+    opened(server)
+    cached(server).parent.chmod(0o777)
+    (site.folder / "fallback").mkdir()
+    assert opened(server).probe_path.startswith(str(site.folder / "fallback"))
+
+
+def test_windows_is_not_asked(site: Site, asked: list[str]) -> None:
+    host = host_at(site.server())
+    object.__setattr__(host, "os", "W")
+    assert first_look.first_look(host, None, FOLDER, 1) is None  # type: ignore[arg-type]
+    assert asked == []
+
+
+def seen(
+    folder: FileSeen | None = None,
+    file: FileSeen | None = None,
+    *,
+    content: bytes = BINARY,
+    old: bool = False,
+) -> FirstLook:
+    """What a host might say of a probe whose owner has number 7."""
+    folder = folder or FileSeen(0o040700, 7, 4096)
+    file = file or FileSeen(0o100700, 7, len(BINARY))
+    return FirstLook(
+        platform=system.Platform("L", "x86_64"),
+        user_id=7,
+        folder=FOLDER,
+        files={FOLDER: folder, PATH: file},
+        sums={PATH: hashlib.sha256(content).hexdigest()},
+        old=frozenset({PATH} if old else ()),
+        mark="",
+        process=None,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("look", "holds"),
+    [
+        (seen, True),
+        (lambda: seen(content=b"a robe."), False),
+        (lambda: seen(old=True), False),
+        (lambda: seen(FileSeen(0o040722, 7, 4096)), False),
+        (lambda: seen(FileSeen(0o040700, 8, 4096)), False),
+        (lambda: seen(FileSeen(0o120700, 7, 4096)), False),
+        (lambda: seen(file=FileSeen(0o120700, 7, len(BINARY))), False),
+        (lambda: seen(file=FileSeen(0o100600, 7, len(BINARY))), False),
+        (lambda: seen(file=FileSeen(0o100700, 7, len(BINARY) + 1)), False),
+    ],
+    ids=[
+        *("as it should be", "another content", "of other days", "others may write"),
+        *("another's folder", "a link to a folder", "a link", "not to be started", "longer"),
+    ],
+)
+def test_a_probe_is_taken_only_where_it_would_be_put_like_that(
+    look: Callable[[], FirstLook], holds: bool
+) -> None:
+    assert look().holds(PATH, BINARY) is holds
+    assert not look().holds(PATH.replace("0", "1"), BINARY)
+    assert deploy.CACHE == FOLDER

@@ -1,0 +1,36 @@
+"""paramiko is there without invoke, and has it where ~/.ssh/config asks for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """\
+import sys
+from netlab.remote.late_invoke import import_paramiko
+import_paramiko()
+import paramiko
+"""
+
+
+def printed(program: str) -> str:
+    words = [sys.executable, "-c", BEGIN + program]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_nobody_imports_it_meanwhile() -> None:
+    assert printed("print('invoke' in sys.modules)") == "False\n"
+
+
+def test_a_program_that_has_it_keeps_its_own() -> None:
+    pytest.importorskip("invoke")
+    assert printed("import invoke\nprint(hasattr(invoke, 'task'))") == "True\n"
+
+
+def test_a_configuration_that_runs_a_command_has_it() -> None:
+    pytest.importorskip("invoke")
+    config = "Match exec true\n  Port 2201\nMatch exec false\n  Port 2202\n"
+    program = f"print(paramiko.SSHConfig.from_text({config!r}).lookup('far')['port'])"
+    assert printed(program) == "2201\n"
