@@ -59,7 +59,7 @@ static const char help[] =
     "  spin=1                  receives without blocking\n"
     "  poll=1                  receiving UDP: looks at intervals, and is never woken\n"
     "  receive_call=BYTES      room of a TCP receive call (262144)\n"
-    "  drain=S                 receiving UDP: wait so long for what has not come\n"
+    "  drain=S                 receiving UDP: what has not come after so long a quiet is lost\n"
     "  interval=S              of the series (0.1)\n"
     "\n"
     "Keys of ask and mirror: those from proto to spin but for rate, burst, streams, window_*, and\n"

@@ -94,3 +94,43 @@ def test_medians_lie_at_most_four_thousandths_below_the_wire_ceiling_and_one_abo
     medians = {cell: statistics.median(each) for cell, each in shares.items()}
     off = {cell: shares[cell] for cell, each in medians.items() if not 0.996 <= each <= 1.001}
     assert off == {}
+
+
+SEARCH = """\
+title: Frames that wait in the sender's own queue when the trial is over
+link: {rate: 10Mbit, mtu: 1500}
+pairings: [LL]
+tests:
+  - test: throughput_search
+    frame_size: 1518
+    duration: 1s
+    settle: 50ms
+    residual: 50ms
+    resolution: 5 %
+    socket_buffer: 4MiB
+"""
+QUEUE_FRAMES = 150
+"""They take 0.18 s to go out, more than three times as long as frames are waited for."""
+
+
+def test_frames_that_still_come_out_of_the_senders_queue_are_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "matrix.yaml").write_text(SEARCH)
+    name = f"{NAME}-queue"
+    try:
+        slow = lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S, queue_frames=QUEUE_FRAMES))
+        words = ["run", "matrix.yaml", "--hosts", str(slow.hosts_file), "--into", "run"]
+        done = subprocess.run(
+            [sys.executable, "-m", "netlab", *words, "--no-report"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+        )
+    finally:
+        lab.down(name)
+    assert done.returncode == 0, done.stderr
+    (record,) = read(tmp_path / "run").latest.values()
+    assert record.values["line_share"] == 1
+    assert record.values["limit"] == "line rate"
+    assert record.values["trial_received_frames"] == record.values["trial_sent_frames"]

@@ -168,8 +168,8 @@ static bool dropped_here(struct test *test, const struct arrivals *seen)
     return seen->messages + dropped >= seen->sent;
 }
 
-/* Until all has arrived, or nothing more comes; where a time is asked for, it and nothing shorter is
- * waited for. Only who knows what was sent can say so: without a word of the peer's the deadline ends
+/* Until all has arrived, or nothing more comes; where a time is asked for, nothing has to come for so
+ * long: what stands in the queue of a slow link comes late, and is not lost. Only who knows what was sent can say so: without a word of the peer's the deadline ends
  * the test. An end marker comes last of all on a path that keeps the order: it is looked at once. */
 static void drain_udp(struct test *test)
 {
@@ -184,10 +184,13 @@ static void drain_udp(struct test *test)
             test->sent_messages = seen.sent;
             if (known_ns == NEVER_NS)
                 known_ns = now;
-            uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns : DRAIN_NS);
-            uint64_t quiet_ns = seen.marked ? MARKED_QUIET_NS : QUIET_NS;
+            uint64_t until_ns = known_ns + (asked_ns > 0 ? asked_ns + LATE_NS : DRAIN_NS);
+            uint64_t quiet_ns = asked_ns > 0  ? asked_ns
+                                : seen.marked ? MARKED_QUIET_NS
+                                              : QUIET_NS;
             uint64_t since_ns = seen.last_ns > known_ns ? seen.last_ns : known_ns;
-            bool quiet = asked_ns == 0 && (now >= since_ns + quiet_ns || dropped_here(test, &seen));
+            bool quiet =
+                now >= since_ns + quiet_ns || (asked_ns == 0 && dropped_here(test, &seen));
             if (seen.messages >= seen.sent || now >= until_ns || quiet)
                 return;
         }

@@ -21,6 +21,7 @@
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same once an end marker has come */
 #define DRAIN_NS (2 * SECOND_NS)              /* a drain ends */
+#define LATE_NS (4 * SECOND_NS)               /* beyond the time asked for it: of a sender's own queue */
 #define OPEN_NS (5 * SECOND_NS)               /* to connect, or to be answered */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, to notice a halt */
 #define TICK_NS (20 * MILLISECOND_NS)         /* the supervisor's ticks: one that is late shows a stop */
