@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "platform/frames.h"
+
 static void open_udp(plat_socket *socket, struct plat_address *address)
 {
     CHECK(plat_address_parse("127.0.0.1", 0, address));
