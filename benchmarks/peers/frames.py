@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +41,7 @@ LEAST_RATIO, MOST_LOSS = 2.0, 0.001
 BUFFER_BYTES = 4 * 1024 * 1024
 STEPS = 4
 """Trials of the search for a way's rate."""
+METHODS = ("packet", "xdp")
 CONTENDERS = 2
 """Ways of ours that come into the rounds."""
 MATRIX = """\
@@ -119,11 +120,11 @@ class Way:
         return Reading(row["throughput_bit_per_s"] / 1e6, loss)
 
 
-def ways(hosts: Path) -> list[Way]:
+def ways(hosts: Path, methods: Sequence[str]) -> list[Way]:
     """All that there are for frames past the systems at one end or at both."""
     return [
         Way(hosts, method, taken, steered)
-        for method in ("packet", "xdp")
+        for method in methods
         for taken in ("socket", "packet")
         for steered in (False, True)
     ]
@@ -158,9 +159,9 @@ def _fits(reading: Reading) -> bool:
     return reading.loss is not None and reading.loss < MOST_LOSS / 2
 
 
-def contenders(case: Case, cable: Cable, hosts: Path) -> list[Way]:
-    """Our ways that took the most without loss."""
-    found = [each for way in ways(hosts) if (each := without_loss(way, case, cable)) is not None]
+def contenders(candidates: Sequence[Way], case: Case, cable: Cable) -> list[Way]:
+    """Those that took the most without loss."""
+    found = [each for way in candidates if (each := without_loss(way, case, cable)) is not None]
     found.sort(key=lambda each: each[0], reverse=True)
     return [way for _, way in found[:CONTENDERS]]
 
@@ -169,6 +170,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
+    words.add_argument("--method", choices=METHODS, nargs="*", default=METHODS, help="only these")
     asked = words.parse_args()
     most = int(Path("/proc/sys/net/core/rmem_max").read_text())
     case = Case("UDP", MESSAGE_BYTES, min(BUFFER_BYTES, most), asked.seconds)
@@ -176,7 +178,8 @@ def main() -> int:
     with a_lab(frames=True) as lab:
         # The client sends: its host is the second of the inventory's two.
         cable = Cable(lab.hosts[1], lab.hosts[0])
-        ours = contenders(replace(case, seconds=1), cable, Path(str(lab.hosts_file)))
+        candidates = ways(Path(str(lab.hosts_file)), asked.method)
+        ours = contenders(candidates, replace(case, seconds=1), cable)
         tools = [Tool(str(way), None, way.measure) for way in ours]
         for rival in rivals:
             for steered, name in ((False, rival.name), (True, f"{rival.name}, steered")):

@@ -1,4 +1,4 @@
-/* The sending loop hands over many messages a call: over TCP, as datagrams or as whole frames. All but
+/* The sending loop hands over many messages a call, of TCP, as datagrams or as whole frames. All but
  * frames go by the stream's own socket, these past the system's UDP and IP by a socket of theirs or
  * from a ring. Paced, a call takes what is due, and no message goes before its time; unpaced, as many as
  * there are places. */

@@ -1,5 +1,5 @@
-/* The part of the platform contract that is of frames: those that we send past the system's UDP and IP,
- * and those that we take before them. As plat.h has it, each system implements it in its folder. */
+/* Declares how frames are sent past the system's UDP and IP, and taken before them. A part of the
+ * platform contract: as plat.h has it, each system implements it in its folder. */
 #ifndef PLAT_FRAMES_H
 #define PLAT_FRAMES_H
 
@@ -59,6 +59,7 @@ struct plat_ring {
  * for one. */
 int plat_ring_open(struct plat_ring *out, plat_socket udp, size_t message_bytes, const void *bytes,
                    size_t length, struct plat_headers *headers);
+/* A closed ring has no places, and nothing is sent from it. */
 void plat_ring_close(struct plat_ring *ring);
 /* How many places are free, none where none became free in the time of a send timeout. */
 unsigned plat_ring_free(struct plat_ring *ring);

@@ -219,6 +219,8 @@ static void take_back(struct linux_ring *own)
 unsigned plat_ring_free(struct plat_ring *ring)
 {
     struct linux_ring *own = ring->system;
+    if (own == NULL)
+        return 0;
     take_back(own);
     if (own->free > 0)
         return own->free;
@@ -234,6 +236,8 @@ unsigned plat_ring_free(struct plat_ring *ring)
 unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
 {
     const struct linux_ring *own = ring->system;
+    if (own == NULL)
+        return NULL;
     return ring->bytes + own->place[own->free - 1 - number];
 }
 
@@ -241,6 +245,8 @@ unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
 {
     struct linux_ring *own = ring->system;
+    if (own == NULL)
+        return -ENOTCONN;
     struct newer_xdp_frame *frame = own->out.entries;
     const uint32_t produced = *own->out.produced;
     const int error = own->error;
@@ -258,7 +264,7 @@ ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
 unsigned plat_ring_left(struct plat_ring *ring)
 {
     const struct linux_ring *own = ring->system;
-    return push(ring) == 0 ? 0 : *own->out.produced - theirs(own->out.consumed);
+    return own == NULL || push(ring) == 0 ? 0 : *own->out.produced - theirs(own->out.consumed);
 }
 
 bool linux_rings_known(void)

@@ -249,7 +249,7 @@ unsigned plat_ring_free(struct plat_ring *ring)
 unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
 {
     (void)number;
-    return ring->bytes;
+    return ring->bytes; /* none */
 }
 
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
