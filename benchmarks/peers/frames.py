@@ -3,8 +3,10 @@
 64-byte frames (18 bytes of UDP payload) from CPU 0 to CPU 1, the same large socket buffers for all,
 in interleaved rounds whose order turns. Every tool is measured with the receiving interface's
 packets left where they come in and with receive steering (RPS) to CPU 1, and counts by its better
-one. All send as fast as they can. Of ours every method of sending and receiving is tried before the
-rounds, and one that loses frames is paced: at the highest of a few rates at which it loses none.
+one. All send as fast as they can. Of ours each measurement is a `netlab run` of a matrix with one
+cell, in a lab whose account may send frames of its own. Every way of sending and receiving frames
+is tried before the rounds, and one that loses frames is paced: at the highest of a few rates at
+which it loses none.
 """
 
 from __future__ import annotations
@@ -14,23 +16,47 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.peers.ends import RECEIVER_CPU, Cable, Tool, by_tool, interleaved, those_installed
-from benchmarks.peers.tools import RIVALS, Case, Reading, netprobe
-from benchmarks.stage import Verdict, a_lab, finish, table
+import netlab
+from benchmarks.peers.ends import (
+    RECEIVER_CPU,
+    SENDER_CPU,
+    Cable,
+    Tool,
+    ToolFailedError,
+    by_tool,
+    interleaved,
+    those_installed,
+)
+from benchmarks.peers.tools import RIVALS, Case, Reading
+from benchmarks.stage import Verdict, a_lab, finish, run_words, table
+from benchmarks.stage import netlab as netlab_command
 
 MESSAGE_BYTES = 18
-LEAST_RATIO, MOST_LOSS = 1.4, 0.001
+LEAST_RATIO, MOST_LOSS = 2.0, 0.001
 BUFFER_BYTES = 4 * 1024 * 1024
-BURST = 1000
-"""Messages back to back at most, where the sender was held up: what the buffers take easily."""
-STEPS = 6
+STEPS = 4
 """Trials of the search for a way's rate."""
-CONTENDERS = 3
+METHODS = ("packet", "xdp")
+CONTENDERS = 2
 """Ways of ours that come into the rounds."""
+MATRIX = """\
+title: 64-byte frames
+pairings: [LL]
+tests:
+  - test: stream
+    protocol: UDP
+    message_size: {message_bytes}
+    socket_buffer: {buffer_bytes}
+    duration: {seconds}s
+    client_cpu: {sender}
+    server_cpu: {receiver}
+    receive: polling
+"""
 
 
 def steer(cable: Cable, steered: bool) -> None:
@@ -55,33 +81,53 @@ def under(steered: bool, measure: Callable[[Case, Cable], Reading]) -> Callable[
 class Way:
     """One way of ours to send and to receive."""
 
+    hosts: Path
+    """The lab's inventory."""
     method: str
-    polling: bool
+    taken: str
+    """As ``receive_from`` of a matrix."""
     steered: bool
     rate_per_s: float | None = None
     """``None``: as fast as it goes."""
 
     def __str__(self) -> str:
-        words = [f"netlab {self.method}"]
-        words += ["polling"] if self.polling else []
+        words = [f"netlab {self.method}", f"from the {self.taken}"]
         words += ["steered"] if self.steered else []
         words += [] if self.rate_per_s is None else [f"at {self.rate_per_s:,.0f}/s"]
         return ", ".join(words)
 
     def measure(self, case: Case, cable: Cable) -> Reading:
-        sample = [f"method={self.method}"]
+        """By a run of its own; the receiver's figure."""
+        lines = [f"    send_method: {self.method}", f"    receive_from: {self.taken}"]
         if self.rate_per_s is not None:
-            sample += [f"message_rate={self.rate_per_s:.0f}", f"burst={BURST}"]
+            lines.append(f"    message_rate: {self.rate_per_s:.0f}/s")
+        text = MATRIX.format(
+            message_bytes=case.message_bytes,
+            buffer_bytes=case.buffer_bytes,
+            seconds=case.seconds,
+            sender=SENDER_CPU,
+            receiver=RECEIVER_CPU,
+        )
         steer(cable, self.steered)
-        return netprobe(case, cable, sample, ["poll=1"] if self.polling else [])
+        with tempfile.TemporaryDirectory() as folder:
+            matrix, into = Path(folder, "frames.yaml"), Path(folder, "run")
+            matrix.write_text(text + "\n".join(lines) + "\n")
+            netlab_command(*run_words(matrix, self.hosts, into), accept=(0, 3))
+            (row,) = netlab.load(into).frame.to_dict("records")
+        if row["status"] != "ok":
+            raise ToolFailedError(f"{self}: {row['reason']}")
+        loss = row["lost_messages"] / row["sent_messages"]
+        return Reading(row["throughput_bit_per_s"] / 1e6, loss)
 
 
-WAYS = [
-    Way(method, polling, steered)
-    for method in ("plain", "batch", "packet")
-    for polling in (False, True)
-    for steered in (False, True)
-]
+def ways(hosts: Path, methods: Sequence[str]) -> list[Way]:
+    """All that there are for frames past the systems at one end or at both."""
+    return [
+        Way(hosts, method, taken, steered)
+        for method in methods
+        for taken in ("socket", "packet")
+        for steered in (False, True)
+    ]
 
 
 def per_s(reading: Reading) -> float:
@@ -113,9 +159,9 @@ def _fits(reading: Reading) -> bool:
     return reading.loss is not None and reading.loss < MOST_LOSS / 2
 
 
-def contenders(case: Case, cable: Cable) -> list[Way]:
-    """Our ways that took the most without loss."""
-    found = [each for way in WAYS if (each := without_loss(way, case, cable)) is not None]
+def contenders(candidates: Sequence[Way], case: Case, cable: Cable) -> list[Way]:
+    """Those that took the most without loss."""
+    found = [each for way in candidates if (each := without_loss(way, case, cable)) is not None]
     found.sort(key=lambda each: each[0], reverse=True)
     return [way for _, way in found[:CONTENDERS]]
 
@@ -124,13 +170,16 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--seconds", type=int, default=2, help="a measurement")
+    words.add_argument("--method", choices=METHODS, nargs="*", default=METHODS, help="only these")
     asked = words.parse_args()
     most = int(Path("/proc/sys/net/core/rmem_max").read_text())
     case = Case("UDP", MESSAGE_BYTES, min(BUFFER_BYTES, most), asked.seconds)
     rivals = those_installed(RIVALS, ())
-    with a_lab() as lab:
-        cable = Cable(lab.hosts[0], lab.hosts[1])
-        ours = contenders(replace(case, seconds=1), cable)
+    with a_lab(frames=True) as lab:
+        # The client sends: its host is the second of the inventory's two.
+        cable = Cable(lab.hosts[1], lab.hosts[0])
+        candidates = ways(Path(str(lab.hosts_file)), asked.method)
+        ours = contenders(candidates, replace(case, seconds=1), cable)
         tools = [Tool(str(way), None, way.measure) for way in ours]
         for rival in rivals:
             for steered, name in ((False, rival.name), (True, f"{rival.name}, steered")):

@@ -103,6 +103,7 @@ _name = click.option("--name", default="lab", show_default=True, help="Which lab
     help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be given "
     "again).",
 )
+@click.option("--frames", is_flag=True, help="Let the Linux hosts' account send frames of its own.")
 @QUIET
 def lab_up(
     name: str,
@@ -122,6 +123,7 @@ def lab_up(
     rate_of_host: tuple[str, ...],
     mtu_of: tuple[str, ...],
     cpu_quota: tuple[str, ...],
+    frames: bool,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, linux_of, up
@@ -148,6 +150,7 @@ def lab_up(
         rates=_of_hosts("--rate-of", rate_of_host, parse_rate),
         mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
+        frames=frames,
     )
     show(up(options, say=tell).as_text())
 

@@ -92,6 +92,8 @@ def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
 
 def _of_stream(setup: Stream) -> Iterator[SettingFault]:
     yield from _too_long(setup)
+    yield from _one_queue(setup)
+    yield from _from_frames(setup)
     if setup.receive == "polling" and setup.protocol == "TCP":
         yield "receive", "only a UDP receiver polls: `replace` it for TCP, or `exclude` it"
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
@@ -146,6 +148,8 @@ def _of_connect(setup: Connect) -> Iterator[SettingFault]:
 
 
 def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
+    yield from _one_queue(setup)
+    yield from _from_frames(setup)
     if setup.protocol != "UDP":
         yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
     try:
@@ -161,6 +165,24 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
             "frame_bytes",
             f"a frame of {setup.frame_bytes} bytes has no room for a sequence number over "
             f"IPv{setup.ip_version}; {least} bytes at least: `exclude` that combination",
+        )
+
+
+def _one_queue(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
+    if setup.send_method == "xdp" and setup.streams > 1:
+        yield (
+            "send_method",
+            "AF_XDP takes a queue of the interface for itself, and sends one stream: `replace` it "
+            "where there are several `streams`, or `exclude` it",
+        )
+
+
+def _from_frames(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
+    if setup.receive_from == "packet" and setup.receive not in ("polling", "spinning"):
+        yield (
+            "receive_from",
+            "nothing wakes who takes frames: `receive_from: packet` goes with `receive: polling` "
+            "or `receive: spinning`",
         )
 
 

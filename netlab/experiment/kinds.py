@@ -132,16 +132,22 @@ class _OneWay:
     streams: int = setting(
         "streams", Whole(1, 64), default=1, asks=(Ask("streams"),), about="Parallel streams.",
         column="parallel streams")
-    send_method: Literal["batch", "packet"] | None = setting(
+    send_method: Literal["batch", "packet", "xdp"] | None = setting(
         "send_method", Or("plain"), default=None, only_of="UDP", label=_("method of sending"),
         absent=_("plain"), asks=(Ask("method", "send"),), need=Need("", of="sender"),
-        about="UDP only: one message a send call, many, or frames of our own.",
-        column="how datagrams are handed over: batch or packet; NA: plain, one a call")
+        about="UDP only: one message a send call, many, or frames of our own (by two ways).",
+        column="how datagrams are handed over: batch, packet or xdp; NA: plain, one a call")
     receive: Literal["blocking", "spinning", "polling"] = setting(
         "receive", default="blocking", label=_("receive call"),
         asks=(Ask("spin", "receive", when="spinning"), Ask("poll", "receive", when="polling")),
         need=Need("poll", of="receiver", at="polling"),
         about="How the receiver waits; polling: UDP only.", column="blocking, spinning or polling")
+    receive_from: Literal["packet"] | None = setting(
+        "receive_from", Or("socket"), default=None, only_of="UDP", label=_("received from"),
+        absent=_("the socket"), asks=(Ask("from", "receive"),),
+        need=Need("capture", of="receiver"),
+        about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
+        column="where datagrams are taken from: packet; NA: the test's own socket")
 
 
 @of_settings
@@ -212,6 +218,11 @@ class Stream(_Talk, _OneWay, _Messages):
         absent=_("unlimited"), asks=(Ask("rate", "send"),),
         about="Offered payload rate; without it, all that goes.",
         column="offered payload rate; NA: as fast as it goes")
+    tcp_send_method: Literal["batch"] | None = setting(
+        "tcp_send_method", Or("plain"), default=None, only_of="TCP",
+        label=_("method of sending over TCP"), absent=_("plain"), asks=(Ask("method", "send"),),
+        need=Need("", of="sender"), about="TCP only: one message a send call, or up to 32.",
+        column="how messages are handed to TCP: batch; NA: plain, one a call")
 
 
 @of_settings

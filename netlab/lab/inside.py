@@ -12,13 +12,16 @@ Everything it makes lies on file systems in memory that vanish with the host's m
 
 import json
 import os
+import shutil
 import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 OWN = Path("/run/netlab-host")
+CAP_NET_RAW = 1 << 13
 NEW_ROOT = Path("/home")
 """Of a Windows host. Its own empty folder by then, so that no folder is made in the machine's."""
 # fmt: off
@@ -47,6 +50,8 @@ def main() -> None:
     write(OWN / "host_key", wish["host_key"], 0o600)
     write(OWN / "authorized_keys", wish["authorized_key"], 0o644)
     config = write(OWN / "sshd_config", wish["sshd_config"], 0o600)
+    if wish["frames"] is not None:
+        let_send_frames(**wish["frames"])
     if wish["windows"] is None:
         home = Path(wish["home"])
         home.mkdir(mode=0o700)
@@ -88,6 +93,22 @@ def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mo
         memory(str(groups), "mode=0755,nosuid,nodev")
         own.mkdir()
     mount("-t", type, *(["-o", options] if options else []), "netlab", at)
+
+
+def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
+    """A login shell that hands CAP_NET_RAW, and nothing else, to all that it starts.
+
+    The right is a file's, of a copy of setpriv that nobody outside this host sees: its file system
+    is the only one of the host's own that rights of files hold on.
+    """
+    folder = Path(shell).parent
+    folder.mkdir()
+    memory(str(folder), "mode=0755,nodev")
+    given = Path(shutil.copy(setpriv, folder / "setpriv"))
+    given.chmod(0o755)
+    # capabilities(7): version 2, effective; permitted and inheritable, the lower halves first
+    os.setxattr(given, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
+    write(Path(shell), shell_text, 0o755)
 
 
 def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:

@@ -112,6 +112,7 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
         "rate": options.rates.get(host.name),
         "mtu": options.mtus.get(host.name),
         "cpu_share": host.cpu_share,
+        "frames": _sends_frames(host, options) or None,
     }
     return {
         "name": host.name,
@@ -132,7 +133,13 @@ def _own(host: LabHost, options: LabOptions) -> list[str]:
         words.append(f"MTU {options.mtus[host.name]}")
     if host.cpu_share is not None:
         words.append(f"{format_share(host.cpu_share)} of a CPU")
+    if _sends_frames(host, options):
+        words.append("may send frames of its own")
     return words
+
+
+def _sends_frames(host: LabHost, options: LabOptions) -> bool:
+    return options.frames and host.os == "L"
 
 
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
@@ -161,7 +168,8 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             with awake.held() if plan.is_shaped else nullcontext(()) as sleepless:
                 for host in plan.logins:
                     windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
-                    server.start(host, folder, client_key, windows, sleepless)
+                    frames = _sends_frames(host, options)
+                    server.start(host, folder, client_key, windows, sleepless, frames=frames)
             for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)

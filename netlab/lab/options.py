@@ -85,6 +85,8 @@ class LabOptions:
     """Host → rate in bit/s of its own test cable, where it is not ``rate``."""
     mtus: Mapping[str, int] = field(default_factory=dict)
     """Host → MTU in bytes of its own test cable, where it is not ``mtu``."""
+    frames: bool = False
+    """Whether the account of the Linux hosts may send frames of its own (CAP_NET_RAW)."""
 
     @property
     def routed(self) -> bool:

@@ -55,6 +55,12 @@ MaxSessions 64
 MaxStartups 200:30:400
 Subsystem sftp internal-sftp
 """
+FRAMES_SHELL = "/run/netlab-host/frames/shell"
+FRAMES_SHELL_TEXT = """\
+#!/bin/sh
+exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw {shell} "$@"
+"""
+"""The login shell of an account that may send frames: see inside.py."""
 PENALTIES_OFF = "PerSourcePenalties no\n"
 """From OpenSSH 9.8 on: or a controller killed often enough is locked out of its own lab."""
 
@@ -85,8 +91,12 @@ def start(
     authorized_key: str,
     windows: Mapping[str, Any] | None = None,
     inherited: Collection[int] = (),
+    *,
+    frames: bool = False,
 ) -> None:
     """Start the host's sshd; ``await_ready`` waits for it. ``windows``: see windows.wish_of.
+
+    ``frames``: a Linux host's account may send frames of its own.
 
     ``inherited`` are open files that are to stay open as long as the host is there.
     """
@@ -100,13 +110,14 @@ def start(
         "name": host.name,
         "home": f"/home/{host.user}",
         "uid": host.uid,
-        "etc": accounts(host),
+        "etc": accounts(host, frames=frames),
         "host_key": key.read_text(),
         "authorized_key": authorized_key + "\n",
         "sshd": program("sshd"),
         "sshd_config": config,
         "control_group": None if group is None else group.mount,
         "windows": windows,
+        "frames": _frames_of() if frames else None,
     }
     argv = _become_inside(host, group)
     with (folder / f"{host.name}.log").open("ab") as log:
@@ -144,7 +155,16 @@ def _become_inside(host: LabHost, group: quota.ControlGroup | None) -> list[str]
     return argv if group is None else group.entered(argv)
 
 
-def accounts(host: LabHost) -> dict[str, str]:
+def _frames_of() -> dict[str, str]:
+    text = FRAMES_SHELL_TEXT.format(shell=_shell())
+    return {"setpriv": program("setpriv"), "shell": FRAMES_SHELL, "shell_text": text}
+
+
+def _shell() -> str:
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+
+
+def accounts(host: LabHost, *, frames: bool = False) -> dict[str, str]:
     """The host's whole account files: root, the host's user, and whom sshd needs. By file name."""
     import pwd  # not on every system that can import this room
 
@@ -152,7 +172,7 @@ def accounts(host: LabHost) -> dict[str, str]:
         sshd = pwd.getpwnam("sshd").pw_uid
     except KeyError:
         sshd = host.uid + 1000
-    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    shell = FRAMES_SHELL if frames else _shell()
     if host.os == "W":
         shell = WINDOWS_SHELL
     return {

@@ -212,6 +212,7 @@ _FLAT: tuple[Fits, str] = (_is_flat, "a text, a number or a list of numbers")
 _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_TEXT, "type id role sequence receive_method receive_steering send_method latency_from close"),
     (_TEXT, "closed_by stack_stamps local_address peer_address opened congestion interface"),
+    (_TEXT, "receive_from"),
     (_WORD, "error"),
     (_TEXT, "detail key version build os os_release architecture clock capabilities"),
     (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),

@@ -24,7 +24,7 @@ _WORDS: Mapping[str, str] = {
         *(_("client-sends"), _("server-sends"), _("both")),
         *(_("blocking"), _("spinning"), _("polling")),
         *(_("reset"), _("orderly")),
-        *(_("plain"), _("batch"), _("packet"), _("frames")),
+        *(_("plain"), _("batch"), _("packet"), _("xdp"), _("frames")),
         *(_("stream"), _("round_trip"), _("connect")),
         *(_("payload_search"), _("throughput_search")),
     )

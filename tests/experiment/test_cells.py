@@ -19,6 +19,7 @@ from netlab.experiment.kinds import (
     RoundTrip,
     Stream,
     TestSettings,
+    ThroughputSearch,
 )
 from netlab.experiment.matrix import expand
 from netlab.experiment.settings import Level
@@ -187,13 +188,16 @@ SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
         (RoundTrip(**UDP, response_bytes=15, outstanding=2), "outstanding"),
         (RoundTrip(**SHORT, source_port=5000), "source_port"),
         (RoundTrip(**UDP, udp_checksum=False, ip_version=6), "udp_checksum"),
+        (Stream(**UDP, send_method="xdp", streams=2), "send_method"),
+        (ThroughputSearch(frame_bytes=64, send_method="xdp", streams=2), "send_method"),
+        (Stream(**UDP, receive_from="packet"), "receive_from"),
+        (Stream(**UDP, receive_from="packet", receive="blocking"), "receive_from"),
+        (ThroughputSearch(frame_bytes=64, receive_from="packet"), "receive_from"),
         (Connect(message_bytes=1, protocol="UDP"), "protocol"),
         (Connect(message_bytes=1, source_port=5000, close="orderly"), "source_port"),
     ],
 )
-def test_what_no_round_trip_or_connection_could_be_is_named(
-    setup: TestSettings, field: str
-) -> None:
+def test_what_no_test_could_be_is_named(setup: TestSettings, field: str) -> None:
     assert [name for name, _ in faults_of(setup)] == [field]
 
 
@@ -207,6 +211,9 @@ def test_what_no_round_trip_or_connection_could_be_is_named(
         RoundTrip(protocol="TCP", message_bytes=1, response_bytes=1 << 24, outstanding=1024),
         Connect(message_bytes=1, source_port=5000),
         PayloadSearch(protocol="UDP", ip_version=6),
+        Stream(**UDP, send_method="xdp", receive_from="packet", receive="polling"),
+        Stream(**UDP, receive_from="packet", receive="spinning", streams=2),
+        Stream(protocol="TCP", message_bytes=64, tcp_send_method="batch", streams=2),
     ],
 )
 def test_what_a_host_can_measure_has_no_fault(setup: TestSettings) -> None:

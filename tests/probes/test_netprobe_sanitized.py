@@ -52,6 +52,7 @@ STREAMS: list[dict[str, Any]] = [
     {"proto": "udp", "message_rate": 2000, "message": 12, "listener": "send"},
     {"proto": "udp", "message_rate": 2000, "count": 400, "send": {"method": "batch"}},
     {"proto": "udp", "message_rate": 2000, "send": {"method": "packet"}, "receive": {"poll": 1}},
+    {"proto": "udp", "message_rate": 2000, "send": {"method": "xdp"}, "message": 200},
     {"proto": "udp", "receive": {"spin": 1}, "dscp": 10},
 ]
 

@@ -18,20 +18,29 @@ static bool demand(struct test *test, const char *capability, const char *key, i
 bool methods_known(struct test *test)
 {
     const struct settings *settings = &test->settings;
+    if (settings->capture &&
+        !demand(test, "capture", "from", plat_frames_refusal(),
+                "taking frames takes Linux and the right to packet sockets (CAP_NET_RAW)"))
+        return false;
     if (settings->poll)
         return demand(test, "poll", "poll", 0, "this system's sleeps are too long");
     if (settings->method == METHOD_BATCH)
-        return demand(test, "batch", "method", 0, "this system takes one datagram a call");
+        return demand(test, "batch", "method", 0, "this system takes one message a call");
     if (settings->method == METHOD_PACKET)
         return demand(test, "packet", "method", plat_frames_refusal(),
                       "frames of our own take Linux and the right to packet sockets (CAP_NET_RAW)");
+    if (settings->method == METHOD_XDP)
+        return demand(test, "xdp", "method", plat_frames_refusal(),
+                      "frames by AF_XDP take Linux 5.4 and the right to packet sockets "
+                      "(CAP_NET_RAW)");
     return true;
 }
 
 const char *methods_of_sending(const struct settings *settings)
 {
     static const char *const words[] = {
-        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet"};
+        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet",
+        [METHOD_XDP] = "xdp"};
     return words[settings->method];
 }
 

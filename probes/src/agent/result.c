@@ -121,6 +121,8 @@ void result_receiving(struct test *test, struct json *record)
         json_u64(record, "sent_messages", test->sent_messages);
     if (test->settings.udp) {
         json_text(record, "receive_method", methods_of_receiving(&test->settings));
+        if (test->settings.capture)
+            json_text(record, "receive_from", "packet");
         json_text(record, "receive_steering",
                   samples->opened.steering[0] != 0 ? samples->opened.steering : NULL);
         add_accounting(test, record);
@@ -151,7 +153,7 @@ static bool sent_bytes(const struct test *test, uint64_t *bytes)
 static void add_method(struct test *test, struct json *record)
 {
     uint64_t calls = 0;
-    if (!test->settings.udp)
+    if (!test->settings.udp && test->settings.method == METHOD_PLAIN)
         return;
     json_text(record, "send_method", methods_of_sending(&test->settings));
     if (test->settings.method == METHOD_PLAIN)

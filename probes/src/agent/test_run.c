@@ -226,6 +226,7 @@ static void free_test(struct test *test)
     for (unsigned i = 0; i < test->settings.streams; i++) {
         free(test->stream[i].buffer);
         send_batch_free(test->stream[i].batch);
+        plat_capture_close(&test->stream[i].capture);
         ask_free(test->stream[i].ask);
         mirror_free(test->stream[i].mirror);
     }

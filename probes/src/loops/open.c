@@ -52,7 +52,7 @@ static bool set_options(struct test *test, plat_socket socket)
         return false;
     if (settings->nodelay && !want(test, plat_option_set(socket, PLAT_NODELAY, 1), "nodelay"))
         return false;
-    if ((settings->dont_fragment || settings->method == METHOD_PACKET) &&
+    if ((settings->dont_fragment || settings->method >= METHOD_PACKET) &&
         !want(test, plat_option_set(socket, PLAT_DONT_FRAGMENT, 1), "dont_fragment"))
         return false;
     if (settings->no_checksum && !want(test, plat_set_no_checksum(socket), "no_checksum"))

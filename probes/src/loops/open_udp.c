@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "loops/traffic.h"
+#include "pure/datagram.h"
 #include "test/records.h"
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
@@ -43,6 +45,26 @@ static void clear_queue(struct stream *stream, const struct plat_address *peer)
         stream->unexpected += !plat_address_equal(&from, peer);
 }
 
+/* Before the peer is told that it may send. */
+static bool open_capture(struct test *test, struct stream *stream)
+{
+    const size_t room = traffic_room(&test->settings);
+    unsigned mtu_bytes;
+    if (!test->settings.capture)
+        return true;
+    const bool v6 = plat_address_v6(&test->settings.bind) || plat_address_v6(&test->settings.to[0]);
+    if (plat_path_mtu(stream->socket, &mtu_bytes) &&
+        datagram_ip_bytes(v6) + test->settings.message_bytes > mtu_bytes) {
+        test_fail_saying(test, "message-too-long", 0, "message",
+                         "more than one frame takes: frames are not put together");
+        return false;
+    }
+    int error = plat_capture_open(&stream->capture, stream->socket, room);
+    if (error != 0)
+        test_fail_key(test, plat_word(error), error, "from");
+    return error == 0;
+}
+
 /* The peer is known: the kernel keeps all others out from here on. */
 static bool bind_to_peer(struct test *test, struct stream *stream, const struct plat_address *peer)
 {
@@ -53,6 +75,8 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
         return false;
     }
     clear_queue(stream, peer);
+    if (!open_capture(test, stream))
+        return false;
     dataport_control_write(answer, DATAPORT_ANSWER, stream->number, test->settings.token, 0);
     plat_send(stream->socket, answer, sizeof answer);
     return true;
@@ -187,6 +211,8 @@ bool open_udp_connect(struct test *test)
             test_fail_system(test, error, "connect");
             return false;
         }
+        if (!open_capture(test, stream))
+            return false;
     }
     for (unsigned i = 0; i < test->settings.streams && !test->settings.echo; i++)
         if (!greet(&test->stream[i], test->stream[i].socket, open_until_ns(test)))

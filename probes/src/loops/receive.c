@@ -132,7 +132,7 @@ static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch, b
 {
     if (waits && !look_is_due(stream))
         return plat_receive_many(stream->socket, batch, true);
-    ptrdiff_t got = plat_receive_many(stream->socket, batch, false);
+    ptrdiff_t got = traffic_take_many(stream, batch);
     count_look(stream, got);
     return !waits || got >= 0 || !plat_is_transient((int)-got)
                ? got

@@ -28,10 +28,9 @@ static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due
     return put;
 }
 
-/* With a count the connection ends in order: our end goes out, theirs comes back. */
-static void finish_tcp(struct stream *stream, uint64_t sent)
+/* Our end goes out, theirs comes back. */
+void send_finish_tcp(struct stream *stream)
 {
-    (void)sent;
     if (stream->test->settings.count == 0 || test_halted(stream->test))
         return;
     plat_finish(stream->socket);
@@ -39,6 +38,12 @@ static void finish_tcp(struct stream *stream, uint64_t sent)
     do
         got = plat_receive(stream->socket, stream->buffer, stream->test->settings.message_bytes);
     while (got > 0 || (got < 0 && plat_is_transient((int)-got) && !test_halted(stream->test)));
+}
+
+static void finish_tcp(struct stream *stream, uint64_t sent)
+{
+    (void)sent;
+    send_finish_tcp(stream);
 }
 
 /* ---- UDP ---- */

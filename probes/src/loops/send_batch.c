@@ -1,6 +1,7 @@
-/* The sending loop hands over many messages a call, as datagrams or as whole frames. Datagrams go
- * by the stream's own socket, frames past the system's UDP and IP. Paced, a call takes what is
- * due, and no message goes before its time; unpaced, as many as there are places. */
+/* The sending loop hands over many messages a call, of TCP, as datagrams or as whole frames. All but
+ * frames go by the stream's own socket, these past the system's UDP and IP by a socket of theirs or
+ * from a ring. Paced, a call takes what is due, and no message goes before its time; unpaced, as many as
+ * there are places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ _Static_assert(DATAGRAM_HEADERS_MAX == PLAT_HEADERS, "what is caught has room");
 struct send_batch {
     struct plat_batch places; /* each holds headers and a message, and is sent as it stands */
     plat_socket frames;       /* PLAT_NO_SOCKET: messages go by the stream's own socket */
+    struct plat_ring ring;    /* without places: messages go by a socket */
     struct datagram datagram; /* of frames; else without headers */
     uint64_t calls;           /* that took something */
 };
@@ -25,7 +27,7 @@ bool send_batch_prepare(struct stream *stream)
     stream->batch = batch;
     if (batch == NULL)
         return false;
-    batch->frames = PLAT_NO_SOCKET;
+    batch->frames = batch->ring.socket = PLAT_NO_SOCKET;
     batch->places.count = traffic_batch(settings);
     batch->places.bytes = calloc(batch->places.count, PLAT_HEADERS + settings->message_bytes);
     return batch->places.bytes != NULL;
@@ -36,6 +38,7 @@ void send_batch_free(struct send_batch *batch)
     if (batch == NULL)
         return;
     plat_close(batch->frames);
+    plat_ring_close(&batch->ring);
     free(batch->places.bytes);
     free(batch);
 }
@@ -64,7 +67,11 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
     if (!fits(stream, v6))
         return false;
     dataport_control_write(control, DATAPORT_ANSWER, stream->number, test->settings.token, 0);
-    int error = plat_frames_open(&batch->frames, stream->socket, control, sizeof control, &caught);
+    const size_t length = sizeof control;
+    const bool from_ring = test->settings.method == METHOD_XDP;
+    int error =
+        from_ring ? plat_ring_open(&batch->ring, stream->socket, size, control, length, &caught)
+                  : plat_frames_open(&batch->frames, stream->socket, control, length, &caught);
     if (error == PLAT_NO_WIRE)
         test_fail_saying(test, "capability-missing", 0, "method",
                          "frames of our own do not pass loopback");
@@ -77,16 +84,23 @@ static bool open_frames(struct stream *stream, struct send_batch *batch)
     return !test_failed(test);
 }
 
+static unsigned char *place_of(const struct send_batch *batch, unsigned number)
+{
+    return batch->ring.count > 0 ? plat_ring_place(&batch->ring, number)
+                                 : batch->places.bytes + number * batch->places.room;
+}
+
 /* Every place gets a whole message: from one to the next only its header changes. */
 static bool fill_places(struct stream *stream)
 {
     struct send_batch *batch = stream->batch;
     const size_t size = stream->test->settings.message_bytes;
-    if (stream->test->settings.method == METHOD_PACKET && !open_frames(stream, batch))
+    if (stream->test->settings.method >= METHOD_PACKET && !open_frames(stream, batch))
         return false;
     batch->places.room = batch->datagram.header_bytes + size;
-    for (unsigned i = 0; i < batch->places.count; i++) {
-        unsigned char *place = batch->places.bytes + i * batch->places.room;
+    const unsigned count = batch->ring.count > 0 ? batch->ring.count : batch->places.count;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned char *place = place_of(batch, i);
         memcpy(place, batch->datagram.headers, batch->datagram.header_bytes);
         memcpy(place + batch->datagram.header_bytes, stream->buffer, size);
     }
@@ -98,28 +112,30 @@ static bool fill_places(struct stream *stream)
 static void write_message(struct stream *stream, unsigned at, uint64_t sequence, uint64_t due_ns)
 {
     const struct send_batch *batch = stream->batch;
-    unsigned char *place = batch->places.bytes + at * batch->places.room;
+    unsigned char *place = place_of(batch, at);
     dataport_data_write(place + batch->datagram.header_bytes, stream->test->settings.message_bytes,
                         stream->tag, stream->number, sequence, due_ns);
     if (batch->datagram.header_bytes > 0)
         datagram_seal(&batch->datagram, place);
 }
 
-/* Writes what the next call is to take: `most` at most. 0: halted. */
+/* Writes what the next call is to take: `most` at most. 0: halted. Messages of TCP are all alike. */
 static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
 {
+    const bool udp = stream->test->settings.udp;
     unsigned ready = 0;
     uint64_t due_ns, now_ns;
     if (stream->test->settings.rate_numerator == 0) {
         now_ns = plat_now_ns();
-        for (; ready < most; ready++)
+        for (; udp && ready < most; ready++)
             write_message(stream, ready, sent + ready, now_ns);
-        return ready;
+        return most;
     }
     if (!send_wait_until_due(stream, &due_ns, &now_ns))
         return 0;
     do {
-        write_message(stream, ready, sent + ready, due_ns);
+        if (udp)
+            write_message(stream, ready, sent + ready, due_ns);
         pacing_sent(&stream->pacing, now_ns);
         ready++;
     } while (ready < most && pacing_now(&stream->pacing, now_ns, &due_ns));
@@ -134,7 +150,9 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     struct send_batch *batch = stream->batch;
     const plat_socket socket = batch->frames != PLAT_NO_SOCKET ? batch->frames : stream->socket;
     for (unsigned done = 0; done < ready;) {
-        ptrdiff_t put = plat_send_many(socket, &batch->places, done, ready - done);
+        ptrdiff_t put = batch->ring.count > 0
+                            ? plat_ring_send(&batch->ring, ready, batch->places.room)
+                            : plat_send_many(socket, &batch->places, done, ready - done);
         if (put <= 0)
             return send_may_go_on(stream, (int)-put, *sent, paced ? ready - done : 1);
         const bool first = *sent == 0;
@@ -148,27 +166,92 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
+/* All of them, by as many calls as it takes, but for a halt: then what went of a message counts as
+ * bytes. False: the loop ends. */
+static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
+{
+    const size_t size = stream->test->settings.message_bytes;
+    const uint64_t before = *sent;
+    for (size_t done = 0; done < ready * size;) {
+        ptrdiff_t put = plat_send_gathered(stream->socket, stream->buffer, size, ready, done);
+        if (put <= 0 && (!plat_is_transient((int)-put) || test_halted(stream->test))) {
+            stream->partial_bytes = done % size;
+            return send_may_go_on(stream, (int)-put, *sent, ready - (unsigned)(done / size));
+        }
+        if (put <= 0)
+            continue;
+        stream->batch->calls++;
+        done += (size_t)put;
+        *sent = before + done / size;
+        send_count(stream, *sent, *sent * size);
+        if (before == 0 && done == (size_t)put)
+            traffic_begun(stream);
+    }
+    return true;
+}
+
+/* How many messages the next call may take. 0: there was no room in time. */
+static unsigned room_of(struct send_batch *batch, uint64_t left)
+{
+    unsigned most = batch->places.count;
+    if (batch->ring.count > 0) {
+        const unsigned free = plat_ring_free(&batch->ring);
+        most = free < most ? free : most;
+    }
+    return left < most ? (unsigned)left : most;
+}
+
+/* What the ring has to say where it got no room. */
+static bool nudge(struct stream *stream, uint64_t sent)
+{
+    ptrdiff_t put = plat_ring_send(&stream->batch->ring, 0, 0);
+    return put == 0 || send_may_go_on(stream, (int)-put, sent, 0);
+}
+
+/* A frame that the interface dropped has its number, and is sent and lost; one that nobody took is
+ * not sent. */
+static void end_ring(struct stream *stream, uint64_t *sent)
+{
+    struct plat_ring *ring = &stream->batch->ring;
+    if (ring->count == 0)
+        return;
+    *sent -= plat_ring_left(ring);
+    stream->local_drops += ring->dropped;
+    send_count(stream, *sent, *sent * stream->test->settings.message_bytes);
+}
+
 void send_batch_run(struct stream *stream)
 {
     struct test *test = stream->test;
     const uint64_t limit = traffic_share(stream);
-    const unsigned places = stream->batch->places.count;
     uint64_t sent = 0;
-    bool on = fill_places(stream);
+    const bool udp = test->settings.udp;
+    bool on = !udp || fill_places(stream);
     traffic_wait_for_start(test);
     stream->tried_ns = plat_now_ns();
     if (test->settings.rate_numerator != 0)
         pacing_init(&stream->pacing, stream->tried_ns, test->settings.rate_numerator,
                     test->settings.rate_denominator, test->settings.burst);
     while (on && sent < limit && !test_halted(test)) {
-        const uint64_t left = limit - sent;
-        const unsigned ready = gather(stream, sent, left < places ? (unsigned)left : places);
+        const unsigned room = room_of(stream->batch, limit - sent);
+        if (room == 0) {
+            on = nudge(stream, sent);
+            continue;
+        }
+        const unsigned ready = gather(stream, sent, room);
         if (sent == 0)
             stream->first_ns = plat_now_ns();
-        on = ready > 0 && hand_over(stream, ready, &sent);
+        on = ready > 0 &&
+             (udp ? hand_over(stream, ready, &sent) : hand_over_tcp(stream, ready, &sent));
     }
+    end_ring(stream, &sent);
     atomic_store(&stream->last_send_ns, plat_now_ns());
-    traffic_end_markers(stream, sent);
+    if (udp) {
+        traffic_end_markers(stream, sent);
+        return;
+    }
+    send_count(stream, sent, sent * test->settings.message_bytes + stream->partial_bytes);
+    send_finish_tcp(stream);
 }
 
 uint64_t send_batch_calls(const struct stream *stream)

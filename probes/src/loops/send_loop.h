@@ -13,6 +13,9 @@ bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_
 /* So many messages have gone out by now: for those who read the counters. */
 void send_count(struct stream *stream, uint64_t sent, uint64_t bytes);
 
+/* TCP, behind the last message: with a count the connection ends in order. */
+void send_finish_tcp(struct stream *stream);
+
 /* Room for the messages of one call. False: no memory. */
 bool send_batch_prepare(struct stream *stream);
 void send_batch_free(struct send_batch *batch);

@@ -15,9 +15,10 @@ size_t traffic_room(const struct settings *settings)
 /* No more than a processor's cache holds. */
 unsigned traffic_batch(const struct settings *settings)
 {
-    if (!settings->udp || (settings->role != ROLE_RECEIVE && settings->method == METHOD_PLAIN))
+    const bool takes_many = settings->udp && settings->role == ROLE_RECEIVE;
+    if (!takes_many && settings->method == METHOD_PLAIN)
         return 1;
-    size_t count = BATCH_BYTES / traffic_room(settings);
+    size_t count = BATCH_BYTES / (settings->udp ? traffic_room(settings) : settings->message_bytes);
     return count < 1 ? 1 : count > PLAT_BATCH ? PLAT_BATCH : (unsigned)count;
 }
 
@@ -59,6 +60,13 @@ ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room)
 {
     return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
                                        : plat_receive(stream->socket, into, room);
+}
+
+ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch)
+{
+    return stream->test->settings.capture
+               ? plat_capture_take(&stream->capture, stream->socket, batch)
+               : plat_receive_many(stream->socket, batch, false);
 }
 
 ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,

@@ -29,6 +29,8 @@ bool traffic_control(struct stream *stream, const unsigned char *datagram, size_
                      struct dataport_control *out);
 /* One receive call on the stream's socket, without blocking where the test spins. */
 ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room);
+/* UDP: takes what has come, out of the stream's socket or its frames, without waiting. */
+ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch);
 /* TCP: sends all of it, by as many calls as it takes. `length`, or what the last call returned that
  * took nothing: then the test is halted or the connection has failed; *done is what went before. */
 ptrdiff_t traffic_send_all(const struct test *test, plat_socket socket, const void *bytes,

@@ -234,6 +234,11 @@ ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool w
  * 1 or more, or the negative error number of the first; of an error behind it the next call tells. */
 ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
                          unsigned count);
+/* TCP: sends `count` messages (PLAT_BATCH at most) that are all alike, without the first `done` bytes of
+ * all of them: by one call with a place for each where the system has such a call (capability
+ * "batch"), else one message. Returns the bytes that it took, or the negative error number. */
+ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
+                             size_t done);
 /* UDP before plat_connect. */
 ptrdiff_t plat_receive_from(plat_socket socket, void *into, size_t capacity,
                             struct plat_address *from);
@@ -299,24 +304,6 @@ bool plat_is_transient(int error);        /* nothing happened: interrupted, time
 bool plat_is_peer_gone(int error);        /* reset, refused, silent, or closed by our own plat_wake */
 bool plat_is_unreachable(int error);      /* a host or router says that there is no way; it may pass */
 bool plat_is_address_in_use(int error);
-
-/* ---- frames of our own, past the system's UDP and IP: capability "packet" ---- */
-
-#define PLAT_HEADERS 128
-struct plat_headers {
-    unsigned char bytes[PLAT_HEADERS]; /* link, IP, UDP, as they left */
-    unsigned length;
-};
-/* Sends `bytes` on a connected UDP socket and catches the headers in front of them in the frame in
- * which they leave. *out is a socket that puts whole frames on the same interface, by plat_send and
- * plat_send_many, with the send buffer and the send timeout of `udp`; it receives nothing. 0 or an
- * error, PLAT_NO_WIRE for one: what leaves by loopback is taken from the system alone. */
-#define PLAT_NO_WIRE (-3)
-int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
-                     struct plat_headers *headers);
-/* What a system that has such sockets refuses them to this account for, which its administrator can
- * change. 0: nothing, or it has none. */
-int plat_frames_refusal(void);
 
 /* ---- time in the stack: stamps of datagrams, capability "stamps" ---- */
 

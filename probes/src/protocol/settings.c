@@ -21,7 +21,7 @@
 const char *const settings_keys[] = {
     COMMON_KEYS, "window_open_ns", "window_close_ns", "rate",     "message_rate",
     "burst",     "streams",        "receive_call",    "interval", "drain",
-    "method",    "poll",           NULL};
+    "method",    "poll",           "from",         NULL};
 const char *const settings_ask_keys[] = {
     COMMON_KEYS, "response", "outstanding", "message_rate", "timeout",
     "keep",      "peer",     "no_checksum", "close",        NULL};
@@ -136,16 +136,31 @@ static void read_role(struct keys *keys, struct settings *out)
                                      : (kind == 0 ? KIND_STREAM : KIND_CHECK);
 }
 
+/* Nothing wakes who takes frames; and only a message's number says that it has come before. */
+static void read_source(struct keys *keys, struct settings *out)
+{
+    static const char *const sources[] = {"socket", "packet"};
+    unsigned source = 0;
+    keys_note(keys, request_choice(keys->request, "from", sources, 2, &source), "from",
+              "socket or packet");
+    out->capture = source == 1;
+    if (out->capture && (!out->udp || out->role != ROLE_RECEIVE || !(out->poll || out->spin)))
+        keys_note(keys, "bad-value", "from", "packet only of who polls or spins, over UDP");
+}
+
 static void read_methods(struct keys *keys, struct settings *out)
 {
-    static const char *const methods[] = {"plain", "batch", "packet"};
+    static const char *const methods[] = {"plain", "batch", "packet", "xdp"};
     unsigned method = METHOD_PLAIN;
-    keys_note(keys, request_choice(keys->request, "method", methods, 3, &method), "method",
-              "plain, batch or packet");
+    keys_note(keys, request_choice(keys->request, "method", methods, 4, &method), "method",
+              "plain, batch, packet or xdp");
     out->method = (enum method)method;
     out->poll = keys_flag(keys, "poll");
-    if (out->method != METHOD_PLAIN && (!out->udp || out->role != ROLE_SEND))
-        keys_note(keys, "bad-value", "method", "batch and packet only of who sends over UDP");
+    if (out->method != METHOD_PLAIN && out->role != ROLE_SEND)
+        keys_note(keys, "bad-value", "method", "batch, packet and xdp only of who sends");
+    if (out->method >= METHOD_PACKET && !out->udp)
+        keys_note(keys, "bad-value", "method", "packet and xdp only of who sends over UDP");
+    read_source(keys, out);
     if (out->poll && (!out->udp || out->role != ROLE_RECEIVE))
         keys_note(keys, "bad-value", "poll", "only of who receives over UDP");
     if (out->poll && out->spin)
@@ -170,6 +185,8 @@ static void check_together(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "nodelay", "UDP does not delay");
     if (!out->udp && out->dont_fragment)
         keys_note(keys, "bad-value", "dont_fragment", "TCP sees to its segments' size itself");
+    if (out->method == METHOD_XDP && out->streams > 1)
+        keys_note(keys, "bad-value", "method", "xdp has one stream: each takes a queue for itself");
     if (out->count > 0 && out->count < out->streams)
         keys_note(keys, "bad-value", "count", "fewer messages than streams");
     if (keys_given(keys, "drain") && (!out->udp || out->role != ROLE_RECEIVE))

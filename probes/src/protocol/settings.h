@@ -24,11 +24,12 @@ enum kind {
     KIND_CONNECT     /* the same, with a TCP connection for each */
 };
 
-/* How a sender of datagrams hands them to its system. */
+/* How a sender hands its messages to its system. */
 enum method {
     METHOD_PLAIN,
-    METHOD_BATCH, /* many by one call */
-    METHOD_PACKET /* the same as frames of our own */
+    METHOD_BATCH,  /* many by one call */
+    METHOD_PACKET, /* the same as frames of our own */
+    METHOD_XDP     /* frames of our own from memory that the system reads */
 };
 
 struct settings {
@@ -39,7 +40,8 @@ struct settings {
     bool by_hand; /* there is no controller */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;
-    bool poll; /* a receiver looks at intervals, and is never woken */
+    bool poll;    /* a receiver looks at intervals, and is never woken */
+    bool capture; /* a receiver takes frames before the system's UDP and IP */
     uint32_t message_bytes; /* of a round trip: the request's */
     uint64_t count;       /* 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;

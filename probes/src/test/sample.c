@@ -78,7 +78,8 @@ void sample_queues(struct test *test, struct queue *queue)
     queue->bytes = 0;
     for (unsigned i = 0; queue->known && i < test->settings.streams; i++) {
         uint64_t bytes = 0;
-        queue->known = plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
+        queue->known = !test->settings.capture &&
+                       plat_queue_bytes(test->stream[i].socket, test->settings.udp, &bytes);
         queue->bytes += bytes;
     }
 }
@@ -114,7 +115,8 @@ void sample_fill(struct test *test, struct fill *fill)
     uint64_t memory_bytes = 0, most_bytes = 0;
     for (unsigned i = 0; i < test->settings.streams; i++) {
         uint64_t memory, most;
-        if (!plat_queue_fill(test->stream[i].socket, &memory, &most))
+        if (test->settings.capture ||
+            !plat_queue_fill(test->stream[i].socket, &memory, &most))
             return;
         memory_bytes += memory;
         most_bytes += most;
@@ -166,6 +168,10 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
     closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
     for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
         uint64_t drops;
+        if (test->settings.capture) { /* the socket itself is to drop all */
+            closing->queue_drops += plat_capture_drops(&test->stream[i].capture);
+            continue;
+        }
         closing->drops = plat_queue_drops(test->stream[i].socket, &drops);
         closing->queue_drops += closing->drops ? drops : 0;
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platform/frames.h"
 #include "platform/plat.h"
 #include "protocol/settings.h"
 #include "pure/call_time.h"
@@ -65,6 +66,7 @@ struct stream {
     struct pacing pacing;
     struct calltime calls; /* of a sender: what its send calls take */
     struct sequence sequence;
+    struct plat_capture capture; /* of a receiver of frames */
     struct send_batch *batch; /* of a sender of many messages a call, else NULL */
     struct ask *ask;       /* of an asker, else NULL */
     struct mirror *mirror; /* of a mirror, else NULL */

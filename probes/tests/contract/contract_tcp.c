@@ -94,6 +94,30 @@ TEST(bytes_go_both_ways_over_ipv6)
         printf("  no IPv6 loopback here\n");
 }
 
+/* From any byte of them on, of which a message may be cut. */
+TEST(messages_that_are_alike_are_sent_together)
+{
+    struct pair pair;
+    char text[32] = "";
+    size_t done = 1;
+    open_listener(&pair, "127.0.0.1");
+    connect_pair(&pair);
+    while (done < 12) {
+        ptrdiff_t put = plat_send_gathered(pair.caller, "abc", 3, 4, done);
+        CHECK(put == (ptrdiff_t)(12 - done) || (!capable("batch") && put > 0));
+        if (put <= 0)
+            break;
+        done += (size_t)put;
+    }
+    plat_finish(pair.caller);
+    size_t got = 0;
+    for (ptrdiff_t more = 1; more > 0 && got < sizeof text; got += more > 0 ? (size_t)more : 0)
+        more = plat_receive(pair.called, text + got, sizeof text - got);
+    CHECK_U64(got, 11);
+    CHECK(memcmp(text, "bcabcabcabc", 11) == 0);
+    close_pair(&pair);
+}
+
 TEST(who_listens_nowhere_refuses)
 {
     struct pair pair;
@@ -337,6 +361,7 @@ const struct unit_test contract_tcp_tests[] = {
     ENTRY(a_low_water_mark_is_waited_for_until_the_time_limit),
     ENTRY(bytes_go_both_ways_over_ipv4),
     ENTRY(bytes_go_both_ways_over_ipv6),
+    ENTRY(messages_that_are_alike_are_sent_together),
     ENTRY(who_listens_nowhere_refuses),
     ENTRY(a_port_in_use_is_known_as_such),
     ENTRY(a_reset_is_read_as_a_peer_that_is_gone),

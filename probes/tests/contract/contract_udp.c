@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "platform/frames.h"
+
 static void open_udp(plat_socket *socket, struct plat_address *address)
 {
     CHECK(plat_address_parse("127.0.0.1", 0, address));
@@ -149,6 +151,70 @@ TEST(there_are_no_frames_of_our_own_over_loopback)
     plat_close(other);
 }
 
+/* The same of those from memory. */
+TEST(there_are_no_frames_from_memory_over_loopback)
+{
+    struct plat_headers headers;
+    struct plat_ring ring;
+    plat_socket one, other;
+    struct plat_address here, there;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    int error = plat_ring_open(&ring, other, 64, "which way?", 10, &headers);
+    CHECK(error != 0 && ring.count == 0 && ring.socket == PLAT_NO_SOCKET);
+    if (capable("xdp"))
+        CHECK(error == PLAT_NO_WIRE || emulated);
+    else
+        CHECK(error == PLAT_NO_WIRE || strcmp(plat_word(error), "capability-missing") == 0 ||
+              strcmp(plat_word(error), "permission-denied") == 0);
+    plat_ring_close(&ring);
+    CHECK_U64(plat_ring_free(&ring) + plat_ring_left(&ring), 0);
+    CHECK(plat_ring_place(&ring, 0) == NULL && plat_ring_send(&ring, 0, 64) < 0);
+    plat_close(one);
+    plat_close(other);
+}
+
+/* Over loopback a frame passes once out and once in. */
+TEST(frames_that_arrive_are_taken_in_place_of_the_socket)
+{
+    unsigned char bytes[4 * 16];
+    struct plat_batch batch = {.bytes = bytes, .room = 16, .count = 4};
+    struct plat_capture capture;
+    plat_socket one, other;
+    struct plat_address here, there;
+    open_udp(&one, &here);
+    open_udp(&other, &there);
+    CHECK_ERROR(plat_connect(other, &here, soon_ns(1000)));
+    CHECK_ERROR(plat_connect(one, &there, soon_ns(1000)));
+    int error = plat_capture_open(&capture, one, 16);
+    if (error != 0) {
+        CHECK(!capable("capture") || emulated);
+        CHECK(emulated || strcmp(plat_word(error), "capability-missing") == 0 ||
+              strcmp(plat_word(error), "permission-denied") == 0);
+    } else {
+        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, one, &batch)));
+        CHECK_U64((uint64_t)plat_send(other, "first", 5), 5);
+        CHECK_U64((uint64_t)plat_send(other, "second", 6), 6);
+        uint64_t until_ns = soon_ns(5000);
+        ptrdiff_t taken = 0, got;
+        do {
+            batch.bytes = bytes + (size_t)taken * batch.room;
+            batch.count = 4 - (unsigned)taken;
+            got = plat_capture_take(&capture, one, &batch);
+            taken += got > 0 ? got : 0;
+        } while (taken < 2 && plat_now_ns() < until_ns);
+        CHECK_U64((uint64_t)taken, 2);
+        CHECK(memcmp(bytes, "first", 5) == 0 && memcmp(bytes + 16, "second", 6) == 0);
+        CHECK(plat_is_transient(-(int)plat_capture_take(&capture, one, &batch)));
+        CHECK(plat_is_transient(-(int)plat_receive_now(one, bytes, sizeof bytes)));
+        CHECK_U64(plat_capture_drops(&capture), 0);
+    }
+    plat_capture_close(&capture);
+    plat_close(one);
+    plat_close(other);
+}
+
 /* Who has the capability is refused nothing; a system without such sockets tells of no right. */
 TEST(a_right_to_frames_of_our_own_is_refused_or_had)
 {
@@ -260,6 +326,8 @@ const struct unit_test contract_udp_tests[] = {
     ENTRY(datagrams_that_stand_in_the_queue_are_taken_together),
     ENTRY(places_of_a_batch_are_sent_in_their_order),
     ENTRY(there_are_no_frames_of_our_own_over_loopback),
+    ENTRY(there_are_no_frames_from_memory_over_loopback),
+    ENTRY(frames_that_arrive_are_taken_in_place_of_the_socket),
     ENTRY(a_right_to_frames_of_our_own_is_refused_or_had),
     ENTRY(what_no_datagram_can_carry_is_too_long),
     ENTRY(a_closed_port_does_not_break_the_socket),

@@ -16,7 +16,7 @@ from runners import Runner
 
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
-    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|poll|batch|packet|xdp"
 )
 
 
@@ -38,7 +38,7 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
     if runner.windows:
         assert hello["clock"] == "QueryPerformanceCounter"
         assert hello["os_release"].startswith("10.0.")
-        lacking = {"congestion", "dscp", "queue-drops", "raw-clock", "batch", "packet"}
+        lacking = {"congestion", "dscp", "queue-drops", "raw-clock", "batch", "packet", "xdp"}
         assert not lacking & set(words)
         assert "tcp-info" not in words  # wine refuses SIO_TCP_INFO, and says so
     else:
@@ -175,7 +175,7 @@ def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
             asked = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
             assert (asked["error"], asked["key"]) == ("capability-missing", key)
             assert asked["errno"] == 10042
-        for method in ("batch", "packet"):
+        for method in ("batch", "packet", "xdp"):
             asked = agent.ask("send", proto="udp", to="127.0.0.1:9", token=TOKEN, method=method)
             assert (asked["error"], asked["key"]) == ("capability-missing", "method")
             assert "errno" not in asked

@@ -55,9 +55,9 @@ SOURCE = PROBES / "src"
 
 
 def contract_functions() -> set[str]:
-    text = re.sub(
-        r"/\*.*?\*/", "", (PROBES / "src/platform/plat.h").read_text(encoding="utf-8"), flags=re.S
-    )
+    headers = (PROBES / "src/platform" / name for name in ("plat.h", "frames.h"))
+    text = "".join(path.read_text(encoding="utf-8") for path in headers)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     names = set(re.findall(r"^[a-z][\w \*]*?\b(plat_\w+)\(", text, re.MULTILINE))
     assert len(names) > 60
     return names

@@ -9,6 +9,8 @@
 #include <sys/select.h>
 #include <sys/time.h>
 
+#include "platform/frames.h"
+
 const int plat_buffer_factor = 1;
 
 /* A blocked receive looks up this often, where `shutdown` should not wake it. */
@@ -198,6 +200,71 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
 
 int plat_frames_refusal(void)
 {
+    return 0;
+}
+
+int plat_capture_open(struct plat_capture *out, plat_socket udp, size_t message_bytes)
+{
+    (void)udp;
+    (void)message_bytes;
+    *out = (struct plat_capture){.socket = PLAT_NO_SOCKET};
+    return ENOPROTOOPT;
+}
+
+void plat_capture_close(struct plat_capture *capture)
+{
+    (void)capture;
+}
+
+ptrdiff_t plat_capture_take(struct plat_capture *capture, plat_socket udp, struct plat_batch *batch)
+{
+    (void)capture;
+    (void)udp;
+    (void)batch;
+    return -ENOPROTOOPT;
+}
+
+uint64_t plat_capture_drops(struct plat_capture *capture)
+{
+    return capture->drops;
+}
+
+int plat_ring_open(struct plat_ring *out, plat_socket udp, size_t message_bytes, const void *bytes,
+                   size_t length, struct plat_headers *headers)
+{
+    (void)message_bytes;
+    *out = (struct plat_ring){.socket = PLAT_NO_SOCKET};
+    return plat_frames_open(&out->socket, udp, bytes, length, headers);
+}
+
+void plat_ring_close(struct plat_ring *ring)
+{
+    (void)ring;
+}
+
+unsigned plat_ring_free(struct plat_ring *ring)
+{
+    (void)ring;
+    return 0;
+}
+
+unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
+{
+    (void)number;
+    return ring->bytes; /* none */
+}
+
+ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
+{
+    (void)ring;
+    (void)count;
+    (void)length;
+    return -ENOPROTOOPT;
+}
+
+unsigned plat_ring_left(struct plat_ring *ring)
+{
+    (void)ring;
     return 0;
 }
 

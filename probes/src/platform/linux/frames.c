@@ -1,4 +1,4 @@
-/* Sends frames of our own on Linux, by packet sockets. Which way they take and what stands in
+/* Sends frames of our own on Linux, and takes those that arrive, by packet sockets. Which way they take and what stands in
  * their headers is the kernel's to say: a datagram of the test's own socket is caught as it
  * leaves, and its headers serve those that follow. What a link does with frames it does with
  * these as well, for they pass the interface's queueing discipline; what they do not pass is the
@@ -7,13 +7,19 @@
 #include "platform/posix/posix.h"
 
 #include <linux/filter.h>
-#include <linux/if_arp.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "platform/frames.h"
 #include "platform/linux/linux.h"
+#include "pure/big_endian.h"
+#include "pure/datagram.h"
 
 #define TRIES 3
 #define TRY_NS 100000000
@@ -91,8 +97,8 @@ static int catch_own(int catcher, plat_socket udp, const void *bytes, size_t len
 
 /* ---- opening ---- */
 
-static int find_way(plat_socket udp, const void *bytes, size_t length,
-                    struct plat_headers *headers, int *interface)
+int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers, int *interface)
 {
     struct sockaddr_ll from = {.sll_ifindex = 0};
     int catcher = open_deaf();
@@ -115,7 +121,7 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
 {
     int interface = 0, buffer = 0;
     *out = PLAT_NO_SOCKET;
-    int error = find_way(udp, bytes, length, headers, &interface);
+    int error = linux_frames_way(udp, bytes, length, headers, &interface);
     if (error != 0)
         return error;
     int opened = open_deaf();
@@ -143,4 +149,219 @@ int plat_frames_refusal(void)
     int error = attach_filter(trial);
     close(trial);
     return error;
+}
+
+/* ---- what arrives: a ring of slots that the kernel fills ---- */
+
+#define BLOCK_BYTES 65536u
+#define BLOCKS_MOST 512u
+#define SLOT_HEAD 80u /* what stands before the packet: packet_mmap, version 2, SOCK_DGRAM */
+#define CHECKSUM_IS_RIGHT (1u << 7) /* TP_STATUS_CSUM_VALID, since 4.0 */
+#define UDP_BYTES 8u
+#define UDP_PROTOCOL 17
+
+struct code {
+    struct sock_filter line[40];
+    unsigned count;
+};
+
+static const unsigned char *address_bytes(const struct plat_address *address)
+{
+    return plat_address_v6(address)
+               ? ((const struct sockaddr_in6 *)address->at.bytes)->sin6_addr.s6_addr
+               : (const unsigned char *)&((const struct sockaddr_in *)address->at.bytes)->sin_addr;
+}
+
+/* What is loaded is that value, or the packet is not ours: where to jump then is not known yet. */
+static void must_be(struct code *code, unsigned size, unsigned at, uint32_t value)
+{
+    code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_LD | size | BPF_ABS, at);
+    code->line[code->count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
+}
+
+static void must_be_address(struct code *code, unsigned at, const unsigned char *bytes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i += 4)
+        must_be(code, BPF_W, at + i, get_big32(bytes + i));
+}
+
+/* Whole datagrams from there to here, in packets without options. */
+static void write_filter(struct code *code, const struct plat_address *here,
+                         const struct plat_address *there)
+{
+    const bool v6 = plat_address_v6(here);
+    const unsigned udp = datagram_ip_bytes(v6) - UDP_BYTES;
+    code->count = 0;
+    if (v6) {
+        must_be(code, BPF_B, 6, UDP_PROTOCOL);
+        must_be_address(code, 8, address_bytes(there), 16);
+        must_be_address(code, 24, address_bytes(here), 16);
+    } else {
+        must_be(code, BPF_B, 0, 0x45);
+        must_be(code, BPF_B, 9, UDP_PROTOCOL);
+        must_be_address(code, 12, address_bytes(there), 4);
+        must_be_address(code, 16, address_bytes(here), 4);
+        code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6);
+        code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x3fff);
+        code->line[code->count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 0);
+    }
+    must_be(code, BPF_H, udp, plat_address_port(there));
+    must_be(code, BPF_H, udp + 2, plat_address_port(here));
+    for (unsigned i = 0; i < code->count; i++)
+        if (BPF_CLASS(code->line[i].code) == BPF_JMP)
+            code->line[i].jf = (unsigned char)(code->count - i);
+    code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    code->line[code->count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+}
+
+static int attach(plat_socket socket, struct sock_filter *lines, unsigned count)
+{
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = lines};
+    return posix_failed(
+        setsockopt((int)socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+}
+
+static int map_slots(struct plat_capture *capture, size_t packet_bytes, size_t memory_bytes)
+{
+    const int version = TPACKET_V2, socket = (int)capture->socket;
+    const size_t slot = (SLOT_HEAD + packet_bytes + TPACKET_ALIGNMENT - 1) / TPACKET_ALIGNMENT *
+                        TPACKET_ALIGNMENT;
+    if (slot > BLOCK_BYTES)
+        return EMSGSIZE;
+    capture->slot_bytes = slot;
+    capture->slots_a_block = BLOCK_BYTES / (unsigned)slot;
+    capture->blocks = (unsigned)(memory_bytes / BLOCK_BYTES);
+    capture->blocks = capture->blocks < 4             ? 4
+                      : capture->blocks > BLOCKS_MOST ? BLOCKS_MOST
+                                                      : capture->blocks;
+    struct tpacket_req wanted = {.tp_block_size = BLOCK_BYTES,
+                                 .tp_block_nr = capture->blocks,
+                                 .tp_frame_size = (unsigned)slot,
+                                 .tp_frame_nr = capture->blocks * capture->slots_a_block};
+    if (setsockopt(socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0 ||
+        setsockopt(socket, SOL_PACKET, PACKET_RX_RING, &wanted, sizeof wanted) < 0)
+        return errno;
+    capture->bytes = (size_t)BLOCK_BYTES * capture->blocks;
+    void *map = mmap(NULL, capture->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, socket, 0);
+    if (map == MAP_FAILED)
+        return errno;
+    capture->slots = map;
+    return 0;
+}
+
+int plat_capture_open(struct plat_capture *out, plat_socket udp, size_t message_bytes)
+{
+    struct plat_address here, there;
+    struct code code;
+    char name[PLAT_INTERFACE_NAME];
+    int buffer = 0;
+    *out = (struct plat_capture){.socket = PLAT_NO_SOCKET};
+    int error = plat_local_address(udp, &here);
+    if (error == 0)
+        error = plat_peer_address(udp, &there);
+    if (error == 0)
+        error = plat_option_get(udp, PLAT_RECEIVE_BUFFER, &buffer);
+    if (error != 0)
+        return error;
+    if (!plat_interface_between(&here, &there, name))
+        return ENODEV;
+    const bool v6 = plat_address_v6(&here);
+    out->socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (out->socket < 0)
+        return errno;
+    write_filter(&code, &here, &there);
+    error = attach(out->socket, code.line, code.count);
+    if (error == 0)
+        error = map_slots(out, datagram_ip_bytes(v6) + message_bytes, (size_t)buffer);
+    if (error == 0)
+        error = bind_to((int)out->socket, (int)if_nametoindex(name), v6 ? ETH_P_IPV6 : ETH_P_IP);
+    if (error != 0)
+        plat_capture_close(out);
+    return error;
+}
+
+void plat_capture_close(struct plat_capture *capture)
+{
+    if (capture->slots != NULL)
+        munmap(capture->slots, capture->bytes);
+    if (capture->slots != NULL || capture->socket > 0)
+        plat_close(capture->socket);
+    *capture = (struct plat_capture){.socket = PLAT_NO_SOCKET};
+}
+
+/* All that the socket has by now is in a slot as well. */
+static int leave_alone(struct plat_capture *capture, plat_socket udp)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    unsigned char byte;
+    int error = attach(udp, &nothing, 1);
+    while (error == 0 && plat_receive_now(udp, &byte, sizeof byte) >= 0)
+        continue;
+    capture->alone = error == 0;
+    return error;
+}
+
+/* RFC 768: over addresses, protocol, length and the datagram itself. What this host's kernel sent is
+ * without one until it leaves. */
+static bool is_whole(const unsigned char *ip, const unsigned char *udp, size_t length, unsigned status)
+{
+    const bool v6 = ip[0] >> 4 == 6;
+    if ((status & (TP_STATUS_CSUMNOTREADY | CHECKSUM_IS_RIGHT)) != 0 ||
+        (!v6 && udp[6] == 0 && udp[7] == 0))
+        return true;
+    const size_t both = v6 ? 32 : 8;
+    uint32_t sum = datagram_sum(udp - both, both, UDP_PROTOCOL + (uint32_t)length);
+    return datagram_fold(datagram_sum(udp, length, sum)) == 0;
+}
+
+/* The datagram in a slot into a place of its own, cut to its room. False: none that is whole. */
+static bool take_slot(const struct tpacket2_hdr *slot, struct plat_batch *batch, unsigned at)
+{
+    const unsigned char *ip = (const unsigned char *)slot + slot->tp_net;
+    const size_t before = datagram_ip_bytes(ip[0] >> 4 == 6);
+    if (slot->tp_snaplen < before)
+        return false;
+    const unsigned char *udp = ip + before - UDP_BYTES;
+    const size_t length = get_big16(udp + 4);
+    if (length < UDP_BYTES || before - UDP_BYTES + length > slot->tp_len)
+        return false;
+    const bool cut = before - UDP_BYTES + length > slot->tp_snaplen;
+    if (!cut && !is_whole(ip, udp, length, slot->tp_status))
+        return false;
+    size_t bytes = cut ? slot->tp_snaplen - before : length - UDP_BYTES;
+    bytes = bytes < batch->room ? bytes : batch->room;
+    memcpy(batch->bytes + at * batch->room, udp + UDP_BYTES, bytes);
+    batch->length[at] = bytes;
+    return true;
+}
+
+ptrdiff_t plat_capture_take(struct plat_capture *capture, plat_socket udp, struct plat_batch *batch)
+{
+    unsigned taken = 0;
+    int error = capture->alone ? 0 : leave_alone(capture, udp);
+    if (error != 0)
+        return -(ptrdiff_t)error;
+    while (taken < batch->count) {
+        struct tpacket2_hdr *slot =
+            (struct tpacket2_hdr *)(capture->slots + (size_t)BLOCK_BYTES * capture->block +
+                                    capture->slot * capture->slot_bytes);
+        if ((__atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0)
+            break;
+        taken += take_slot(slot, batch, taken);
+        __atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+        if (++capture->slot == capture->slots_a_block) {
+            capture->slot = 0;
+            capture->block = (capture->block + 1) % capture->blocks;
+        }
+    }
+    return taken > 0 ? (ptrdiff_t)taken : -EAGAIN;
+}
+
+uint64_t plat_capture_drops(struct plat_capture *capture)
+{
+    struct tpacket_stats since_asked;
+    socklen_t length = sizeof since_asked;
+    if (getsockopt((int)capture->socket, SOL_PACKET, PACKET_STATISTICS, &since_asked, &length) == 0)
+        capture->drops += since_asked.tp_drops;
+    return capture->drops;
 }

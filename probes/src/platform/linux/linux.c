@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "platform/frames.h"
 #include "platform/linux/linux.h"
 
 /* ---- the process ---- */
@@ -77,11 +78,12 @@ static void name_capabilities(void)
     int trial = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     snprintf(capabilities, sizeof capabilities,
              "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,interface,pin,"
-             "raw-clock,lock,facts,cpu,poll,batch%s%s%s%s",
+             "raw-clock,lock,facts,cpu,poll,batch%s%s%s%s%s",
              trial >= 0 && plat_queue_drops(trial, &drops) ? ",queue-drops" : "",
              trial >= 0 && plat_set_no_checksum(trial) == 0 ? ",no-checksum" : "",
              trial >= 0 && linux_stamps_known(trial) ? ",stamps" : "",
-             plat_frames_refusal() == 0 ? ",packet" : "");
+             plat_frames_refusal() == 0 ? ",packet,capture" : "",
+             linux_rings_known() ? ",xdp" : "");
     if (trial >= 0)
         close(trial);
 }

@@ -3,8 +3,19 @@
 #define PLAT_LINUX_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "platform/frames.h"
 
 /* Whether this kernel, or whoever plays it, takes the request for stamps. */
 bool linux_stamps_known(int socket);
+
+/* The headers with which a datagram of `bytes` leaves by that connected socket, and the interface; 0 or
+ * an error, as plat_frames_open gives it. */
+int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers, int *interface);
+
+/* Whether this kernel has rings that frames are sent from, and this account may have one. */
+bool linux_rings_known(void);
 
 #endif

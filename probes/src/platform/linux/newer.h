@@ -58,6 +58,43 @@ struct ethtool_link_settings {
 };
 #endif
 
+/* linux/if_xdp.h, since 4.18, of which these places know 5.4 and newer. */
+#ifndef AF_XDP
+#define AF_XDP 44
+#endif
+#define NEWER_SOL_XDP 283
+enum newer_xdp_option {
+    NEWER_XDP_MMAP_OFFSETS = 1,
+    NEWER_XDP_TX_RING = 3,
+    NEWER_XDP_UMEM_REG,
+    NEWER_XDP_UMEM_FILL_RING,
+    NEWER_XDP_UMEM_COMPLETION_RING
+};
+#define NEWER_XDP_COPY 2 /* sxdp_flags */
+#define NEWER_XDP_PGOFF_TX_RING 0x80000000ull
+#define NEWER_XDP_PGOFF_COMPLETION_RING 0x180000000ull
+
+struct newer_sockaddr_xdp {
+    __u16 sxdp_family, sxdp_flags;
+    __u32 sxdp_ifindex, sxdp_queue_id, sxdp_shared_umem_fd;
+};
+
+struct newer_xdp_memory {
+    __u64 addr, len;
+    __u32 chunk_size, headroom;
+};
+
+struct newer_xdp_offsets {
+    struct newer_xdp_ring_offsets {
+        __u64 producer, consumer, desc, flags;
+    } rx, tx, fill, completion;
+};
+
+struct newer_xdp_frame {
+    __u64 addr;
+    __u32 len, options;
+};
+
 /* struct scm_timestamping, since 3.17. */
 struct newer_stamps {
     struct timespec ts[3];

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- opening and closing ---- */
@@ -111,6 +112,18 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
 ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length)
 {
     return posix_moved(send((int)socket, bytes, length, MSG_DONTWAIT));
+}
+
+ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
+                             size_t done)
+{
+    struct iovec place[PLAT_BATCH];
+    const unsigned first = (unsigned)(done / length);
+    for (unsigned i = first; i < count; i++)
+        place[i - first] = (struct iovec){(void *)(uintptr_t)message, length};
+    place[0].iov_base = (char *)place[0].iov_base + done % length;
+    place[0].iov_len -= done % length;
+    return posix_moved(writev((int)socket, place, (int)(count - first)));
 }
 
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "platform/frames.h"
+
 const int plat_buffer_factor = 1;
 
 /* Level and name of the options that are one integer of Winsock's. Not among them: PLAT_DSCP, for
@@ -172,6 +174,15 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     return false;
 }
 
+/* ---- several messages a call: not tried on Windows ---- */
+
+ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
+                             size_t done)
+{
+    (void)count;
+    return plat_send(socket, (const char *)message + done % length, length - done % length);
+}
+
 /* ---- frames of our own: Windows has no such socket ---- */
 
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
@@ -187,6 +198,71 @@ int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_
 
 int plat_frames_refusal(void)
 {
+    return 0;
+}
+
+int plat_capture_open(struct plat_capture *out, plat_socket udp, size_t message_bytes)
+{
+    (void)udp;
+    (void)message_bytes;
+    *out = (struct plat_capture){.socket = PLAT_NO_SOCKET};
+    return WSAENOPROTOOPT;
+}
+
+void plat_capture_close(struct plat_capture *capture)
+{
+    (void)capture;
+}
+
+ptrdiff_t plat_capture_take(struct plat_capture *capture, plat_socket udp, struct plat_batch *batch)
+{
+    (void)capture;
+    (void)udp;
+    (void)batch;
+    return -WSAENOPROTOOPT;
+}
+
+uint64_t plat_capture_drops(struct plat_capture *capture)
+{
+    return capture->drops;
+}
+
+int plat_ring_open(struct plat_ring *out, plat_socket udp, size_t message_bytes, const void *bytes,
+                   size_t length, struct plat_headers *headers)
+{
+    (void)message_bytes;
+    *out = (struct plat_ring){.socket = PLAT_NO_SOCKET};
+    return plat_frames_open(&out->socket, udp, bytes, length, headers);
+}
+
+void plat_ring_close(struct plat_ring *ring)
+{
+    (void)ring;
+}
+
+unsigned plat_ring_free(struct plat_ring *ring)
+{
+    (void)ring;
+    return 0;
+}
+
+unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
+{
+    (void)number;
+    return ring->bytes; /* none */
+}
+
+ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
+{
+    (void)ring;
+    (void)count;
+    (void)length;
+    return -WSAENOPROTOOPT;
+}
+
+unsigned plat_ring_left(struct plat_ring *ring)
+{
+    (void)ring;
     return 0;
 }
 

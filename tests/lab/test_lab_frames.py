@@ -1,0 +1,80 @@
+"""A lab whose account may send frames of its own: the right it gets, and what a run makes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import needs_a_lab, run_matrix, ssh
+
+from netlab import lab
+from netlab.lab.options import LabOptions
+
+pytestmark = needs_a_lab
+
+NAME = f"f{os.getpid()}"
+CAP_NET_RAW = 1 << 13
+MATRIX = """\
+title: frames
+pairings: [LL]
+defaults: {duration: 300ms, warm_up: 50ms}
+tests:
+  - test: stream
+    protocol: UDP
+    message_size: 18
+    message_rate: 5000/s
+    send_method: [plain, packet, xdp]
+    receive: polling
+    receive_from: [socket, packet]
+  - test: stream
+    protocol: TCP
+    message_size: 64
+    tcp_send_method: [plain, batch]
+"""
+
+
+@pytest.fixture(scope="module")
+def allowed() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, frames=True))
+    finally:
+        lab.down(NAME)
+
+
+def test_all_that_the_account_starts_has_that_right_and_no_other(allowed: lab.LabState) -> None:
+    for host in ("linux-a", "linux-b"):
+        assert ssh(allowed, host, "id -un") == "netlab"
+        said = ssh(allowed, host, "grep ^Cap /proc/self/status").splitlines()
+        rights = {line.split()[0]: int(line.split()[1], 16) for line in said}
+        assert {rights[name] for name in ("CapEff:", "CapPrm:", "CapAmb:")} == {CAP_NET_RAW}
+    assert "may send frames of its own" in allowed.as_text()
+
+
+def test_a_run_sends_and_takes_frames_in_every_way(allowed: lab.LabState, tmp_path: Path) -> None:
+    """Each loses none at a rate that all of them keep, and the record says which way it was."""
+    frame = run_matrix(allowed, tmp_path, MATRIX).frame
+    assert list(frame["status"].unique()) == ["ok"]
+    udp = frame[frame["protocol"] == "UDP"]
+    assert len(udp) == 6
+    assert set(udp["lost_messages"]) == {0}
+    assert list(udp["sender_send_method"]) == list(udp["send_method"].fillna("plain"))
+    assert list(udp["receiver_receive_from"].isna()) == list(udp["receive_from"].isna())
+    assert set(udp["receiver_receive_from"].dropna()) == {"packet"}
+    batch = frame[frame["tcp_send_method"].notna()]
+    assert list(batch["protocol"]) == ["TCP"]
+    assert list(batch["sender_send_method"]) == ["batch"]
+
+
+def test_without_it_such_cells_are_impossible_and_say_what_is_missing(tmp_path: Path) -> None:
+    name = f"{NAME}-2"
+    try:
+        run = run_matrix(lab.up(LabOptions(name=name)), tmp_path, MATRIX)
+    finally:
+        lab.down(name)
+    frame = run.frame
+    refused = frame[frame["status"] == "impossible"]
+    assert set(refused["reason"]) == {"capability-missing"}
+    wanted = frame["send_method"].isin(["packet", "xdp"]) | (frame["receive_from"] == "packet")
+    assert set(refused["cell"]) == set(frame[wanted]["cell"])

@@ -1,0 +1,204 @@
+"""Frames past the systems at both ends: sent from memory by AF_XDP, and taken before IP."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from namespaces import cable
+from netprobe_agents import Agent, agents, netprobe, trial
+from round_trip_peers import TOKEN
+from test_netprobe_send_methods import ENTER, ROOM, checksum_errors, hello, stream_over
+
+pytestmark = pytest.mark.alone
+
+__all__ = ["agents", "cable", "netprobe"]
+
+TAKEN = ("from=packet", "poll=1")
+
+
+def both_ipv6(cable: tuple[str, str]) -> str:
+    """The receiver's address, of IPv6."""
+    for number, name in enumerate(cable, 1):
+        address = f"fd09::{number}/64"
+        words = ["addr", "add", address, "dev", "cable", "nodad"]
+        subprocess.run(["ip", "-n", name, *words], check=True)
+    return "fd09::1"
+
+
+@pytest.mark.parametrize("size", [1, 18, 64, 1371])
+def test_frames_from_memory_are_the_same_messages(
+    cable: tuple[str, str], netprobe: Path, size: int
+) -> None:
+    """Each arrives once, whole, and its checksum is right."""
+    words = ("count=300", f"message={size}", ROOM)
+    sent, received = stream_over(
+        cable, netprobe, *words, sample=("method=xdp", "message_rate=5000")
+    )
+    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
+    assert received["lost_messages"] == received["foreign_messages"] == 0
+    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
+    assert received["total_bytes"] == 300 * size
+    assert checksum_errors(cable[0]) == 0
+    assert (sent["send_method"], sent["dont_fragment"], sent["local_drops"]) == ("xdp", 1, 0)
+    assert 0 < sent["send_calls"] <= 300
+
+
+def test_frames_from_memory_go_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
+    sent, received = stream_over(
+        cable, netprobe, "count=300", "message=101", ROOM,
+        sample=("method=xdp", "message_rate=5000"), to=both_ipv6(cable),
+    )  # fmt: skip
+    assert sent["sent_messages"] == received["total_messages"] == 300
+
+
+def test_unpaced_each_call_takes_many_and_all_are_accounted_for(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    sent, received = stream_over(
+        cable, netprobe, "count=20001", "message=64", sample=("method=xdp",)
+    )
+    assert sent["sent_messages"] == 20001
+    assert 20001 / 32 <= sent["send_calls"] < 20001 / 8
+    assert received["total_messages"] + received["lost_messages"] == 20001
+
+
+def test_a_queue_of_the_interface_does_not_hold_them(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    """As the documentation says: they go to the interface, not to its queueing discipline."""
+    shape = "qdisc add dev cable root tbf rate 8mbit burst 5000 latency 20ms"
+    subprocess.run([*ENTER, cable[1], "tc", *shape.split()], check=True)
+    _, received = stream_over(
+        cable, netprobe, "seconds=0.3", "message=1000", ROOM,
+        sample=("method=xdp", "message_rate=4000"),
+    )  # fmt: skip
+    assert received["throughput_bit_per_s"] > 1.5 * 8e6
+
+
+def test_a_message_that_fits_no_frame_is_too_long(cable: tuple[str, str], netprobe: Path) -> None:
+    words = ("count=20", "message=1373")
+    error, _ = stream_over(cable, netprobe, *words, sample=("method=xdp",), deadline_s=0.5)
+    assert (error["error"], error["key"]) == ("message-too-long", "message")
+    _, error = stream_over(cable, netprobe, *words, receiving=TAKEN, deadline_s=0.5)
+    assert (error["error"], error["key"]) == ("message-too-long", "message")
+
+
+@pytest.mark.parametrize("method", ["plain", "batch", "packet", "xdp"])
+@pytest.mark.parametrize("size", [1, 18, 48, 1372])
+def test_frames_that_arrive_are_taken_whole_and_once(
+    cable: tuple[str, str], netprobe: Path, method: str, size: int
+) -> None:
+    sent, received = stream_over(
+        cable, netprobe, "count=300", f"message={size}", ROOM,
+        sample=(f"method={method}", "message_rate=5000"), receiving=TAKEN,
+    )  # fmt: skip
+    assert (sent["sent_messages"], received["total_messages"]) == (300, 300)
+    assert received["lost_messages"] == received["foreign_messages"] == 0
+    assert received.get("duplicate_messages", 0) == received.get("reordered_messages", 0) == 0
+    assert received["total_bytes"] == 300 * size
+    assert received["queue_drops"] == 0
+    assert (received["receive_from"], received["receive_method"]) == ("packet", "polling")
+    assert "queue_open_bytes" not in received
+
+
+def test_frames_are_taken_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
+    sent, received = stream_over(
+        cable, netprobe, "count=300", "message=101", ROOM,
+        sample=("message_rate=5000",), receiving=("from=packet", "spin=1"), to=both_ipv6(cable),
+    )  # fmt: skip
+    assert sent["sent_messages"] == received["total_messages"] == 300
+    assert received["receive_method"] == "spinning"
+
+
+def test_who_takes_frames_may_connect_as_well(agents: tuple[Agent, Agent]) -> None:
+    """Over loopback, where a frame passes twice."""
+    done = trial(
+        agents, listener="send", receive={"from": "packet", "poll": 1}, proto="udp", message=200,
+        count=400, message_rate=4000,
+    )  # fmt: skip
+    assert done.received["type"] == "result", done.received
+    assert done.received["total_messages"] == 400
+    assert done.received.get("duplicate_messages", 0) == 0
+
+
+def test_a_datagram_with_a_wrong_checksum_is_not_taken(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
+    """As the system does it: of two that the peer sends the right one counts."""
+    environment = os.environ | {"NETPROBE_TOKEN": TOKEN}
+    ports = {"sport": 40123, "dport": 5001}
+    with subprocess.Popen(
+        [*ENTER, cable[0], netprobe, "receive", "proto=udp", "bind=10.9.7.1", "port=5001",
+         "deadline=8", "message=64", "seconds=1", *TAKEN],
+        stdout=subprocess.PIPE, env=environment, text=True,
+    ) as receiver:  # fmt: skip
+        assert receiver.stdout is not None
+        assert json.loads(receiver.stdout.readline())["type"] == "ready"
+        sender = subprocess.Popen(
+            [*ENTER, cable[1], netprobe, "send", "proto=udp", "to=10.9.7.1:5001", "message=64",
+             "seconds=1", "message_rate=1000", f"port={ports['sport']}"],
+            stdout=subprocess.PIPE, env=environment, text=True,
+        )  # fmt: skip
+        wrong = subprocess.run(
+            [*ENTER, cable[1], "python3", "-c", SEND_WRONG], check=False, capture_output=True,
+        )  # fmt: skip
+        sender.communicate(timeout=20)
+        received = json.loads(receiver.stdout.read().splitlines()[-1])
+    assert wrong.returncode == 0, wrong.stderr
+    assert received["foreign_messages"] == 0
+    assert received["total_messages"] > 900
+
+
+SEND_WRONG = """
+import socket, struct, time
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
+time.sleep(0.5)
+for _ in range(50):
+    raw.sendto(struct.pack('!4H', 40123, 5001, 72, 0x1234) + bytes(64), ('10.9.7.1', 5001))
+"""
+
+
+@pytest.mark.needs("root", "setpriv")
+def test_both_take_a_right_that_an_account_may_lack(netprobe: Path) -> None:
+    bare = ("setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw")
+    assert {"xdp", "capture"} <= hello(netprobe, "hello")
+    assert not {"xdp", "capture"} & hello(*bare, netprobe, "hello")
+    for words, key in (
+        (("send", "to=127.0.0.1:5001", "method=xdp"), "method"),
+        (("receive", "bind=127.0.0.1", *TAKEN), "from"),
+    ):
+        done = subprocess.run(
+            [*bare, netprobe, *words, "proto=udp", f"token={TOKEN}"],
+            capture_output=True, check=False, text=True,
+        )  # fmt: skip
+        refused = json.loads(done.stdout.splitlines()[-1])
+        assert (refused["error"], refused["key"]) == ("capability-missing", key)
+        assert "CAP_NET_RAW" in refused["detail"]
+        assert refused["errno"] == errno.EPERM
+
+
+# ---- over TCP ----
+
+
+@pytest.mark.parametrize("size", [1, 64, 3000, 70000])
+def test_a_batch_of_tcp_messages_is_the_same_bytes(agents: tuple[Agent, Agent], size: int) -> None:
+    done = trial(agents, send={"method": "batch"}, proto="tcp", message=size, count=1000)
+    assert done.sent["sent_messages"] == done.received["total_messages"] == 1000
+    assert done.received["total_bytes"] == 1000 * size
+    assert done.sent["send_method"] == "batch"
+    assert "send_call_median_ns" not in done.sent
+    if size <= 64:
+        assert done.sent["send_calls"] <= 1000 / 8
+
+
+def test_a_batch_of_tcp_messages_keeps_a_rate(agents: tuple[Agent, Agent]) -> None:
+    done = trial(
+        agents, send={"method": "batch", "message_rate": 2000}, proto="tcp", message=100, count=400
+    )
+    assert done.sent["sent_messages"] == done.received["total_messages"] == 400
+    assert done.sent["elapsed_ns"] > 0.9 * 399 / 2000 * 1e9
