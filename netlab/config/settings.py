@@ -321,8 +321,8 @@ class Setting:
 
 def _setting(row: SettingRow) -> Setting:
     if isinstance(row.reads, CpuList):
-        value = Annotated[str, BeforeValidator(_cpu_list(row.reads)), _json_of_cpus(row.reads)]
-        return Setting(row.key, row.field, value, one_or_list(value, _shape_of_lists), row.about)
+        cpus: Any = Annotated[str, BeforeValidator(_cpu_list(row.reads)), _json_of_cpus(row.reads)]
+        return Setting(row.key, row.field, cpus, one_or_list(cpus, _shape_of_lists), row.about)
     value = _type_of(row.reads, row.type)
     numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
     ends = _type_of(numbers, row.type)

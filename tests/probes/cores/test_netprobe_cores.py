@@ -90,7 +90,7 @@ def test_one_cpu_for_all_streams_is_told_as_ever(agents: Agents) -> None:
 
 @two_cpus
 def test_who_spins_on_all_cpus_is_refused_and_on_fewer_is_not(agents: Agents) -> None:
-    last = {"spin": 1, "seconds": 0.2, "message": 1000, "streams": len(CPUS)}
+    last: dict[str, Any] = {"spin": 1, "seconds": 0.2, "message": 1000, "streams": len(CPUS)}
     refused = open_listener(agents[0], cpus=listed(CPUS), **last)
     assert (refused["error"], refused["key"]) == ("cannot-pin", "spin")
     # As many threads, tied to all CPUs but one.
@@ -106,7 +106,12 @@ def open_listener(agent: Agent, verb: str = "receive", **keys: Any) -> dict[str,
 @two_cpus
 def test_a_paced_sender_that_would_spin_on_all_cpus_is_refused(agents: Agents) -> None:
     """No sleep is as short as the time between its messages: it would never sleep."""
-    fast = {"proto": "udp", "message": 100, "message_rate": 50_000_000, "streams": len(CPUS)}
+    fast: dict[str, Any] = {
+        "proto": "udp",
+        "message": 100,
+        "message_rate": 50_000_000,
+        "streams": len(CPUS),
+    }
     refused = open_listener(agents[1], "send", **fast)
     assert (refused["error"], refused["key"]) == ("cannot-pin", "streams")
     fewer = open_listener(agents[1], "send", **(fast | {"streams": len(CPUS) - 1}))
