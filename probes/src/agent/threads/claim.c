@@ -32,21 +32,19 @@ static double step_ns(const struct test *test)
 }
 
 /* A paced sender spins from the longest sleep before a message on: without end where messages are due
- * more often than that. Where there is no CPU for it, it sleeps and catches up, if that will do. */
+ * more often than that. Where there are no CPUs for all of its threads, they sleep and catch up, if that
+ * will do: all of them, so that no stream has more of the rate than another. */
 static bool claim_paced(struct test *test, unsigned cpus)
 {
     const bool without_end = step_ns(test) <= (double)test->worst_sleep_ns;
-    const unsigned spinners = spinners_of(test);
-    unsigned taken = spinners;
-    while (without_end && taken > 0 && !take(test, taken, cpus))
-        taken--;
-    if (taken < spinners && cpus > 1 && step_ns(test) <= SLEEP_WILL_DO_NS) {
+    const bool spins = !without_end || take(test, spinners_of(test), cpus);
+    if (!spins && cpus > 1 && step_ns(test) <= SLEEP_WILL_DO_NS) {
         test_fail_saying(test, "cannot-pin", 0, "streams",
                          "paced so fast they spin, and would take all CPUs of this host");
         return false;
     }
     for (unsigned i = 0; i < test->workers; i++)
-        test->worker[i].spins = i % spinners < taken;
+        test->worker[i].spins = spins;
     return true;
 }
 
